@@ -69,4 +69,27 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     expect(errors).toEqual([]);
     await context.close();
   });
+
+  it('names and addresses with invisible or reordering characters show them in headings and dialogs', async () => {
+    const name = `Ada\u200b\u00ad ${html}`;
+    const made = await world.plane.call('POST', '/api-keys', { body: { name, scopes: ['*'] } });
+    expect(made.status, made.text).toBe(201);
+    const { key } = made.body as { key: string };
+    const { page, context, errors } = await world.open('/keys', { key });
+    const row = page.getByRole('row').filter({ hasText: 'Ada' });
+    for (const verb of ['Rotate', 'Revoke']) {
+      await row.getByRole('button', { name: verb }).click();
+      const heading = await page.getByRole('dialog').getByRole('heading').textContent();
+      expect(heading).toContain('Ada\\u200b');
+      await page.keyboard.press('Escape');
+    }
+    expect(await page.locator('.account-name').textContent()).toContain('Ada\\u200b');
+    await page.evaluate(`location.hash = '#/runs/' + encodeURIComponent('pay \u202e0521')`);
+    await page.getByRole('alert').waitFor();
+    expect(await page.locator('body').innerText()).not.toMatch(/[\u202a-\u202e\u200b]/);
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('pay \\u202e0521');
+    expect(await page.title()).toBe('Run · gov console');
+    expect(errors).toEqual([]);
+    await context.close();
+  });
 });

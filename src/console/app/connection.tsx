@@ -13,10 +13,17 @@ const answerMs = 5_000;
 const lostEvent = 'gov-lost';
 const backEvent = 'gov-back';
 
-/** A call found the server gone: asks at once. */
-export function reportLoss(error: unknown): void {
-  if (error instanceof GovNetworkError) dispatchEvent(new Event(lostEvent));
+/** A call found the server gone: asks at once. Returns whether that is why it failed. */
+export function reportLoss(error: unknown): boolean {
+  const isLoss = error instanceof GovNetworkError;
+  if (isLoss) dispatchEvent(new Event(lostEvent));
+  return isLoss;
 }
+
+let isGone = false;
+
+/** Whether the line says that the connection is lost: then only the line asks for the server. */
+export const isLost = (): boolean => isGone;
 
 /** Calls `listener` each time that the server answers again, after it did not. */
 export function useBack(listener: () => void): void {
@@ -56,9 +63,9 @@ export function ConnectionLine() {
         const isBack = await isThere(signal);
         isAsking = false;
         if (signal.aborted) return;
-        setLost(!isBack);
+        setLost((isGone = !isBack));
         if (isBack && wasLost) dispatchEvent(new Event(backEvent));
-        wasLost = !isBack;
+        wasLost = isGone;
       }
       timer = setTimeout(() => void ask(), wasLost ? lostMs : quietMs);
     };

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { pages } from './pages.tsx';
 import type { Place } from './router.ts';
 import { useSession } from './session.tsx';
@@ -82,9 +83,12 @@ function Account() {
   };
   return (
     <div class="account">
-      <p class="account-name">{identity.name ?? identity.id}</p>
+      <p class="account-name">
+        <RemoteLine text={identity.name ?? identity.id} />
+      </p>
       <p class="quiet">
-        {identity.type === 'person' ? identity.organizationName : 'API key'} · {environment}
+        {identity.type === 'person' ? <RemoteLine text={identity.organizationName ?? ''} /> : 'API key'} ·{' '}
+        {environment}
       </p>
       <ProjectChoice />
       <Button kind="quiet" onClick={leave}>

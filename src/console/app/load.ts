@@ -4,6 +4,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useBack } from './connection.tsx';
+import { repeatWhileUsed } from './repeat.ts';
 
 export interface Loaded<Value> {
   /** Undefined until the first load has succeeded. */
@@ -19,26 +20,7 @@ interface LoadOptions {
    * Milliseconds between repeats; absent: loads once. A page that is hidden, or that nobody uses, does not repeat, so that
    * its session can end.
    */
-  readonly everyMs?: number;
-}
-
-const unusedAfterMs = 30 * 60_000;
-const inputs = ['pointerdown', 'pointermove', 'keydown', 'visibilitychange'] as const;
-let lastInputMs = 0;
-for (const input of inputs) document.addEventListener(input, () => (lastInputMs = performance.now()));
-
-const isUsed = (): boolean =>
-  document.visibilityState === 'visible' && performance.now() - lastInputMs < unusedAfterMs;
-
-/** Calls `listener` once, with the next input. */
-function onUse(listener: () => void, ends: AbortSignal): void {
-  const once = new AbortController();
-  const used = (): void => {
-    once.abort();
-    listener();
-  };
-  const signal = AbortSignal.any([once.signal, ends]);
-  for (const input of inputs) document.addEventListener(input, used, { signal });
+  readonly everyMs?: number | undefined;
 }
 
 /**
@@ -61,13 +43,13 @@ export function useLoad<Value>(
   latest.current = load;
   useEffect(() => {
     const stop = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const { signal } = stop;
     const run = async (): Promise<void> => {
       try {
-        const data = await latest.current(stop.signal);
-        if (!stop.signal.aborted) setState({ key, data, error: null, isLoading: false });
+        const data = await latest.current(signal);
+        if (!signal.aborted) setState({ key, data, error: null, isLoading: false });
       } catch (error) {
-        if (stop.signal.aborted) return;
+        if (signal.aborted) return;
         setState((before) => ({
           key,
           data: before.key === key ? before.data : undefined,
@@ -75,17 +57,13 @@ export function useLoad<Value>(
           isLoading: false,
         }));
       }
-      if (everyMs !== undefined && !stop.signal.aborted) timer = setTimeout(repeat, everyMs);
     };
-    const repeat = (): void => {
-      if (isUsed()) void run();
-      else onUse(repeat, stop.signal);
+    const begin = async (): Promise<void> => {
+      await run();
+      if (everyMs !== undefined && !signal.aborted) repeatWhileUsed(run, everyMs, signal);
     };
-    void run();
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
+    void begin();
+    return () => stop.abort();
   }, [key, round, everyMs]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   useBack(() => state.error !== null && reload());

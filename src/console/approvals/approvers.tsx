@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { useSession } from '../app/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
@@ -20,11 +21,12 @@ const perPage = 50;
 export function Approvers() {
   const { client, can } = useSession();
   const [open, setOpen] = useState<'enrol' | Approver | null>(null);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'approvers',
+    load: async (cursor, signal) =>
       (await client.listApprovers({ query: { limit: perPage, cursor }, signal })).body,
-    'approvers',
-  );
+    idOf: ({ approverId }) => approverId,
+  });
   const { rows } = paged;
   const close = (): void => setOpen(null);
   const done = (): void => {
@@ -90,7 +92,7 @@ function ApproverTable({
           name: 'Action',
           cell: (approver) =>
             approver.status === 'active' && can('approvals:decide') ? (
-              <Button onClick={() => revoke(approver)} aria-label={`Revoke ${approver.name}`}>
+              <Button onClick={() => revoke(approver)} aria-label={`Revoke ${visibleLine(approver.name)}`}>
                 Revoke
               </Button>
             ) : null,

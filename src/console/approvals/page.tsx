@@ -7,6 +7,7 @@ import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import type { ShownApproval } from '../../contract/approvals.ts';
+import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -109,14 +110,14 @@ function Call({ approval }: { readonly approval: ShownApproval }) {
               </dt>
               <dd>
                 <RemoteLine text={text} />
-                {cut > 0 && <span class="quiet"> … {cut.toLocaleString('en')} more characters</span>}
+                {cut > 0 && <span class="quiet"> … {counted(cut, 'more character')}</span>}
               </dd>
             </div>
           ))}
         </dl>
       )}
       {found !== null && found.more > 0 && (
-        <p class="quiet">{found.more} more values; see all of them below.</p>
+        <p class="quiet">{counted(found.more, 'more value')} below, in full.</p>
       )}
       {given !== null && (
         <details>

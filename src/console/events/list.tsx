@@ -1,4 +1,5 @@
 /** Events of all runs by what they were about: which calls were denied, what an agent did with a tool. */
+import { useMemo } from 'preact/hooks';
 import type { AuditEvent } from '../../contract/events.ts';
 import { policyActions, type PolicyAction } from '../../contract/policy-words.ts';
 import type { PageProps } from '../app/page.ts';
@@ -37,6 +38,9 @@ const perPage = 50;
 export function Events({ query }: PageProps) {
   const { client } = useSession();
   const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  const days = query.get('days');
+  // from the time when it was chosen: a list that begins later each minute would load again
+  const startTime = useMemo(() => startOf(days), [days]);
   const asked = {
     limit: perPage,
     decision: policyActions.find((action): action is PolicyAction => action === query.get('decision')),
@@ -44,15 +48,16 @@ export function Events({ query }: PageProps) {
     actor: text('actor'),
     resource: text('resource'),
     eventType: text('type'),
-    startTime: startOf(query.get('days')),
+    startTime,
   };
-  const paged = usePaged(
-    async (cursor, signal) => {
+  const paged = usePaged({
+    key: `events ${JSON.stringify(asked)}`,
+    load: async (cursor, signal) => {
       const { body } = await client.searchEvents({ query: { ...asked, cursor }, signal });
       return { data: body.events, nextCursor: body.nextCursor };
     },
-    `events ${JSON.stringify(asked)}`,
-  );
+    idOf: ({ eventId }) => eventId,
+  });
   const { rows } = paged;
   return (
     <>

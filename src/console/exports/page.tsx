@@ -1,18 +1,19 @@
 /** Exports: files of whole resources, and a form for another one. Tested by `test/console/lists.test.ts`. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';
 import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
 import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged, type Paged } from '../parts/paged.tsx';
+import { PagedFoot, usePaged } from '../parts/paged.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { sizeText } from '../parts/size.ts';
 import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
@@ -34,12 +35,14 @@ const resources: Readonly<Record<ExportResource, string>> = {
 export function Exports() {
   const { client, can } = useSession();
   const [isAsking, setAsking] = useState(false);
-  const paged = usePaged(
-    async (cursor, signal) => (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
-    'exports',
-  );
+  const paged = usePaged({
+    key: 'exports',
+    load: async (cursor, signal) =>
+      (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
+    idOf: ({ exportId }) => exportId,
+    isBusy: ({ status }) => isOpen(status),
+  });
   const { rows } = paged;
-  useAgain(paged);
   const action = can('exports:write') && (
     <Button kind="main" onClick={() => setAsking(true)}>
       New export
@@ -89,21 +92,14 @@ export function Exports() {
   );
 }
 
-const againMs = 1500;
-
-/** Reads the list again while an export in it waits or is built; a longer list than one page stays as it is. */
-function useAgain({ rows, reload }: Paged<ExportJob>): void {
-  useEffect(() => {
-    if (rows === undefined || rows.length > perPage || !rows.some(({ status }) => isOpen(status))) return;
-    const timer = setTimeout(reload, againMs);
-    return () => clearTimeout(timer);
-  }, [rows]);
-}
-
 const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (
   <>
     <Status tone={toneOf(status)}>{status}</Status>
-    {errorSummary !== null && <div class="quiet small">{errorSummary}</div>}
+    {errorSummary !== null && (
+      <div class="quiet small">
+        <RemoteLine text={errorSummary} />
+      </div>
+    )}
   </>
 );
 
@@ -134,19 +130,14 @@ function File({ row, changed }: { readonly row: ExportJob; readonly changed: () 
       )}
       {error !== null && <ErrorBox error={error} />}
       {isDeleting && (
-        <ConfirmDialog
+        <DeleteDialog
           title="Delete the file"
-          verb="Delete"
-          isDangerous
+          remove={(signal) => session.client.deleteExport({ params: { exportId }, signal })}
+          deleted={changed}
           close={() => setDeleting(false)}
-          work={async (signal) => {
-            await session.client.deleteExport({ params: { exportId }, signal });
-            setDeleting(false);
-            changed();
-          }}
         >
           <p>The export stays in the list. Its file is gone, but another export can be made.</p>
-        </ConfirmDialog>
+        </DeleteDialog>
       )}
     </div>
   );

@@ -65,7 +65,7 @@ function Decisions() {
   );
   return (
     <Section
-      title="Decisions a day"
+      title="Decisions a day, UTC"
       id="decisions"
       aside={
         data !== undefined && data.isPartial ? (

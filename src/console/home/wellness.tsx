@@ -4,6 +4,7 @@ import { useSession } from '../app/session.tsx';
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Integrity } from '../../contract/operations.ts';
+import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Section } from '../parts/section.tsx';
 import { Status, type Tone } from '../parts/status.tsx';
@@ -94,7 +95,7 @@ function logFacts({ checkpoints, disk }: Integrity): Fact[] {
     {
       name: 'Log',
       tone: behind > 0 ? 'wait' : 'good',
-      value: `${(audit?.leaves ?? 0).toLocaleString('en')} leaves`,
+      value: audit?.leaves === 1 ? '1 leaf' : `${(audit?.leaves ?? 0).toLocaleString('en')} leaves`,
       more:
         signed === null
           ? 'no checkpoint yet'
@@ -110,7 +111,7 @@ function logFacts({ checkpoints, disk }: Integrity): Fact[] {
     name: 'Witnesses',
     tone: witnessed === null ? 'plain' : 'good',
     value: witnessed === null ? 'none' : `${witnessed.witnesses}`,
-    ...(witnessed === null ? {} : { more: `cosigned ${witnessed.size.toLocaleString('en')} leaves` }),
+    ...(witnessed === null ? {} : { more: `cosigned up to leaf ${witnessed.size.toLocaleString('en')}` }),
   });
   if (disk !== null) {
     const { daysLeft, freeBytes } = disk;
@@ -118,7 +119,7 @@ function logFacts({ checkpoints, disk }: Integrity): Fact[] {
       name: 'Disk',
       tone: daysLeft !== null && daysLeft < 30 ? 'bad' : 'good',
       value: `${(freeBytes / 2 ** 30).toLocaleString('en', { maximumFractionDigits: 1 })} GiB free`,
-      ...(daysLeft === null ? {} : { more: `${daysLeft.toLocaleString('en')} days left` }),
+      ...(daysLeft === null ? {} : { more: `${counted(daysLeft, 'day')} left` }),
     });
   }
   return facts;

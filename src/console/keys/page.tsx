@@ -28,10 +28,12 @@ export function Keys() {
   const { client, can } = useSession();
   const [asking, setAsking] = useState<Asking | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
-  const paged = usePaged(
-    async (cursor, signal) => (await client.listApiKeys({ query: { limit: perPage, cursor }, signal })).body,
-    'keys',
-  );
+  const paged = usePaged({
+    key: 'keys',
+    load: async (cursor, signal) =>
+      (await client.listApiKeys({ query: { limit: perPage, cursor }, signal })).body,
+    idOf: ({ keyId }) => keyId,
+  });
   const { rows } = paged;
   const close = (): void => setAsking(null);
   const done = (made: string | null): void => {

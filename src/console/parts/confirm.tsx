@@ -1,11 +1,13 @@
+/** Dialogs that do one thing. Tested by `test/console/fields.test.ts` and `test/console/lists.test.ts`. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { FieldError } from '../../contract/problems.ts';
 import { GovApiError } from '../../client/errors.ts';
 import { useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorBox } from './error-box.tsx';
-import { FieldErrors } from './field.tsx';
+import { FieldErrors, type Refused } from './field.tsx';
 
 interface ConfirmProps {
   readonly title: string;
@@ -23,7 +25,7 @@ interface ConfirmProps {
 export function ConfirmDialog({ children, verb, isDangerous = false, work, ...dialog }: ConfirmProps) {
   const { isBusy, error, run } = useAction();
   const form = useRef<HTMLFormElement>(null);
-  const refused = error instanceof GovApiError ? error.errors : [];
+  const { refused, forget } = useRefused(error);
   const hasField = ({ pointer }: { readonly pointer: string }): boolean =>
     (form.current?.elements.namedItem(pointer.slice(1)) ?? null) !== null;
   useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [error]);
@@ -37,15 +39,14 @@ export function ConfirmDialog({ children, verb, isDangerous = false, work, ...di
           run(work);
         }}
       >
-        <FieldErrors.Provider value={refused}>{children}</FieldErrors.Provider>
-        {error !== null &&
-          (refused.length > 0 && refused.every(hasField) ? (
-            <p class="bad-text" role="alert">
-              Nothing was saved. Correct the marked field and try again.
-            </p>
-          ) : (
-            <ErrorBox error={error} />
-          ))}
+        <FieldErrors.Provider value={{ refused, forget }}>{children}</FieldErrors.Provider>
+        {refused.length > 0 && refused.every(hasField) ? (
+          <p class="bad-text" role="alert">
+            Nothing was saved. Correct the marked field and try again.
+          </p>
+        ) : (
+          error !== null && (refused.length > 0 || !isAboutFields(error)) && <ErrorBox error={error} />
+        )}
         <div class="actions">
           <Button type="submit" kind={isDangerous ? 'danger' : 'main'} isBusy={isBusy}>
             {verb}
@@ -56,3 +57,51 @@ export function ConfirmDialog({ children, verb, isDangerous = false, work, ...di
     </Dialog>
   );
 }
+
+const isAboutFields = (error: unknown): error is GovApiError =>
+  error instanceof GovApiError && error.errors.length > 0;
+
+interface Changed {
+  /** Of the last try. */
+  readonly error: unknown;
+  readonly names: readonly string[];
+}
+
+/** What the last try refused, without the fields that have changed since. */
+function useRefused(error: unknown): Refused {
+  const [changed, setChanged] = useState<Changed>({ error, names: [] });
+  const latest = useRef(error);
+  latest.current = error;
+  const namesOf = ({ error: last, names }: Changed): readonly string[] =>
+    last === latest.current ? names : [];
+  const forget = useCallback(
+    (name: string) => setChanged((last) => ({ error: latest.current, names: [...namesOf(last), name] })),
+    [],
+  );
+  const isChanged = ({ pointer }: FieldError): boolean => namesOf(changed).includes(pointer.slice(1));
+  return { refused: isAboutFields(error) ? error.errors.filter((each) => !isChanged(each)) : [], forget };
+}
+
+interface DeleteProps {
+  readonly title: string;
+  /** What stays, and what is lost. */
+  readonly children: ComponentChildren;
+  readonly remove: (signal: AbortSignal) => Promise<unknown>;
+  /** Called after the dialog has closed. */
+  readonly deleted: () => void;
+  readonly close: () => void;
+}
+
+/** Asks before something is deleted. */
+export const DeleteDialog = ({ remove, deleted, ...dialog }: DeleteProps) => (
+  <ConfirmDialog
+    {...dialog}
+    verb="Delete"
+    isDangerous
+    work={async (signal) => {
+      await remove(signal);
+      dialog.close();
+      deleted();
+    }}
+  />
+);

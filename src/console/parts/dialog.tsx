@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { RemoteLine } from './remote-text.tsx';
 
 interface DialogProps {
+  /** May contain a name that others wrote. */
   readonly title: string;
   readonly close: () => void;
   /** For a table or a difference. */
@@ -22,7 +24,9 @@ export function Dialog({ title, close, isWide = false, children }: DialogProps) 
   }, []);
   return (
     <dialog ref={element} class={isWide ? 'wide' : ''} aria-labelledby={titleId} onClose={close}>
-      <h2 id={titleId}>{title}</h2>
+      <h2 id={titleId}>
+        <RemoteLine text={title} />
+      </h2>
       {children}
     </dialog>
   );

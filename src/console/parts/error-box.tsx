@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
 import { reportLoss } from '../app/connection.tsx';
 import { Button } from './button.tsx';
+import { RemoteLine } from './remote-text.tsx';
 
 interface ErrorBoxProps {
   readonly error: unknown;
@@ -17,12 +18,14 @@ export function ErrorBox({ error, retry }: ErrorBoxProps) {
   const isApi = error instanceof GovApiError;
   return (
     <div class="error-box" role="alert">
-      <p>{error instanceof Error ? error.message : 'Something failed that should not.'}</p>
+      <p>
+        <RemoteLine text={error instanceof Error ? error.message : 'Something failed that should not.'} />
+      </p>
       {isApi && error.errors.length > 0 && (
         <ul>
           {error.errors.map(({ pointer, detail }) => (
             <li key={pointer}>
-              <code>{pointer}</code> {detail}
+              <code>{pointer}</code> <RemoteLine text={detail} />
             </li>
           ))}
         </ul>

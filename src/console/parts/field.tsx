@@ -1,13 +1,20 @@
 /**
  * Labelled fields of a dialog. What the API refuses about a field is shown below it: the name of an input is the JSON
- * pointer of its member, without the first slash. Tested by `test/console/reports.long.test.ts`.
+ * pointer of its member, without the first slash. Tested by `test/console/fields.test.ts`.
  */
 import { createContext, type ComponentChildren, type InputHTMLAttributes } from 'preact';
-import { useContext, useId } from 'preact/hooks';
+import { useContext, useEffect, useId } from 'preact/hooks';
 import type { FieldError } from '../../contract/problems.ts';
+import { RemoteLine } from './remote-text.tsx';
 
-/** What the API refused at the last try. */
-export const FieldErrors = createContext<readonly FieldError[]>([]);
+export interface Refused {
+  /** What the API refused at the last try, about fields that have not changed since. */
+  readonly refused: readonly FieldError[];
+  /** A field changed: what was refused about it no longer counts. Always the same function. */
+  readonly forget: (name: string) => void;
+}
+
+export const FieldErrors = createContext<Refused>({ refused: [], forget: () => {} });
 
 interface InputProps {
   readonly id: string;
@@ -19,23 +26,26 @@ interface InputProps {
 interface FieldProps {
   readonly label: string;
   readonly name: string;
-  readonly children: (input: InputProps) => ComponentChildren;
+  readonly children: (input: InputProps, changed: () => void) => ComponentChildren;
 }
 
 /** A label, its input, and what is wrong with it. */
 export function Field({ label, name, children }: FieldProps) {
   const id = useId();
-  const detail = useContext(FieldErrors).find(({ pointer }) => pointer === `/${name}`)?.detail;
+  const { refused: all, forget } = useContext(FieldErrors);
+  // a field that leaves, or becomes another one of a list, takes its error with it
+  useEffect(() => () => forget(name), [name, forget]);
+  const detail = all.find(({ pointer }) => pointer === `/${name}`)?.detail;
   const errorId = `${id}-error`;
   const refused =
     detail === undefined ? {} : ({ 'aria-invalid': true, 'aria-describedby': errorId } as const);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, name, ...refused })}
+      {children({ id, name, ...refused }, () => forget(name))}
       {detail !== undefined && (
         <p id={errorId} class="field-error">
-          {detail}
+          <RemoteLine text={detail} />
         </p>
       )}
     </div>
@@ -60,13 +70,16 @@ interface TextFieldProps extends ValueProps<string> {
 /** A line of text. */
 export const TextField = ({ label, name, set, isRequired = true, ...more }: TextFieldProps) => (
   <Field label={label} name={name}>
-    {(input) => (
+    {(input, changed) => (
       <input
         {...input}
         // the attributes are typed for each type of an input alone
         {...(more as InputHTMLAttributes<HTMLInputElement>)}
         required={isRequired}
-        onInput={({ currentTarget }) => set(currentTarget.value)}
+        onInput={({ currentTarget }) => {
+          changed();
+          set(currentTarget.value);
+        }}
       />
     )}
   </Field>
@@ -85,8 +98,15 @@ export const SelectField = <Value extends string>({
   options,
 }: SelectFieldProps<Value>) => (
   <Field label={label} name={name}>
-    {(input) => (
-      <select {...input} value={value} onChange={({ currentTarget }) => set(currentTarget.value as Value)}>
+    {(input, changed) => (
+      <select
+        {...input}
+        value={value}
+        onChange={({ currentTarget }) => {
+          changed();
+          set(currentTarget.value as Value);
+        }}
+      >
         {options.map(([each, text]) => (
           <option key={each} value={each}>
             {text}

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { linkTo } from '../app/router.ts';
+import { RemoteLine } from './remote-text.tsx';
 
 interface PageHeadProps {
+  /** A text may be one that others wrote. */
   readonly title: ComponentChildren;
   /** A line about the page. */
   readonly children?: ComponentChildren;
@@ -19,7 +21,7 @@ export const PageHead = ({ title, children, actions, up }: PageHeadProps) => (
           {up.name}
         </a>
       )}
-      <h1>{title}</h1>
+      <h1>{typeof title === 'string' ? <RemoteLine text={title} /> : title}</h1>
       {children !== undefined && <p class="quiet">{children}</p>}
     </div>
     {actions !== undefined && <div class="actions">{actions}</div>}

@@ -1,13 +1,16 @@
-/** A list of the API that comes in pages, and the line below it that says whether it is whole. */
+/**
+ * A list of the API that comes in pages, and the line below it that says whether it is whole. The open list shows by itself
+ * what is new, without moving what a person reads. Tested by `test/console/refresh.test.ts`.
+ */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { useBack } from '../app/connection.tsx';
+import { isLost, reportLoss, useBack } from '../app/connection.tsx';
+import { useRepeat } from '../app/repeat.ts';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
+import { firstPage, newerPage, nextPage, type Page, type RowsRead } from './rows-read.ts';
 
-interface Page<Row> {
-  readonly data: readonly Row[];
-  readonly nextCursor: string | null;
-}
+/** Milliseconds between looks for new rows; `busyMs`: while the list has rows that change soon. */
+const [calmMs, busyMs] = [10_000, 1500];
 
 export interface Paged<Row> {
   /** Undefined until the first page is there. */
@@ -15,64 +18,94 @@ export interface Paged<Row> {
   readonly error: unknown;
   readonly isLoading: boolean;
   readonly isCut: boolean;
+  /** New rows that would move what a person reads. */
+  readonly waiting: number;
   more(): void;
   /** Starts again with the first page. */
   reload(): void;
 }
 
+interface PagedOptions<Row> {
+  /** Everything that `load` depends on. */
+  readonly key: string;
+  /** Gets the cursor of a page, undefined for the first. */
+  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+  readonly idOf: (row: Row) => string;
+  /** Whether a row changes soon, such as an export that is built. */
+  readonly isBusy?: (row: Row) => boolean;
+}
+
 interface State<Row> {
   readonly key: string;
-  readonly rows: readonly Row[] | undefined;
-  readonly cursor: string | null;
+  readonly read: RowsRead<Row> | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
 }
 
-/** `load` gets the cursor of a page, undefined for the first. `key` names everything that it depends on. */
-export function usePaged<Row>(
-  load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>,
-  key: string,
-): Paged<Row> {
-  const start: State<Row> = { key, rows: undefined, cursor: null, error: null, isLoading: true };
+/** Whether the page is scrolled, or the pointer or the focus is in a table: rows that move would mislead. */
+const isReading = (): boolean =>
+  scrollY > 0 || document.querySelector('.table-frame:is(:hover, :focus-within), dialog[open]') !== null;
+
+export function usePaged<Row>({ key, idOf, load, isBusy }: PagedOptions<Row>): Paged<Row> {
+  const start: State<Row> = { key, read: undefined, error: null, isLoading: true };
   const [state, setState] = useState(start);
   const [round, setRound] = useState(0);
-  const latest = useRef(load);
-  latest.current = load;
+  const latest = useRef({ load, idOf });
+  latest.current = { load, idOf };
   const stop = useRef(new AbortController());
-  const read = useCallback(
-    async (before: readonly Row[], cursor: string | undefined): Promise<void> => {
+  /** An answer counts only if no later call has started. */
+  const calls = useRef(0);
+  const ask = useCallback(
+    async (cursor: string | undefined, isQuiet = false): Promise<void> => {
       const { signal } = stop.current;
-      try {
-        const { data, nextCursor } = await latest.current(cursor, signal);
-        if (signal.aborted) return;
-        setState({ key, rows: [...before, ...data], cursor: nextCursor, error: null, isLoading: false });
-      } catch (error) {
-        if (signal.aborted) return;
+      const call = (calls.current += 1);
+      const set = (change: (last: State<Row>) => Partial<State<Row>>): void => {
+        if (signal.aborted || call !== calls.current) return;
         // rows of another filter are not rows of this one
-        setState((last) => ({ ...(last.key === key ? last : start), key, error, isLoading: false }));
+        const ofKey = (last: State<Row>): State<Row> => (last.key === key ? last : start);
+        setState((last) => ({ ...ofKey(last), error: null, isLoading: false, ...change(ofKey(last)) }));
+      };
+      try {
+        const page = await latest.current.load(cursor, signal);
+        set(({ read }) => {
+          if (read === undefined) return { read: firstPage(page) };
+          if (cursor !== undefined) return { read: nextPage(read, page) };
+          if (!isQuiet) return { read: firstPage(page) };
+          return { read: newerPage(read, page, { idOf: latest.current.idOf, mayMove: !isReading() }) };
+        });
+      } catch (error) {
+        // the line above the page says that the server is gone
+        if (!(isQuiet && reportLoss(error))) set(() => ({ error }));
       }
     },
     [key],
   );
   useEffect(() => {
     stop.current = new AbortController();
-    void read([], undefined);
+    void ask(undefined);
     return () => stop.current.abort();
-  }, [read, round]);
-  const current = state.key === key ? state : start;
-  const { rows, cursor, error, isLoading } = current;
-  const reload = (): void => setRound((last) => last + 1);
+  }, [ask, round]);
+  const { read, error, isLoading } = state.key === key ? state : start;
+  const { rows, cursor = null, waiting = 0 } = read ?? {};
+  const refresh = async (): Promise<void> => {
+    if (!isLost() && !isLoading) await ask(undefined, true);
+  };
+  useRepeat(refresh, isBusy !== undefined && rows?.some(isBusy) === true ? busyMs : calmMs);
+  const reload = (): void => {
+    setState({ key, read, error: null, isLoading: true });
+    setRound((last) => last + 1);
+  };
   const more = (): void => {
     if (cursor === null || isLoading) return;
-    setState({ ...current, isLoading: true });
-    void read(rows ?? [], cursor);
+    setState({ key, read, error: null, isLoading: true });
+    void ask(cursor);
   };
   useBack(() => {
-    if (error === null) return;
-    if (cursor === null) reload();
+    if (error === null) void refresh();
+    else if (cursor === null) reload();
     else more();
   });
-  return { rows, error, isLoading, isCut: cursor !== null, more, reload };
+  return { rows, error, isLoading, isCut: cursor !== null, waiting, more, reload };
 }
 
 interface PagedFootProps {
@@ -81,16 +114,23 @@ interface PagedFootProps {
   readonly noun: string;
 }
 
-/** How many rows there are, whether there are more, and the button for them. */
+/** How many rows there are, whether there are more or new ones, and the buttons for them. */
 export function PagedFoot({ paged, noun }: PagedFootProps) {
-  const { rows, error, isLoading, isCut, more, reload } = paged;
+  const { rows, error, isLoading, isCut, waiting, more, reload } = paged;
   if (error !== null) return <ErrorBox error={error} retry={reload} />;
   if (rows === undefined || (rows.length === 0 && !isCut)) return null;
+  const showNew = (): void => {
+    reload();
+    scrollTo(0, 0);
+    document.getElementById('content')?.focus();
+  };
   return (
-    <div class="paged-foot">
+    <div class={waiting > 0 ? 'paged-foot news' : 'paged-foot'}>
       <p class="quiet" role="status">
         {lineOf(rows.length, noun, isCut)}
+        {waiting > 0 && ` New: ${waiting}.`}
       </p>
+      {waiting > 0 && <Button onClick={showNew}>Show new {noun}</Button>}
       {isCut && (
         <Button onClick={more} isBusy={isLoading}>
           Show more

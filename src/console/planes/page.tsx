@@ -25,11 +25,12 @@ export function Planes() {
   const { client, can } = useSession();
   const [asking, setAsking] = useState<Asking | null>(null);
   const [token, setToken] = useState<string | null>(null);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'planes',
+    load: async (cursor, signal) =>
       (await client.listDataPlanes({ query: { limit: perPage, cursor }, signal })).body,
-    'planes',
-  );
+    idOf: ({ dataPlaneId }) => dataPlaneId,
+  });
   const { rows } = paged;
   const close = (): void => setAsking(null);
   const changed = (made: string | null): void => {

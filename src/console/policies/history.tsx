@@ -13,12 +13,16 @@ const perPage = 50;
 
 export function History({ policyId }: { readonly policyId: string }) {
   const { client } = useSession();
-  const paged = usePaged(async (cursor, signal) => {
-    const query = { runId: systemRun, resource: policyId, limit: perPage, cursor };
-    const { body } = await client.searchEvents({ query, signal });
-    const data = body.events.filter(({ eventType }) => eventType.startsWith('policy.'));
-    return { data, nextCursor: body.nextCursor };
-  }, `history ${policyId}`);
+  const paged = usePaged({
+    key: `history ${policyId}`,
+    load: async (cursor, signal) => {
+      const query = { runId: systemRun, resource: policyId, limit: perPage, cursor };
+      const { body } = await client.searchEvents({ query, signal });
+      const data = body.events.filter(({ eventType }) => eventType.startsWith('policy.'));
+      return { data, nextCursor: body.nextCursor };
+    },
+    idOf: ({ eventId }) => eventId,
+  });
   const { rows = [] } = paged;
   return (
     <section class="card">

@@ -7,6 +7,7 @@ import type { Client } from '../../client/create.ts';
 import { useLoad } from '../app/load.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
+import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { periods, startOf } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -49,7 +50,7 @@ const sentence = ({
   notReplayable,
 }: History): string => {
   if (sampleCount === 0) return 'No decision was recorded in this period, so the effect is not known.';
-  const of = `${sampleCount.toLocaleString('en')} recorded ${sampleCount === 1 ? 'decision' : 'decisions'}`;
+  const of = counted(sampleCount, 'recorded decision');
   const whole = window.complete ? '' : ' (the newest of the period)';
   const unread = notReplayable.count === 0 ? '' : ` ${notReplayable.count} could not be decided again.`;
   if (changedCount === 0) return `Of ${of}${whole}, none would change.${unread}`;

@@ -31,11 +31,12 @@ const perPage = 50;
 export function Policies({ query }: PageProps) {
   const { client } = useSession();
   const status = policyStatuses.find((each): each is PolicyStatus => each === query.get('status'));
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: `policies ${status ?? ''}`,
+    load: async (cursor, signal) =>
       (await client.listPolicies({ query: { status, limit: perPage, cursor }, signal })).body,
-    `policies ${status ?? ''}`,
-  );
+    idOf: ({ id }) => id,
+  });
   const { rows } = paged;
   return (
     <>

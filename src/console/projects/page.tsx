@@ -23,6 +23,7 @@ export function Projects() {
   const { data, error, reload } = useLoad(
     async (signal) => (await client.listProjects({ signal })).body.data,
     'projects',
+    { everyMs: 10_000 },
   );
   const choice = ({ id, environment }: ListedProject) =>
     id === identity.projectId ? (
@@ -42,7 +43,7 @@ export function Projects() {
           )
         }
       >
-        Of {identity.organizationName ?? identity.organizationId}
+        Of <RemoteLine text={identity.organizationName ?? identity.organizationId} />
       </PageHead>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {data === undefined && error === null && <Loading what="the projects" />}

@@ -35,11 +35,13 @@ const filters: readonly Filter[] = [
 export function Deliveries({ query }: PageProps) {
   const { client } = useSession();
   const status = deliveryStatuses.find((each) => each === query.get('status'));
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: `deliveries ${status ?? ''}`,
+    load: async (cursor, signal) =>
       (await client.listReportDeliveries({ query: { status, limit: perPage, cursor }, signal })).body,
-    `deliveries ${status ?? ''}`,
-  );
+    idOf: ({ deliveryId }) => deliveryId,
+    isBusy: ({ status }) => status === 'processing',
+  });
   const { rows } = paged;
   return (
     <>

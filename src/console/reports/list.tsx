@@ -16,6 +16,7 @@ import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
+import { isOver, periodText } from './words.ts';
 import { ReportTabs } from './tabs.tsx';
 import { TemplateFields, useTemplate } from './template.tsx';
 
@@ -24,11 +25,13 @@ const perPage = 50;
 export function Reports() {
   const { client, can } = useSession();
   const [isAsking, setAsking] = useState(false);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'reports',
+    load: async (cursor, signal) =>
       (await client.listExecutions({ query: { limit: perPage, cursor }, signal })).body,
-    'reports',
-  );
+    idOf: ({ executionId }) => executionId,
+    isBusy: ({ status }) => !isOver(status),
+  });
   const { rows } = paged;
   return (
     <>
@@ -72,7 +75,7 @@ export function Reports() {
             { name: 'Formats', cell: ({ formats }) => formats.join(', ') },
             {
               name: 'Period',
-              cell: ({ parameters: { startTime, endTime } }) => `${dayOf(startTime)} to ${dayOf(endTime)}`,
+              cell: ({ parameters }) => periodText(parameters),
             },
             { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
           ]}
@@ -83,8 +86,6 @@ export function Reports() {
     </>
   );
 }
-
-const dayOf = (time: string): string => time.slice(0, 10);
 
 function NewReport({ close }: { readonly close: () => void }) {
   const { client } = useSession();

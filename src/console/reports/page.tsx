@@ -6,6 +6,7 @@ import type {
   ReportSignature,
   ReportSummary,
 } from '../../contract/report-parts.ts';
+import { isOpen } from '../../contract/job-words.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
 import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
@@ -24,25 +25,31 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { toneOf } from '../runs/words.ts';
 import { DeliveryTable } from './deliveries.tsx';
+import { isOver, periodText } from './words.ts';
 import { Shares } from './shares.tsx';
 
 const up = { name: 'Reports', path: ['reports'] } as const;
 
-const isOver = (status: ReportExecution['status']): boolean => status !== 'queued' && status !== 'processing';
-const againMs = 1500;
+/** Milliseconds between looks at a report that is being made, and at one whose deliveries are not all sent. */
+const [makingMs, sendingMs] = [1500, 10_000];
+
+function lookAgainMs({ status, deliveries }: ReportExecution): number | undefined {
+  if (!isOver(status)) return makingMs;
+  return deliveries.some((each) => isOpen(each.status)) ? sendingMs : undefined;
+}
 
 export function ReportPage({ params: { executionId = '' } }: PageProps) {
   const { client } = useSession();
-  const [isMade, setMade] = useState(false);
+  const [everyMs, setEvery] = useState<number | undefined>(makingMs);
   const { data, error, reload } = useLoad(
     async (signal) => {
       const query = { includeData: true };
       const { body } = await client.getExecution({ params: { executionId }, query, signal });
-      if (isOver(body.status)) setMade(true);
+      setEvery(lookAgainMs(body));
       return body;
     },
     `report ${executionId}`,
-    isMade ? {} : { everyMs: againMs },
+    { everyMs },
   );
   if (data === undefined)
     return (
@@ -55,8 +62,8 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
   return (
     <>
       <PageHead title={<RemoteLine text={title} />} up={up}>
-        <Status tone={toneOf(status)}>{status}</Status> {parameters.startTime.slice(0, 10)} to{' '}
-        {parameters.endTime.slice(0, 10)} · requested <Time at={createdAt} />
+        <Status tone={toneOf(status)}>{status}</Status> {periodText(parameters)} · requested{' '}
+        <Time at={createdAt} />
         {parameters.runId !== undefined && (
           <>
             {' · run '}

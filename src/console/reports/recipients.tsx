@@ -117,6 +117,8 @@ function RecipientFields({
         ]}
       />
       <TextField
+        // another kind of recipient, another field
+        key={channel}
         {...targets[channel]}
         name={`${pointer}/target`}
         maxLength={limits.reportTargetChars}

@@ -1,11 +1,12 @@
 /** Schedules, which make reports by themselves. Tested by `test/console/reports.long.test.ts`. */
 import { useState } from 'preact/hooks';
 import type { ReportSchedule } from '../../contract/report-schedules.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { DeleteDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -25,11 +26,12 @@ export function Schedules() {
   const { client, can } = useSession();
   const [isAsking, setAsking] = useState(false);
   const [made, setMade] = useState('');
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'schedules',
+    load: async (cursor, signal) =>
       (await client.listReportSchedules({ query: { limit: perPage, cursor }, signal })).body,
-    'schedules',
-  );
+    idOf: ({ scheduleId }) => scheduleId,
+  });
   const { rows } = paged;
   const actions = can('reporting:write') && (
     <Button kind="main" onClick={() => setAsking(true)}>
@@ -70,7 +72,7 @@ export function Schedules() {
           close={() => setAsking(false)}
           made={({ name }) => {
             setAsking(false);
-            setMade(`The schedule ${name} was created.`);
+            setMade(visibleLine(`The schedule ${name} was created.`));
             paged.reload();
           }}
         />
@@ -177,21 +179,16 @@ function Actions({ schedule: { scheduleId, name, enabled }, changed }: ActionsPr
       </Button>
       {error !== null && <ErrorBox error={error} />}
       {isDeleting && (
-        <ConfirmDialog
+        <DeleteDialog
           title="Delete the schedule"
-          verb="Delete"
-          isDangerous
+          remove={(signal) => client.deleteReportSchedule({ params, signal })}
+          deleted={changed}
           close={() => setDeleting(false)}
-          work={async (signal) => {
-            await client.deleteReportSchedule({ params, signal });
-            setDeleting(false);
-            changed();
-          }}
         >
           <p>
             <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
           </p>
-        </ConfirmDialog>
+        </DeleteDialog>
       )}
     </div>
   );

@@ -25,11 +25,12 @@ export function Shares({ executionId, formats }: SharesProps) {
   const [isAsking, setAsking] = useState(false);
   const [revoking, setRevoking] = useState<ReportShare | null>(null);
   const [link, setLink] = useState<string | null>(null);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: `shares ${executionId}`,
+    load: async (cursor, signal) =>
       (await client.listShares({ params: { executionId }, query: { limit: perPage, cursor }, signal })).body,
-    `shares ${executionId}`,
-  );
+    idOf: ({ shareId }) => shareId,
+  });
   const { rows = [] } = paged;
   const canWrite = can('reporting:write');
   const changed = (made: string | null): void => {

@@ -1,8 +1,10 @@
 /** The choice of a report template, and of the run that some templates are about. */
+import { visibleLine } from '../../core/visible.ts';
 import { useLoad } from '../app/load.ts';
 import { useSession } from '../app/session.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 
 interface Template {
   readonly reportTemplateId: string;
@@ -49,9 +51,11 @@ export const TemplateFields = ({
       name="reportTemplateId"
       value={template?.reportTemplateId ?? ''}
       set={setTemplate}
-      options={templates.map(({ reportTemplateId, title }) => [reportTemplateId, title])}
+      options={templates.map(({ reportTemplateId, title }) => [reportTemplateId, visibleLine(title)])}
     />
-    <p class="quiet">{template?.description}</p>
+    <p class="quiet">
+      <RemoteLine text={template?.description ?? ''} />
+    </p>
     <TextField
       label={template?.requiresRun === true ? 'Run' : 'Only of the run (optional)'}
       name="runId"

@@ -5,6 +5,7 @@ import { useSession } from '../app/session.tsx';
 import { useState } from 'preact/hooks';
 import { useAction, waitFor } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
 import { download } from '../parts/download.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 
@@ -62,7 +63,8 @@ const makeExport: Make = async ({ session, runId, signal, progress }) => {
   const { exportId } = (await client.createExport({ body, signal })).body;
   const made = await waitFor(async () => (await client.getExport({ params: { exportId }, signal })).body, {
     isOver: ({ status }) => status !== 'pending' && status !== 'processing',
-    seen: ({ status, rowCount }) => progress(`${status}${rowCount === null ? '' : `, ${rowCount} rows`}…`),
+    seen: ({ status, rowCount }) =>
+      progress(`${status}${rowCount === null ? '' : `, ${counted(rowCount, 'row')}`}…`),
     signal,
   });
   if (made.status !== 'completed') throw new Error(made.errorSummary ?? `the export is ${made.status}`);

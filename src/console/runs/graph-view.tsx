@@ -5,6 +5,7 @@ import type { GraphNode } from '../../contract/graphs.ts';
 import { visibleLine } from '../../core/visible.ts';
 import { useLoad } from '../app/load.ts';
 import { useSession } from '../app/session.tsx';
+import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -59,7 +60,7 @@ export function GraphView({ runId, events, selected, select }: GraphProps) {
         <p class="quiet pad">
           {isLarge
             ? `The ${layout.nodes.length} nodes nearest to the selected one, of ${whole.nodes.length.toLocaleString('en')}. `
-            : `${whole.nodes.length} nodes. `}
+            : `${counted(whole.nodes.length, 'node')}. `}
           {data.truncated === true && 'The run has more than the service answers. '}
           {data.rootHash === null ? 'Not sealed: later events still add to it.' : 'Sealed.'}
         </p>

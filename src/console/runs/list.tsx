@@ -1,8 +1,10 @@
 /** The runs, newest first: what was denied, and which have gaps. Tested by `test/console/runs/page.long.test.ts`. */
+import { useMemo } from 'preact/hooks';
 import type { Run } from '../../contract/events.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
+import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Filters, periods, startOf, type Filter } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -36,17 +38,20 @@ const perPage = 25;
 export function Runs({ query }: PageProps) {
   const session = useSession();
   const [system, type, days] = [query.get('system'), query.get('type'), query.get('days')];
-  const startTime = startOf(days);
+  // from the time when it was chosen: a list that begins later each minute would load again
+  const startTime = useMemo(() => startOf(days), [days]);
   const asked = {
     limit: perPage,
     startTime,
     aiSystemId: system ?? undefined,
     eventType: type ?? undefined,
   };
-  const paged = usePaged(
-    async (cursor, signal) => (await session.client.listRuns({ query: { ...asked, cursor }, signal })).body,
-    `runs ${JSON.stringify([system, type, startTime])}`,
-  );
+  const paged = usePaged({
+    key: `runs ${JSON.stringify([system, type, startTime])}`,
+    load: async (cursor, signal) =>
+      (await session.client.listRuns({ query: { ...asked, cursor }, signal })).body,
+    idOf: ({ runId }) => runId,
+  });
   const loaded = paged.rows ?? noRuns;
   const facts = useRowFacts(session, loaded);
   const shown = loaded.filter((run) => isShown(run, facts.get(run.runId), query));
@@ -63,7 +68,7 @@ export function Runs({ query }: PageProps) {
       )}
       {shown.length < loaded.length && (
         <p class="quiet">
-          {shown.length} of the {loaded.length} runs that are loaded match.
+          {shown.length.toLocaleString('en')} of {counted(loaded.length, 'loaded run')}.
         </p>
       )}
       <PagedFoot paged={paged} noun="runs" />

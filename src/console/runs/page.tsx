@@ -4,6 +4,7 @@ import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
 import { goTo, linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
+import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -92,7 +93,7 @@ function RunLine({ run: { events, isComplete } }: { readonly run: LoadedRun }) {
   return (
     <>
       {first.aiSystemId !== null && <>{first.aiSystemId} · </>}
-      {events.length.toLocaleString('en')} {events.length === 1 ? 'event' : 'events'}
+      {counted(events.length, 'event')}
       {isComplete ? '' : ' so far'} · recorded <Time at={first.serverTimestamp} exact /> to{' '}
       <Time at={last.serverTimestamp} exact />
     </>

@@ -30,15 +30,16 @@ async function factsOf({ client }: Session, { runId }: Run, signal: AbortSignal)
 
 const failed: RowFacts = { coverage: null, denied: null };
 
-/** By run id; absent while it loads. A call that fails leaves a dash: the page of the run shows its error. */
+/** By run id; absent while it loads. A run that has more events is asked about once more. A call that fails leaves a dash: the page of the run shows its error. */
 export function useRowFacts(session: Session, runs: readonly Run[]): ReadonlyMap<string, RowFacts> {
   const [facts, setFacts] = useState<ReadonlyMap<string, RowFacts>>(new Map());
-  const asked = useRef(new Set<string>());
+  /** How many events each run had. */
+  const asked = useRef(new Map<string, number>());
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
   useEffect(() => {
-    const waiting = runs.filter(({ runId }) => !asked.current.has(runId));
-    for (const { runId } of waiting) asked.current.add(runId);
+    const waiting = runs.filter(({ runId, events }) => asked.current.get(runId) !== events);
+    for (const { runId, events } of waiting) asked.current.set(runId, events);
     const { signal } = stop.current;
     const work = async (): Promise<void> => {
       for (let run = waiting.shift(); run !== undefined && !signal.aborted; run = waiting.shift()) {

@@ -1,5 +1,6 @@
 /** What states of runs are called, and how they are colored. */
 import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
+import { counted } from '../parts/counted.ts';
 import type { Tone } from '../parts/status.tsx';
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -53,14 +54,14 @@ export function coverageWords({ covered, confirmed, counts, gaps }: RunCoverage)
     .toReversed()
     .filter((verdict) => countOf(verdict) > 0)
     .map((verdict) => `${countOf(verdict)} ${verdictTexts[verdict]}`);
-  const missing = gaps.length === 0 ? '' : `; ${gaps.length} gaps in the records of a source`;
+  const missing = gaps.length === 0 ? '' : `; ${counted(gaps.length, 'gap')} in the records of a source`;
   const line =
     calls === 0
       ? `no tool calls${missing}`
-      : `${calls} ${calls === 1 ? 'call' : 'calls'}: ${listed.join(', ')}; ${confirmed} confirmed by a second source${missing}`;
+      : `${counted(calls, 'call')}: ${listed.join(', ')}; ${confirmed} confirmed by a second source${missing}`;
   if (!covered) {
     const found = alarms.reduce((sum, verdict) => sum + countOf(verdict), 0) + gaps.length;
-    return { tone: 'bad', verdict: found === 1 ? '1 gap' : `${found} gaps`, line };
+    return { tone: 'bad', verdict: counted(found, 'gap'), line };
   }
   if (calls === 0) return { tone: 'plain', verdict: 'no calls', line };
   if (confirmed === 0) return { tone: 'plain', verdict: 'one source', line };

@@ -15,11 +15,12 @@ const perPage = 25;
 
 export function Deliveries() {
   const { client, can } = useSession();
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'deliveries',
+    load: async (cursor, signal) =>
       (await client.listWebhookDeliveries({ query: { limit: perPage, cursor }, signal })).body,
-    'deliveries',
-  );
+    idOf: ({ deliveryId }) => deliveryId,
+  });
   const { rows = [] } = paged;
   if (rows.length === 0) return paged.error === null ? null : <PagedFoot paged={paged} noun="messages" />;
   return (

@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from '../../contract/webhooks.ts';
 import { useSession } from '../app/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -29,11 +29,12 @@ export function Webhooks() {
   const [asking, setAsking] = useState<Asking | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [round, setRound] = useState(0);
-  const paged = usePaged(
-    async (cursor, signal) =>
+  const paged = usePaged({
+    key: 'endpoints',
+    load: async (cursor, signal) =>
       (await client.listWebhookEndpoints({ query: { limit: perPage, cursor }, signal })).body,
-    'endpoints',
-  );
+    idOf: ({ endpointId }) => endpointId,
+  });
   const { rows } = paged;
   const changed = (made: string | null = null): void => {
     setAsking(null);
@@ -216,20 +217,16 @@ function Delete({
 }: OfEndpoint & { readonly deleted: () => void }) {
   const { client } = useSession();
   return (
-    <ConfirmDialog
+    <DeleteDialog
       title="Delete the endpoint"
-      verb="Delete"
-      isDangerous
+      remove={(signal) => client.deleteWebhookEndpoint({ params: { endpointId }, signal })}
+      deleted={deleted}
       close={close}
-      work={async (signal) => {
-        await client.deleteWebhookEndpoint({ params: { endpointId }, signal });
-        deleted();
-      }}
     >
       <p>
         <RemoteLine text={url} /> gets no more messages. Messages that wait are cancelled.
       </p>
-    </ConfirmDialog>
+    </DeleteDialog>
   );
 }
 
