@@ -93,7 +93,8 @@ export function readHookInput(client: AgentClient, bytes: Uint8Array): HookInput
     return { fault: `expected one JSON object, got ${strict ?? kindOf(value)}`, gates: true };
   const eventName = textOf(value['hook_event_name']);
   const known = hookMoments[client];
-  const moment = eventName !== undefined && Object.hasOwn(known, eventName) ? known[eventName] : undefined;
+  const found = eventName !== undefined && Object.hasOwn(known, eventName) ? known[eventName] : undefined;
+  const moment = found === 'result' && hasFailed(value) ? 'failure' : found;
   if (eventName === undefined || moment === undefined) {
     const names = Object.keys(known).join(', ');
     return { fault: `hook_event_name: expected one of ${names}, got ${shown(eventName)}`, gates: true };
@@ -148,13 +149,21 @@ function toolOf(
   const id = textOf(value['tool_use_id']);
   if (id === undefined && client !== 'gemini')
     return `expected a text in tool_use_id, got ${kindOf(value['tool_use_id'])}`;
+  const mcp = mcpOf(name, value['mcp_context']);
+  if (client === 'gemini' && name.startsWith('mcp_') && mcp.mcp === null)
+    return `expected the server of ${name} in mcp_context, got ${kindOf(value['mcp_context'])}`;
   return {
     // Gemini names no call: equal calls of a session share an id
     callId: id ?? `hook:${shortHash(JSON.stringify([session, name, args]))}`,
     name,
-    ...mcpOf(name, value['mcp_context']),
+    ...mcp,
     arguments: args as JsonObject,
   };
+}
+
+/** Gemini CLI has one event for results and errors. */
+function hasFailed({ tool_response: response }: Source): boolean {
+  return isSource(response) && isSource(response['error']);
 }
 
 /** Claude Code and Codex write `mcp__SERVER__TOOL`; the shortest server is taken. Gemini CLI names the server apart. */
@@ -173,7 +182,7 @@ function contentOf(moment: HookMoment, value: Source): unknown {
     case 'result':
       return value['tool_response'] ?? value['tool_output'];
     case 'failure':
-      return value['error'] ?? value['error_message'];
+      return value['error'] ?? value['error_message'] ?? value['tool_response'];
     case 'stop':
       return value['last_assistant_message'] ?? value['prompt_response'];
     default:

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -77,6 +78,13 @@ describe('the line of a hook', () => {
     expect(isOwnLine(line)).toBe(true);
     expect(pathsIn(line)).toEqual(["/o'brien/node", '/a b/gov.cjs', '/c.json']);
     expect(isOwnLine('echo hook codex')).toBe(false);
+  });
+
+  it('hookLine ends with 2 and a text where it gates, and with 1 where it only records, if the hook is missing', () => {
+    const wanted = { node: '/no/node', entry: '/gov.cjs', config: '/c.json', telemetry: null };
+    const ran = [true, false].map((gates) => spawnSync('/bin/sh', ['-c', hookLine('codex', wanted, gates)]));
+    expect(ran.map(({ status }) => status)).toEqual([2, 1]);
+    expect(String(ran[0]?.stderr)).toContain('gov: the call did not run');
   });
 });
 

@@ -97,6 +97,28 @@ describe('readHookInput', () => {
     expect(after?.callId).toBe(before?.callId);
   });
 
+  it('readHookInput takes a result of Gemini CLI with an error as a failure, and keeps it', () => {
+    const after = { ...call, tool_use_id: undefined, hook_event_name: 'AfterTool' };
+    const error = { message: 'not pinned', type: 'mcp_tool_error' };
+    const response = { llmContent: 'x', returnDisplay: 'x', error };
+    expect(good('gemini', { ...after, tool_response: response })).toMatchObject({
+      moment: 'failure',
+      content: response,
+    });
+    expect(good('gemini', { ...after, tool_response: { llmContent: 'x' } }).moment).toBe('result');
+  });
+
+  it('readHookInput refuses an MCP tool of Gemini CLI whose server is not named', () => {
+    const before = { ...call, tool_use_id: undefined, hook_event_name: 'BeforeTool', tool_name: 'mcp_a_pay' };
+    expect(read('gemini', before)).toEqual({
+      gates: true,
+      fault: 'BeforeTool: expected the server of mcp_a_pay in mcp_context, got none',
+    });
+    expect(read('gemini', { ...before, mcp_context: { server_name: 'a', tool_name: 'pay' } })).toMatchObject({
+      tool: { mcp: { server: 'a', name: 'pay' } },
+    });
+  });
+
   it('readHookInput accepts a text of the largest size that a hook reads', () => {
     const large = { ...call, tool_input: { command: 'x'.repeat(limits.hookInputBytes / 2) } };
     expect(read('claude-code', large)).toMatchObject({ moment: 'call' });

@@ -63,11 +63,12 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /**
  * The shell line of a hook. `env -i` keeps out the variables that a project can set for its agent, such as NODE_OPTIONS.
  * Where it gates, every end but an answer becomes exit code 2 with a text: Codex takes 2 without a text as a failure, and
- * a failure lets the call run in most clients.
+ * a failure lets the call run in most clients. A line that only records ends with 0 or 1: other codes block a prompt, hide a
+ * result, or start the turn again without end (measured: Gemini CLI 0.61.0, AfterAgent with 127).
  */
 export function hookLine(client: AgentClient, { node, entry, config }: Wanted, gates: boolean): string {
   const line = `/usr/bin/env -i ${[node, entry].map(quoted).join(' ')} hook ${client} --config ${quoted(config)}`;
-  if (!gates) return line;
+  if (!gates) return `${line} || exit 1`;
   return `${line} || { [ $? -eq 2 ] || echo 'gov: the call did not run: the hook of gov failed. See gov agents doctor.' >&2; exit 2; }`;
 }
 

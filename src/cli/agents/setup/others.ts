@@ -1,81 +1,14 @@
 /**
- * OpenCode, and two clients whose files follow their documentation, and which nobody has run against this set-up: Gemini
- * CLI and Cursor. `gov agents doctor` says so. Tested by `test/cli/agents/install.test.ts`.
+ * OpenCode, and Cursor, whose file follows its documentation, and which nobody has run against this set-up: `gov agents
+ * doctor` says so. Tested by `test/cli/agents/install.test.ts`.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { limits } from '../../../contract/limits.ts';
-import type { AgentClient } from '../../../core/agents/clients.ts';
-import {
-  addHooks,
-  ownHooks,
-  readSettings,
-  removeHooks,
-  writeSettings,
-  type Settings,
-} from './settings-json.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
 import { cannotEdit, hookLine, type Edit, type Setup, type Wanted } from './edit.ts';
-
-/** A client with hooks by event in one JSON file. */
-interface Listed {
-  readonly client: AgentClient;
-  readonly gate: string;
-  readonly reports: readonly string[];
-  entry(command: string, gates: boolean): object;
-  /** Adds further members of the file. */
-  prepare?(settings: Settings): void;
-  holes(gate: Settings): readonly string[];
-}
-
-function listedEdit(path: string, listed: Listed, wanted: Wanted): Edit {
-  const { client, gate, reports, entry } = listed;
-  return {
-    path,
-    add(before) {
-      const settings = readSettings(path, before);
-      listed.prepare?.(settings);
-      const events = [[gate, true] as const, ...reports.map((event) => [event, false] as const)];
-      const entries = events.map(([event, gates]) => [event, entry(hookLine(client, wanted, gates), gates)]);
-      addHooks(path, settings, Object.fromEntries(entries));
-      return writeSettings(settings, before);
-    },
-    remove(now) {
-      const settings = readSettings(path, now);
-      if (!removeHooks(path, settings)) return now;
-      const left = Object.keys(settings).filter((name) => name !== 'version');
-      return left.length === 0 ? null : writeSettings(settings, now);
-    },
-    look(now) {
-      const own = ownHooks(path, readSettings(path, now), gate);
-      return { lines: own.map(({ command }) => String(command)), holes: own.flatMap(listed.holes) };
-    },
-  };
-}
-
-const gemini: Setup = {
-  client: 'gemini',
-  programs: ['gemini'],
-  tested: null,
-  oldest: null,
-  edits(place, wanted) {
-    const path =
-      place.scope === 'user'
-        ? join(homeOf(place.env), '.gemini', 'settings.json')
-        : join(place.etc, 'gemini-cli', 'settings.json');
-    const listed: Listed = {
-      client: 'gemini',
-      gate: 'BeforeTool',
-      reports: ['SessionStart', 'BeforeAgent', 'AfterTool', 'AfterAgent', 'SessionEnd'],
-      // milliseconds
-      entry: (command) => ({
-        hooks: [{ type: 'command', command, timeout: limits.hookClientSeconds * 1000 }],
-      }),
-      holes: () => ['a hook that exceeds its time lets the call run'],
-    };
-    return [listedEdit(path, listed, wanted)];
-  },
-};
+import { listedEdit, type Listed } from './listed.ts';
+import { readSettings, writeSettings, type Settings } from './settings-json.ts';
 
 const cursor: Setup = {
   client: 'cursor',
@@ -206,4 +139,4 @@ const opencode: Setup = {
   },
 };
 
-export const otherSetups: readonly Setup[] = [gemini, cursor, opencode];
+export const otherSetups: readonly Setup[] = [cursor, opencode];

@@ -63,7 +63,7 @@ export const run: Run<typeof spec> = async (call) => {
     await out.warn(safe`${clientTitles[setup.client]}: written as its documentation says, and not tested`);
   if (scope === 'user')
     await out.warn(
-      safe`a project can turn off hooks of a user: run it as root, with --scope managed, to close that`,
+      safe`a project can turn off hooks of a user: run it as root, with --scope managed; gov agents doctor says what stays open`,
     );
   if (isOperators)
     await out.warn(

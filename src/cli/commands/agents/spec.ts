@@ -30,7 +30,7 @@ export const agentsInstall = command({
     'Writes gov hook into the settings of each client, so that a call runs only after a decision that is in the log. Settings of the user stay. gov agents uninstall takes everything back.',
     'Hooks get a key of their own, which may evaluate and record: agent.key of a plane on this machine, else a new one. The hook runs without the variables of the session, because a project can set them.',
     'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
-    'Gemini CLI and Cursor are set up as their documentation says. Nobody has tested these two.',
+    'Cursor is set up as its documentation says. Nobody has tested it.',
   ],
   args: [client],
   flags: {
