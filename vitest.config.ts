@@ -93,6 +93,8 @@ export default defineConfig({
       'test/store/postgres/support/shared.ts',
     ],
     testTimeout: 60_000,
+    // one second by default, which a busy machine needs for the start of a process
+    expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
     reporters:
       report === undefined ? ['default'] : ['default', ['json', { outputFile: report }], unfinished()],

@@ -181,21 +181,4 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
     expect(start(['help'], { HOME: '/dev/null' }).status).toBe(0);
     expect(start(['help']).status).toBe(0);
   });
-
-  it('--version takes no longer than bare Node, and a command starts in twice that time', () => {
-    const env = { HOME: makeFolder() };
-    const cases = { bare: ['-e', '0'], version: [entry, '--version'], command: [entry, 'context', 'list'] };
-    const least = { bare: Infinity, version: Infinity, command: Infinity };
-    const names = ['bare', 'version', 'command'] as const;
-    for (let round = 0; round < 20; round++) {
-      for (const name of names) {
-        const before = performance.now();
-        spawnSync(process.execPath, cases[name], { env });
-        least[name] = Math.min(least[name], performance.now() - before);
-      }
-    }
-    // On the machine of design, bare Node takes 21 to 24 ms: at most 10 and 25 more. Slower ones get in proportion.
-    expect(least.version).toBeLessThan(least.bare * 1.4);
-    expect(least.command).toBeLessThan(least.bare * 2.3);
-  });
 });

@@ -170,12 +170,12 @@ describe('a download', () => {
       await expect(downloadExport(client, memory(), asked)).rejects.toMatchObject({ code: 'TIMEOUT' });
       const server = await serving(artifact);
       const slow = memory();
-      let pauses = 3;
+      let pauses = 1;
       const write = async (chunk: Uint8Array) => {
-        if (pauses-- > 0) await new Promise((resolve) => setTimeout(resolve, 500));
+        if (pauses-- > 0) await new Promise((resolve) => setTimeout(resolve, 1500));
         await slow.write(chunk);
       };
-      const patient = clientAt(server.baseUrl, { timeoutMs: 400, retries: 0 });
+      const patient = clientAt(server.baseUrl, { timeoutMs: 1000, retries: 0 });
       const got = await downloadExport(patient, { ...slow, write }, asked);
       expect(got.sha256).toBe(asked.sha256);
     },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GovApiError, GovNetworkError, retryAfter, spentUntil } from '../../src/client/errors.ts';
 import { isTransient, pause, retryDelayMs } from '../../src/client/retry.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { threadMs } from '../thread-ms.ts';
 
 const api = (status: number, headers = {}, problem = {}) => new GovApiError(status, problem, headers);
 
@@ -73,10 +74,10 @@ describe('RateLimit', () => {
   });
 
   it('a RateLimit header is read in time that is linear in its length', () => {
-    const startedAt = performance.now();
+    const startedAt = threadMs();
     spentUntil(`"${'"a";r='.repeat(50_000)}`);
     spentUntil(`"a"${';r=0'.repeat(50_000)}`);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(threadMs() - startedAt).toBeLessThan(1000);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { csvHeader, csvRow } from '../../src/core/csv.ts';
 import { canonicalize } from '../../src/core/json/parse.ts';
 import { isFormula, unmarked } from '../support/unmarked.ts';
+import { threadMs } from '../thread-ms.ts';
 
 /** A strict parser of its own: RFC 4180 §2, and nothing else. */
 function parse(text: string): string[][] {
@@ -121,9 +122,9 @@ describe('CSV', () => {
   });
 
   it('the time to write a CSV row is linear in the text', () => {
-    const started = performance.now();
+    const started = threadMs();
     for (const unit of ['\n', ' ', "'", '\u200b', ';', ';=', '\t ']) csvRow([unit.repeat(100_000)], none);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(threadMs() - started).toBeLessThan(5000);
   });
 
   it('CSV writes numbers unchanged in columns that contain only numbers', () => {

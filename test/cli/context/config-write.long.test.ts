@@ -89,7 +89,10 @@ describe('changes of the configuration', () => {
       expect([code, stderr]).toEqual([1, expect.stringMatching(/cannot write .*: the disk is full/)]);
       expect(readFileSync(join(directory, 'config.json'), 'utf8')).toBe(before);
       // conf removes its draft without waiting for that
-      await vi.waitFor(() => expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'rest']));
+      await vi.waitFor(
+        () => expect(readdirSync(directory).toSorted()).toEqual(['config.json', 'rest']),
+        20_000,
+      );
     } finally {
       unmount();
     }

@@ -89,12 +89,12 @@ describe('a screen in a terminal', () => {
     // a frame of the old size may still have come: the whole screen is erased and drawn again
     const before = terminal.written.length;
     terminal.resize(80, 24);
-    await expect.poll(() => terminal.lines[0], { timeout: 5000 }).toMatch(/^ gov top/);
+    await expect.poll(() => terminal.lines[0]).toMatch(/^ gov top/);
     const erased = (): string => {
       const at = terminal.written.indexOf('\u001b[H\u001b[2J', before);
       return at === -1 ? '' : terminal.written.slice(at);
     };
-    await expect.poll(erased, { timeout: 5000 }).toMatch(/gov top[^]* quit/);
+    await expect.poll(erased).toMatch(/gov top[^]* quit/);
     terminal.press('q');
     await done;
     expect(terminal.buffer).toBe('normal');
@@ -118,7 +118,7 @@ describe('a screen in a terminal', () => {
     const { terminal, stops, resume } = shown(80, 24);
     await terminal.shows('leaves/s');
     terminal.press('\u001a');
-    for (let tries = 0; tries < 200 && stops() === 0; tries += 1) await wait(10);
+    for (let tries = 0; tries < 2000 && stops() === 0; tries += 1) await wait(10);
     expect([stops(), terminal.buffer, terminal.stdin.isRaw]).toEqual([1, 'normal', false]);
     resume();
     await terminal.shows('leaves/s');

@@ -7,6 +7,7 @@ import { GraphUnion } from '../../../src/core/graph/union.ts';
 import { eventId } from '../../../src/core/id.ts';
 import { RunGraph } from '../../../src/core/graph/lineage.ts';
 import { ProofLog, recordSampleRun } from '../proof/log.ts';
+import { threadMs } from '../../thread-ms.ts';
 
 const hash = `sha256:${'0'.repeat(64)}`;
 const eventNode = (at: number): NodeItem => ({
@@ -136,23 +137,19 @@ describe('the graph of a run', () => {
     expect([edges.length, truncated]).toEqual([limits.graphEdgesAnswered, true]);
   });
 
-  it(
-    'a lineage in 100,000 nodes takes at most 300 ms on a busy machine and 30 MB',
-    { timeout: 30_000 },
-    () => {
-      const times = [1, 2, 3, 4, 5].map(() => {
-        const graph = chain(100_000);
-        const start = performance.now();
-        const { nodes, truncated } = graph.lineage(eventNode(99_999).id)!;
-        const elapsed = performance.now() - start;
-        expect([nodes.length, truncated]).toEqual([limits.graphNodesAnswered, true]);
-        expect(graph.bytes).toBeLessThan(30e6);
-        return elapsed;
-      });
-      // the best of five, and threefold: a shared machine stalls, and this is no benchmark
-      expect(Math.min(...times)).toBeLessThan(300);
-    },
-  );
+  it('a lineage in 100,000 nodes takes at most 300 ms and 30 MB', { timeout: 30_000 }, () => {
+    const times = [1, 2, 3, 4, 5].map(() => {
+      const graph = chain(100_000);
+      const start = threadMs();
+      const { nodes, truncated } = graph.lineage(eventNode(99_999).id)!;
+      const elapsed = threadMs() - start;
+      expect([nodes.length, truncated]).toEqual([limits.graphNodesAnswered, true]);
+      expect(graph.bytes).toBeLessThan(30e6);
+      return elapsed;
+    });
+    // the best of five, and threefold: the first ones are compiled, and this is no benchmark
+    expect(Math.min(...times)).toBeLessThan(300);
+  });
 
   it('a graph keeps no more than its limits and reports that it is cut', () => {
     const graph = new RunGraph({ nodes: 3, edges: 2 });

@@ -6,6 +6,7 @@ import { canonicalize, parseJson, type Json, type JsonObject } from '../../../sr
 import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
 import { compile, compileValue, Indeterminate } from '../../../src/core/policy/evaluate/compile.ts';
 import { parseCondition } from '../../../src/core/policy/language/parse.ts';
+import { threadMs } from '../../thread-ms.ts';
 
 const list = (count: number): Json[] => Array(count).fill(1);
 
@@ -205,9 +206,9 @@ describe('the budget of an evaluation', () => {
   it('an evaluation computes each operand once, however deep', () => {
     let node: Json = { var: 'a' };
     for (let level = 0; level < 14; level++) node = { cat: [{ length: [node] }, 'x'.repeat(62)] };
-    const start = performance.now();
+    const start = threadMs();
     expect(reason({ '!!': [node] }, { a: 'x'.repeat(10) })).toBe(true);
-    expect(performance.now() - start).toBeLessThan(100);
+    expect(threadMs() - start).toBeLessThan(100);
   });
 
   it('the budget limits the bytes that cat makes', () => {

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { align, type Alignment } from '../../../src/core/replay/align.ts';
+import { threadMs } from '../../thread-ms.ts';
 
 const numbers = (text: string): Int32Array => Int32Array.from(text, (letter) => letter.charCodeAt(0));
 const partnersOf = (a: string, b: string): number[] => [...align(numbers(a), numbers(b)).partners];
@@ -89,9 +90,9 @@ describe('an alignment', () => {
   it('an alignment of 100,000 steps with nothing in common ends within seconds', () => {
     const a = Int32Array.from({ length: 100_000 }, (_, at) => at);
     const b = a.map((item) => -1 - item);
-    const start = performance.now();
+    const start = threadMs();
     expect(checkPairs(a, b, align(a, b))).toBe(0);
-    expect(performance.now() - start).toBeLessThan(20_000);
+    expect(threadMs() - start).toBeLessThan(20_000);
   });
 
   it('an alignment of 100,000 steps that mostly agree finds all equal steps', () => {

@@ -1,6 +1,7 @@
 import { assert, constantFrom, integer, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCron, type CronTimes } from '../../../src/core/schedule/cron.ts';
+import { threadMs } from '../../thread-ms.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const read = (text: string, zone = 'Europe/Berlin'): CronTimes => {
@@ -139,10 +140,10 @@ describe('a cron expression that is refused', () => {
   it('any text gets an answer within a second', () => {
     assert(
       property(string({ unit: constantFrom(...'0123456789*,-/LW#?@ abMON'), maxLength: 40 }), (text) => {
-        const started = performance.now();
+        const started = threadMs();
         const result = readCron(text, 'America/Sao_Paulo', now);
         expect(['string', 'object']).toContain(typeof result);
-        expect(performance.now() - started).toBeLessThan(1000);
+        expect(threadMs() - started).toBeLessThan(1000);
       }),
       { numRuns: 300 },
     );

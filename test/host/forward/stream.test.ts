@@ -67,12 +67,12 @@ describe('syslog over TCP', () => {
     };
     const each = tcp(receiver.port);
     expect(await each.send(batch(0, 10, lines))).toMatchObject({ ok: true });
-    await vi.waitFor(() => expect(sides).toHaveLength(1));
+    await vi.waitFor(() => expect(sides).toHaveLength(1), 20_000);
     sides[0]!.end();
     await vi.waitFor(async () => {
       // gov answers the end with its own, which makes the socket of the receiver unwritable and finished
       expect(sides[0]!.writableFinished).toBe(true);
-    });
+    }, 20_000);
     expect(await each.confirm(5000)).toMatchObject({
       ok: false,
       failed: expect.stringContaining('before gov did'),

@@ -171,11 +171,11 @@ describe('the keys of an issuer', () => {
     issuer.answers.clear();
   });
 
-  it('a service does not wait without limit for the keys of an issuer', { timeout: 20_000 }, async () => {
+  it('a service does not wait without limit for the keys of an issuer', async () => {
     issuer.answers.set('/jwks', (response) => response.writeHead(200).write('{"keys":['));
     const started = performance.now();
     expect(await judge(await issuer.token(), connect())).toBe('OVERLOADED');
-    expect(performance.now() - started).toBeLessThan(limits.issuerTimeoutSeconds * 1000 + 2000);
+    expect(performance.now() - started).toBeLessThan(3 * limits.issuerTimeoutSeconds * 1000);
     issuer.answers.clear();
   });
 

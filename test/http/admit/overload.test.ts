@@ -40,10 +40,13 @@ describe('shedding load', () => {
 
   it('the server sheds load with 503 and Retry-After, but still answers health', async () => {
     const plane = await startPlane({ overloadDelayMs: 100 });
-    await stall(700);
-    const refused = await plane.call('GET', '/runs');
-    expect([refused.status, refused.body.code]).toEqual([503, 'OVERLOADED']);
-    expect(refused.headers['retry-after']).toBe(String(limits.overloadRetrySeconds));
+    // again, if a busy machine sends the request later than the server measures the next time
+    const afterStall = async () => {
+      await stall(700);
+      const { status, body, headers } = await plane.call('GET', '/runs');
+      return [status, body.code, headers['retry-after']];
+    };
+    await expect.poll(afterStall).toEqual([503, 'OVERLOADED', String(limits.overloadRetrySeconds)]);
     await plane.end();
     const other = await startPlane({ overloadDelayMs: 100 });
     await stall(700);

@@ -142,7 +142,7 @@ describe.each(engines)('exports on %s answer', (engine) => {
         '1',
         true,
       ]);
-    });
+    }, 20_000);
     expect((await tenant.call('DELETE', `/exports/${exportId}`)).body.code).toBe('EXPORT_NOT_READY');
     const cancelled = (await create()).body.exportId;
     const { status, body: shownThen } = await tenant.call('POST', `/exports/${cancelled}/cancel`);

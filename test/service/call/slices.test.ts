@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Slices } from '../../../src/service/call/slices.ts';
 
 describe('slices', () => {
@@ -36,13 +36,16 @@ describe('slices', () => {
   });
 
   it('a slice is over after a while, and the next one begins with its full time', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
     const slice = new Slices().of('prj_ada');
     await slice.next();
+    vi.advanceTimersByTime(5);
     expect(slice.isOver()).toBe(false);
-    const until = performance.now() + 11;
-    while (performance.now() < until);
+    vi.advanceTimersByTime(1);
     expect(slice.isOver()).toBe(true);
     await slice.next();
+    vi.advanceTimersByTime(5);
     expect(slice.isOver()).toBe(false);
+    vi.useRealTimers();
   });
 });

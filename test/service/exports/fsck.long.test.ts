@@ -45,7 +45,7 @@ describe.each(engines)('exports of a service on %s', (engine) => {
     await vi.waitFor(async () => {
       const { status, errorSummary } = (await tenant.call('GET', `/exports/${again}`)).body;
       expect([status, errorSummary]).toEqual(['pending', expect.stringMatching(/^STORAGE_FULL/)]);
-    });
+    }, 20_000);
     below =
       service.database === null
         ? sqliteBelow(service.dataDir, projectId)

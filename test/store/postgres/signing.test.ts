@@ -104,7 +104,7 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
     for (const name of ['a', 'b', 'c']) await assertSigned(processes.first, name);
     await appended(ended, request([event()], { projectId: 'prj_b' }));
     processes.clock.ms += 60_000;
-    await expect.poll(() => marks(processes), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => marks(processes)).toBe(0);
     await assertSigned(processes.first, 'b');
     expect(stillActive).toEqual([]);
     expect(openOwn((await ended.newestCheckpoint('prj_c', 'audit'))!).size).toBe(1);

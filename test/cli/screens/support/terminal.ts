@@ -63,7 +63,7 @@ export class FakeTerminal {
   async shows(text: string | RegExp): Promise<void> {
     const isThere = (): boolean =>
       typeof text === 'string' ? this.text.includes(text) : text.test(this.text);
-    for (let tries = 0; tries < 500; tries += 1) {
+    for (let tries = 0; tries < 2000; tries += 1) {
       if (isThere()) return;
       await wait(10);
     }

@@ -151,7 +151,12 @@ interface Process {
   end(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
 }
 
-/** Starts a server and waits until it answers. Again, while processes of one that was killed still leave. */
+const startMs = 60_000;
+
+/**
+ * Starts a server and waits until it answers, for a minute at most. Again, while processes of one that was killed still
+ * leave.
+ */
 async function startProcess(
   postgres: string,
   options: readonly string[],
@@ -163,7 +168,12 @@ async function startProcess(
     process.once('exit', kill);
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     void ended.then(() => process.off('exit', kill));
-    while (child.exitCode === null) {
+    const lateAt = performance.now() + startMs;
+    while (child.exitCode === null && child.signalCode === null) {
+      if (performance.now() > lateAt) {
+        child.kill('SIGKILL');
+        throw new Error(`PostgreSQL did not answer within ${startMs / 1000} s of its start`);
+      }
       if (await answers(url)) {
         return {
           end: async (signal) => {
@@ -174,7 +184,8 @@ async function startProcess(
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    if (tries === 20) throw new Error(`PostgreSQL ended with ${child.exitCode} at its start`);
+    if (tries === 20)
+      throw new Error(`PostgreSQL ended with ${child.signalCode ?? child.exitCode} at its start`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -9,12 +9,18 @@ import { missingServer, sharedServer, startServer, type Server, type Shared } fr
 
 const asked = 'GOV_TEST_POSTGRES_ASK';
 
+interface Missing {
+  readonly missing: string;
+}
+
 /** The server of the run, or why there is none. Stopping it does nothing. */
-export async function runServer(): Promise<Server | { readonly missing: string }> {
+export async function runServer(): Promise<Server | Missing> {
   const missing = missingServer();
   if (missing !== null) return { missing };
   const port = Number(process.env[asked]);
-  return sharedServer(JSON.parse(await text(connect(port, '127.0.0.1'))) as Shared);
+  const answer = JSON.parse(await text(connect(port, '127.0.0.1'))) as Shared | Missing | { failed: string };
+  if ('failed' in answer) throw new Error(answer.failed);
+  return 'missing' in answer ? answer : sharedServer(answer);
 }
 
 /** Once per run of the tests (`globalSetup`). Gives what ends it. */
@@ -27,7 +33,7 @@ export async function setup(): Promise<() => Promise<void>> {
         socket.end(
           JSON.stringify('missing' in server ? server : { url: server.url, template: server.template }),
         ),
-      (error: unknown) => socket.end(String(error)),
+      (error: unknown) => socket.end(JSON.stringify({ failed: String(error) })),
     );
   });
   await new Promise<void>((resolve) => answering.listen(0, '127.0.0.1', resolve));
