@@ -175,7 +175,7 @@ describe('the keys of an issuer', () => {
     issuer.answers.set('/jwks', (response) => response.writeHead(200).write('{"keys":['));
     const started = performance.now();
     expect(await judge(await issuer.token(), connect())).toBe('OVERLOADED');
-    expect(performance.now() - started).toBeLessThan(3 * limits.issuerTimeoutSeconds * 1000);
+    expect(performance.now() - started).toBeLessThan(limits.issuerTimeoutSeconds * 1000 + 2000);
     issuer.answers.clear();
   });
 

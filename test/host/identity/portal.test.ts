@@ -123,7 +123,7 @@ describe('a payment provider', () => {
     const before = performance.now();
     const { code } = await refused(portal({ timeoutMs: 200 }).open(customer, returnUrl));
     expect(code).toBe('OVERLOADED');
-    expect(performance.now() - before).toBeLessThan(limits.portalTimeoutSeconds * 1000);
+    expect(performance.now() - before).toBeLessThan(5000);
     expect(stripe.asked.length).toBeGreaterThan(1);
   });
 

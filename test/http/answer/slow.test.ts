@@ -10,9 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => plane.end());
 
-/** The shortest limit of the contract: a client that is cut earlier was cut by a limit above. */
-const contractMs = 10_000;
-
 interface Slow {
   readonly answered: string;
   readonly afterMs: number;
@@ -46,18 +43,18 @@ describe('a slow client', () => {
     const { answered, afterMs } = await drip(head(), 'X-Slow: a\r\n');
     expect(answered).toMatch(/^HTTP\/1\.1 408 /);
     expect(answered).toContain('"code":"REQUEST_TIMEOUT"');
-    expect(afterMs).toBeLessThan(contractMs);
+    expect(afterMs).toBeLessThan(5000);
   });
 
   it('a slow client that never ends its body is cut', async () => {
     const { answered, afterMs } = await drip(`${head()}Content-Length: 100000\r\n\r\n`, ' ');
     expect(answered === '' || answered.startsWith('HTTP/1.1 4')).toBe(true);
-    expect(afterMs).toBeLessThan(contractMs);
+    expect(afterMs).toBeLessThan(5000);
   });
 
   it('a client that sends nothing is cut', async () => {
     const { afterMs } = await drip('', '');
-    expect(afterMs).toBeLessThan(contractMs);
+    expect(afterMs).toBeLessThan(5000);
   });
 
   it('a slow client does not delay a good one', async () => {
