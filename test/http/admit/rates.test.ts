@@ -64,7 +64,7 @@ describe('a key', () => {
     });
     const reset = Number(refused.headers['x-ratelimit-reset']) * 1000;
     expect(Math.abs(reset - Date.now())).toBeLessThan(3000);
-    await expect.poll(async () => (await jobs()).status, { interval: 100 }).toBe(200);
+    await expect.poll(async () => (await jobs()).status, { timeout: 5000, interval: 100 }).toBe(200);
   });
 
   it('a key does not use up the rate of others, and still gets its health', async () => {
