@@ -66,7 +66,8 @@ function readOtherNumbers(): Map<string, string> {
   return new Map(pairs.filter(([, other]) => !shown.has(other)));
 }
 
-function inOtherNumber(noun: string): string {
+/** Returns events for event, and event for events. */
+export function inOtherNumber(noun: string): string {
   if (noun.endsWith('as')) return `${noun}es`;
   if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`;
   if (noun.endsWith('s')) return noun.slice(0, -1);

@@ -15,7 +15,7 @@ import { safe } from '../terminal/safe.ts';
 import type { Safe } from '../terminal/safe.ts';
 import type { GivenFlags } from '../context/settings.ts';
 import { allSpecs, specsOf } from '../commands/specs.ts';
-import { nouns, otherNumber } from '../commands/nouns.ts';
+import { inOtherNumber, nouns, otherNumber } from '../commands/nouns.ts';
 
 /** A command with its values. */
 export interface ParsedCommand {
@@ -76,7 +76,7 @@ function withMethod(words: readonly string[]): string[] {
 function withList(words: readonly string[]): string[] {
   const at = commandAt(words);
   const [noun = '', group, verb = '-'] = words.slice(at);
-  const isShort = /^reports?$/.test(noun) && group === 'templates' && verb.startsWith('-');
+  const isShort = /^reports?$/.test(noun) && /^templates?$/.test(group ?? '') && verb.startsWith('-');
   const asksHelp = words.includes('-h') || words.includes('--help');
   return isShort && !asksHelp ? words.toSpliced(at + 2, 0, 'list') : [...words];
 }
@@ -136,6 +136,7 @@ class Tool {
       const mine = siblings.filter(({ name }) => name.startsWith(`${path} `));
       return parent
         .command(word)
+        .aliases(otherGroup(word, noun.name()))
         .configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(path, mine, layout)) });
     }, noun);
   }
@@ -200,8 +201,12 @@ class Tool {
         `did you mean ${twin}?`,
       );
     const meant = /Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-    if (meant !== undefined && !(meant === 'set' && words.includes('get')))
-      return usage(sentence, `did you mean ${meant.replace('one of ', '')}?`);
+    if (meant !== undefined && !(meant === 'set' && words.includes('get'))) {
+      const before =
+        cause.code === 'commander.unknownCommand' && group !== undefined ? `gov ${group.path} ` : '';
+      const each = meant.replace('one of ', '').split(', ');
+      return usage(sentence, `did you mean ${each.map((one) => before + one).join(', ')}?`);
+    }
     if (cause.code === 'commander.unknownCommand' && group !== undefined) {
       return usage(
         `${sentence} after ${JSON.stringify(group.path)}, which has: ${group.verbs}`,
@@ -216,11 +221,12 @@ class Tool {
     return usage(sentence, flag === undefined ? `gov ${called.name} --help` : `did you mean ${flag}?`);
   }
 
-  /** The flag that a word without one was meant for: `--run ID`, or `--json=FIELDS`. */
+  /** What a word too many was meant for: `--run ID`, `--json=FIELDS`, or a command that lists without the word list. */
   #flagFor(spec: CommandSpec): string | undefined {
     const at = this.#words.findIndex((_, at) => at > 0 && this.#words[at - 1] === '--json=');
     if (at > 0 && !this.#words[at]?.startsWith('-')) return `--json=${this.#words[at]}`;
     const last = this.#words.at(-1) ?? '';
+    if (last === 'list' && (spec.args ?? []).length === 0) return `gov ${spec.name}`;
     const isNamed = this.#words.some((word) => word.startsWith('--run'));
     return spec.flags?.['run'] === undefined || isNamed || last.startsWith('-') ? undefined : `--run ${last}`;
   }
@@ -239,6 +245,16 @@ const twins: Readonly<Record<string, readonly string[]>> = {
   rm: ['delete', 'remove'],
   delete: ['remove', 'revoke'],
   remove: ['delete', 'revoke'],
+  revoke: ['remove', 'delete'],
+  list: ['show', 'status'],
+  edit: ['update', 'set'],
+  enrol: ['enroll', 'add'],
+  enroll: ['add'],
+  register: ['add', 'create'],
+  check: ['test', 'verify', 'doctor'],
+  verify: ['fsck'],
+  status: ['show', 'doctor'],
+  start: ['serve'],
 };
 
 /** The command with the verb that this tool has for the last known word: `gov runs show` for `gov runs get`. */
@@ -265,9 +281,21 @@ function otherNouns([first = '', second = '']: readonly string[]): string[] {
     const verb = verbs.includes(first) ? first : twins[first]?.find((each) => verbs.includes(each));
     return verb === undefined ? [] : [`gov ${group.path} ${verb}`];
   }
-  return allSpecs()
-    .filter((spec) => spec.hidden !== true && spec.name.includes(' ') && verbOf(spec) === first)
-    .map(({ name }) => `gov ${name}`);
+  const shown = allSpecs().filter(({ hidden }) => hidden !== true);
+  const verbs = shown.filter((spec) => spec.name.includes(' ') && verbOf(spec) === first);
+  // `deliveries` is a verb of webhooks, and a group of verbs of report
+  const groups = shown.flatMap(({ name }) => {
+    const [noun = '', group = '', verb] = name.split(' ');
+    const isNamed = verb !== undefined && [group, ...otherGroup(group, noun)].includes(first);
+    return isNamed ? [`${noun} ${group}`] : [];
+  });
+  return [...new Set([...verbs.map(({ name }) => name), ...groups])].map((name) => `gov ${name}`);
+}
+
+/** The hidden singular or plural of a group such as `report templates`; empty where the noun has such a verb or group. */
+function otherGroup(group: string, noun: string): string[] {
+  const other = inOtherNumber(group);
+  return specsOf(noun).some(({ name }) => `${name} `.startsWith(`${noun} ${other} `)) ? [] : [other];
 }
 
 /** Verbs of so many nouns that a list of them does not help. */
@@ -279,9 +307,13 @@ function groupOf(words: readonly string[]): { path: string; verbs: string } | un
   const named = nouns.map(([, each]) => each).find((each) => each === noun || otherNumber(each) === noun);
   if (named === undefined) return undefined;
   const specs = specsOf(named);
-  const path = specs.some(({ name }) => name.startsWith(`${named} ${second} `))
-    ? `${named} ${second}`
-    : named;
+  const group = specs
+    .map(({ name }) => name.split(' '))
+    .find(
+      ([, each = '', verb]) =>
+        verb !== undefined && [each, ...otherGroup(each, named)].includes(second ?? ''),
+    );
+  const path = group === undefined ? named : `${named} ${group[1]}`;
   const verbs = specs
     .filter(({ name }) => name.startsWith(`${path} `))
     .map(({ name }) => name.slice(path.length + 1).split(' ', 1)[0]);

@@ -44,6 +44,12 @@ describe('the grammar', () => {
     for (const noun of ['context', 'contexts'])
       expect(command(`${noun} list`).spec.name).toBe('context list');
     expect(command('proof get prf_1').spec.name).toBe('proofs get');
+    expect(command('report template').spec.name).toBe('report templates list');
+    expect(command('report schedule list').spec.name).toBe('report schedules list');
+    expect(command('report delivery list').spec.name).toBe('report deliveries list');
+    expect(command('plane key rotate').spec.name).toBe('plane keys rotate');
+    // a verb of that name stays itself
+    expect(command('webhooks delivery dlv_1').spec.name).toBe('webhooks delivery');
   });
 
   it('the command line repeats and splits flags with several values', () => {
@@ -83,7 +89,16 @@ describe('help', () => {
 describe('a usage error', () => {
   it.each([
     ['evnts list', "unknown command 'evnts'", 'did you mean events?'],
-    ['events lst', "unknown command 'lst'", 'did you mean list?'],
+    ['events lst', "unknown command 'lst'", 'did you mean gov events list?'],
+    ['report sectins', "unknown command 'sectins'", 'did you mean gov report sections?'],
+    ['report sections list', 'too many arguments', 'did you mean gov report sections?'],
+    ['deliveries list', 'unknown command', 'did you mean gov webhooks deliveries, gov report deliveries?'],
+    ['schedules', 'unknown command', 'did you mean gov report schedules?'],
+    ['approvers enrol', 'after "approvers", which has: ', 'did you mean gov approvers add?'],
+    ['trust list', 'after "trust", which has: ', 'did you mean gov trust show?'],
+    ['forward check', 'after "forward", which has: ', 'did you mean gov forward test?'],
+    ['log verify', 'after "log", which has: ', 'did you mean gov log fsck?'],
+    ['report schedule', 'expected a verb after "report schedules": ', 'gov report schedules --help'],
     ['events list --run r --limmit 3', "unknown option '--limmit'", 'did you mean --limit?'],
     ['events', 'expected a verb after "events": push, list', 'gov events --help'],
     ['event', 'expected a verb after "events": push, list', 'gov events --help'],
