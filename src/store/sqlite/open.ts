@@ -17,6 +17,7 @@ import { connectReader } from '../file/reader.ts';
 import { mainApplicationId, mainMigrations } from '../file/schema/tables.ts';
 import { openOwnSubjects, openSubjects } from '../file/subjects.ts';
 import { startedProjects, verifyTails } from '../file/tail.ts';
+import { endLeases } from './upkeep/leases.ts';
 
 export interface OpenOptions {
   readonly dataDir: string;
@@ -76,6 +77,7 @@ export function openParts(options: OpenOptions): Parts {
       const logs = hosted && !rebuildHeads ? recentLogHeads(writing, startedProjects) : undefined;
       reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted, logs });
       verifyTails(writing, logs);
+      endLeases(writing);
     });
     const subjects = options.masterKey === undefined ? null : openKeys(files.subjects, writing, opened);
     sealWith(writing, options.masterKey, subjects?.writing);
