@@ -165,12 +165,15 @@ function Drawing({ layout, lineage, selected, select, labelOf }: DrawingProps) {
               }}
             >
               <rect width={box.width} height={box.height} rx="6" />
-              <text x="10" y="18" class="node-title">
-                {clipped(title)}
-              </text>{' '}
-              <text x="10" y="34" class="node-about">
-                {clipped(about)}
-              </text>
+              {/* cuts what is wider than the box */}
+              <svg width={box.width - 4} height={box.height}>
+                <text x="10" y="18" class="node-title">
+                  {clipped(title)}
+                </text>{' '}
+                <text x="10" y="34" class="node-about">
+                  {clipped(about)}
+                </text>
+              </svg>
             </g>
           );
         })}
