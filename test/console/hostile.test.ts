@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actorName, leavesOf } from '../../src/console/approvals/call.ts';
 import { event } from '../support/serving.ts';
-import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { callTool, publishPolicy } from './support/calls.ts';
 
 const html = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
@@ -122,12 +122,13 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     await page.locator('.node-about').last().waitFor();
     const right = await page.evaluate(`(() => {
       const about = [...document.querySelectorAll('.node-about')].at(-1);
-      const box = about.closest('g').querySelector('rect').getBoundingClientRect();
+      const box = about.closest('.node').querySelector('rect').getBoundingClientRect();
       const { top, height, right } = about.getBoundingClientRect();
       const hit = document.elementFromPoint(box.right + 4, top + height / 2);
-      return [right > box.right, hit.closest('g') === null];
+      return [right > box.right, hit.closest('.node') === null];
     })()`);
     expect(right).toEqual([true, true]);
+    expect(await axeFaults(page)).toEqual([]);
     await context.close();
   });
 });
