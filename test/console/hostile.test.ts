@@ -1,7 +1,8 @@
 /** Texts of hostile agents in approvals: they are shown as text, reorder nothing, and do nothing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actorName, leavesOf } from '../../src/console/approvals/call.ts';
-import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { event } from '../support/serving.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { callTool, publishPolicy } from './support/calls.ts';
 
 const html = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
@@ -90,6 +91,44 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('pay \\u202e0521');
     expect(await page.title()).toBe('Run · gov console');
     expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  it('ids without a place to break stay in the frame of their pages, and in the boxes of the graph', async () => {
+    const [runId, policyId] = ['r'.repeat(128), 'p'.repeat(128)];
+    const wide = 'W'.repeat(128);
+    await publishPolicy(world.plane, { policyId, tool: 'wide', action: 'escalate' });
+    const { approvalId } = await callTool(world.plane, { name: 'wide', runId, actor: wide });
+    const body = event({ runId, aiSystemId: 'a'.repeat(128), actor: wide, resource: wide });
+    expect((await world.plane.call('POST', '/events', { body })).status).toBe(201);
+    const { page, context } = await world.open();
+    const pages = [
+      `/approvals/${approvalId}`,
+      `/runs/${runId}`,
+      `/runs/${runId}?tab=graph`,
+      `/policies/${policyId}`,
+    ];
+    for (const width of [360, 1024, 1600]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const address of pages) {
+        await page.evaluate(`location.hash = '#${address}'`);
+        await page.waitForLoadState('networkidle');
+        await page.locator('main :is(.card, .run-body)').first().waitFor();
+        const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect([width, address, Math.max(0, Number(beyond))]).toEqual([width, address, 0]);
+      }
+    }
+    await page.evaluate(`location.hash = '#${pages[2]}'`);
+    await page.locator('.node-about').last().waitFor();
+    const right = await page.evaluate(`(() => {
+      const about = [...document.querySelectorAll('.node-about')].at(-1);
+      const box = about.closest('.node').querySelector('rect').getBoundingClientRect();
+      const { top, height, right } = about.getBoundingClientRect();
+      const hit = document.elementFromPoint(box.right + 4, top + height / 2);
+      return [right > box.right, hit.closest('.node') === null];
+    })()`);
+    expect(right).toEqual([true, true]);
+    expect(await axeFaults(page)).toEqual([]);
     await context.close();
   });
 });

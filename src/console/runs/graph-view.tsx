@@ -136,6 +136,10 @@ function Drawing({ layout, lineage, selected, select, labelOf }: DrawingProps) {
   return (
     <div class="graph" role="group" aria-label="Causal graph">
       <svg width={width + 2} height={height + 2} viewBox={`-1 -1 ${width + 2} ${height + 2}`}>
+        {/* cuts a name that is wider than its box */}
+        <clipPath id="node-box">
+          <rect width={box.width - 4} height={box.height} />
+        </clipPath>
         {edges.map(({ source, target, type }) => {
           const [from, to] = [placeOf.get(source), placeOf.get(target)];
           if (from === undefined || to === undefined) return null;
@@ -165,12 +169,14 @@ function Drawing({ layout, lineage, selected, select, labelOf }: DrawingProps) {
               }}
             >
               <rect width={box.width} height={box.height} rx="6" />
-              <text x="10" y="18" class="node-title">
-                {clipped(title)}
-              </text>{' '}
-              <text x="10" y="34" class="node-about">
-                {clipped(about)}
-              </text>
+              <g clip-path="url(#node-box)">
+                <text x="10" y="18" class="node-title">
+                  {clipped(title)}
+                </text>{' '}
+                <text x="10" y="34" class="node-about">
+                  {clipped(about)}
+                </text>
+              </g>
             </g>
           );
         })}
