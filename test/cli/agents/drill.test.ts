@@ -72,7 +72,40 @@ const drilled = async () => {
   return { code, ...drill, event: events.at(-1) };
 };
 
+/** What Gemini CLI does in one turn. It reads the settings of a project only in a folder that is trusted. */
+const geminiClient = `#!${process.execPath}
+const { execFileSync, spawnSync } = require('node:child_process');
+const { readFileSync } = require('node:fs');
+if (process.argv[2] === '--version') { console.log('0.61.0'); process.exit(); }
+if (process.env.GEMINI_CLI_TRUST_WORKSPACE !== 'true' || process.env.GOOGLE_GENAI_USE_VERTEXAI) process.exit(55);
+if (JSON.parse(readFileSync('.gemini/settings.json', 'utf8')).security.auth.selectedType !== 'gemini-api-key') process.exit(41);
+const session = process.argv[process.argv.indexOf('--session-id') + 1];
+const ask = async (contents) => {
+  const body = JSON.stringify({ contents, tools: [{ functionDeclarations: [{ name: 'run_shell_command' }] }] });
+  const url = process.env.GOOGLE_GEMINI_BASE_URL + '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse';
+  const answer = await (await fetch(url, { method: 'POST', body })).text();
+  return JSON.parse(answer.slice('data: '.length)).candidates[0].content.parts[0];
+};
+(async () => {
+  const { functionCall: { id, name, args } } = await ask([]);
+  const { hooks } = JSON.parse(readFileSync(process.env.HOME + '/.gemini/settings.json', 'utf8'));
+  const event = { session_id: session, hook_event_name: 'BeforeTool', tool_name: name, tool_input: args };
+  const { stdout } = spawnSync('/bin/sh', ['-c', hooks.BeforeTool[0].hooks[0].command], { input: JSON.stringify(event), encoding: 'utf8' });
+  if (!stdout.includes('"deny"')) execFileSync('/bin/sh', ['-c', args.command]);
+  await ask([{ parts: [{ functionResponse: { id, name } }] }]);
+})();
+`;
+
 describe('gov agents drill', () => {
+  it('gov agents drill gemini finds the refusal of a call to which the client gave no id', async () => {
+    writeFileSync(join(home, 'bin/gemini'), geminiClient);
+    chmodSync(join(home, 'bin/gemini'), 0o755);
+    await agents('install gemini --scope user');
+    const { code, stdout } = await agents('drill gemini -o json', { GOOGLE_GENAI_USE_VERTEXAI: 'true' });
+    expect(JSON.parse(stdout).drills).toMatchObject([{ passed: true, recorded: true, version: '0.61.0' }]);
+    expect(code).toBe(0);
+  });
+
   it('gov agents drill passes after an installation, and its result is in the log with the refusal as its cause', async () => {
     await agents('install claude-code --scope user');
     const { event, runId, ...result } = await drilled();

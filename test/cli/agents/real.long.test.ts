@@ -18,13 +18,14 @@ afterAll(() => plane.end());
 describe.each([
   ['claude-code', 'claude'],
   ['codex', 'codex'],
+  ['gemini', 'gemini'],
 ])('the real %s', (client, name) => {
   it.skipIf(!isOnPath(name))(
     `${client} fails a drill without hooks, passes it with them, and fails again after uninstall`,
     { timeout: 120_000 },
     async () => {
       const home = emptyDirectory();
-      mkdirSync(join(home, client === 'codex' ? '.codex' : '.claude'));
+      mkdirSync(join(home, `.${client.split('-', 1)[0]}`));
       const env = {
         HOME: home,
         PATH: path,

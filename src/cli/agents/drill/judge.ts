@@ -73,7 +73,7 @@ export async function drill(
     const durationMs = Math.round(performance.now() - startedMs);
     const stopped = !existsSync(trace);
     const runId = session === null ? null : runIdFrom(session);
-    const refusal = runId === null ? undefined : await refusalIn(plane, runId, callId);
+    const refusal = runId === null ? undefined : await refusalIn(plane, runId, { client, callId });
     const recorded = refusal !== undefined;
     const found = { client, version, passed: stopped && recorded && model.seen.answered, stopped, recorded };
     const drilled = { ...found, runId, durationMs, reason: reasonOf({ ...found, ...model.seen, said }) };
@@ -86,11 +86,16 @@ export async function drill(
   }
 }
 
-/** The call is the first of its run, so one page is enough. */
-async function refusalIn(plane: Client, runId: string, callId: string): Promise<AuditEvent | undefined> {
+/** The call is the first of its run, so one page is enough. Gemini CLI gives a hook no id of the call. */
+async function refusalIn(
+  plane: Client,
+  runId: string,
+  { client, callId }: { readonly client: AgentClient; readonly callId: string },
+): Promise<AuditEvent | undefined> {
   const { body } = await plane.listEvents({ query: { runId, limit: 100 } });
   return body.events.find(
-    ({ eventType, metadata }) => eventType === 'tool.denied' && metadata['toolCallId'] === callId,
+    ({ eventType, metadata }) =>
+      eventType === 'tool.denied' && (client === 'gemini' || metadata['toolCallId'] === callId),
   );
 }
 

@@ -1,7 +1,8 @@
 /**
- * A stand-in for the model: it speaks the streaming interfaces of Anthropic (`/v1/messages`) and OpenAI (`/v1/responses`)
- * on loopback, asks once for one shell command, and ends the turn after its result. No request leaves the machine.
- * Tested by `test/cli/agents/drill.test.ts`, and by hand with Claude Code 2.1.331 and Codex 0.169.
+ * A stand-in for the model: it speaks the streaming interfaces of Anthropic (`/v1/messages`), OpenAI (`/v1/responses`) and
+ * Gemini (`:streamGenerateContent`) on loopback, asks once for one shell command, and ends the turn after its result. No
+ * request leaves the machine.
+ * Tested by `test/cli/agents/drill.test.ts`, and by hand with Claude Code 2.1.331, Codex 0.169 and Gemini CLI 0.61.0.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -58,12 +59,8 @@ function answer(body: string, { request, response, asked, seen }: Exchange): voi
   const shell = Object.keys(shells).find((name) => new RegExp(`"name":\\s*"${name}"`).test(body));
   // a request without a shell is about something else, such as a title of the session
   const call = isResult || shell === undefined ? null : { ...asked, shell };
-  const events = path.endsWith('/v1/messages')
-    ? messages(call)
-    : path.endsWith('/responses')
-      ? responses(call)
-      : null;
-  if (events === null) {
+  const stream = streamOf(path, call);
+  if (stream === null) {
     response.writeHead(path.endsWith('/count_tokens') ? 200 : 404, { 'content-type': 'application/json' });
     response.end('{"input_tokens":10}');
     return;
@@ -71,17 +68,28 @@ function answer(body: string, { request, response, asked, seen }: Exchange): voi
   if (call !== null) seen.asked = true;
   if (isResult) seen.answered = true;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+  response.end(stream);
 }
+
+/** Returns the events that a path answers with; null for another path. */
+function streamOf(path: string, call: Call): string | null {
+  if (path.endsWith('/v1/messages')) return typed(messages(call));
+  if (path.endsWith('/responses')) return typed(responses(call));
+  return path.endsWith(':streamGenerateContent') ? `data: ${JSON.stringify(contents(call))}\n\n` : null;
+}
+
+const typed = (events: readonly StreamEvent[]): string =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
 interface StreamEvent {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** Tools that run a command, with their arguments: that of Claude Code, and those of Codex. */
+/** Tools that run a command, with their arguments: those of Claude Code, Gemini CLI and Codex. */
 const shells: Readonly<Record<string, (command: string) => object>> = {
   Bash: (command) => ({ command, description: 'a drill of gov' }),
+  run_shell_command: (command) => ({ command, description: 'a drill of gov' }),
   exec_command: (cmd) => ({ cmd }),
   shell_command: (command) => ({ command }),
   shell: (command) => ({ command: ['bash', '-lc', command] }),
@@ -141,4 +149,15 @@ function responses(call: Call): StreamEvent[] {
     { type: 'response.output_item.done', output_index: 0, item },
     { type: 'response.completed', response: { id: 'resp_gov', usage } },
   ];
+}
+
+function contents(call: Call): object {
+  const part =
+    call === null
+      ? { text: 'Done.' }
+      : { functionCall: { id: call.callId, name: call.shell, args: shells[call.shell]?.(call.command) } };
+  return {
+    candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+  };
 }

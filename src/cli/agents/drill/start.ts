@@ -5,8 +5,10 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
-import type { AgentClient } from '../../../core/agents/clients.ts';
+import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import type { Variables } from '../../context/config.ts';
 
 export interface Started {
@@ -19,12 +21,13 @@ export interface Started {
 interface Line {
   readonly words: readonly string[];
   readonly env: Record<string, string>;
+  /** Settings of the drill alone: a file in its folder, and its text. */
+  readonly file?: readonly [path: string, text: string];
   session(output: string): string | null;
 }
 
 const prompt = 'This is a drill of gov agents drill.';
 
-/** The clients that a drill can start. */
 const lines: Partial<Record<AgentClient, (origin: string) => Line>> = {
   'claude-code': (origin) => {
     const session = randomUUID();
@@ -55,12 +58,33 @@ const lines: Partial<Record<AgentClient, (origin: string) => Line>> = {
       session: (output) => /"thread_id":"([^"]+)"/.exec(output)?.[1] ?? null,
     };
   },
+  gemini: (origin) => {
+    const session = randomUUID();
+    // 0.61.0 refuses this address with every kind of sign-in but a key, and the user may have another one
+    const settings = {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      privacy: { usageStatisticsEnabled: false },
+      general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+    };
+    return {
+      words: ['-p', prompt, '--session-id', session, '--approval-mode', 'yolo', '-m', 'gemini-2.5-flash'],
+      // in a folder that is not trusted it does not start, and reads no settings of the folder
+      env: {
+        GOOGLE_GEMINI_BASE_URL: origin,
+        GEMINI_API_KEY: 'gov-drill',
+        GEMINI_CLI_TRUST_WORKSPACE: 'true',
+      },
+      file: ['.gemini/settings.json', JSON.stringify(settings)],
+      session: () => session,
+    };
+  },
 };
 
-export const canDrill = (client: AgentClient): boolean => lines[client] !== undefined;
+/** The clients that a drill can start. */
+export const drillable: readonly AgentClient[] = agentClients.filter((client) => lines[client] !== undefined);
 
-/** Variables that would send Claude Code to another model, or its real credential to this one. */
-const ofOtherModels = /^(ANTHROPIC_|CLAUDE_CODE_USE_|CLAUDECODE$)/;
+/** Variables that would send a client to another model, or its real credential to this one. */
+const ofOtherModels = /^(ANTHROPIC_|CLAUDE_CODE_USE_|CLAUDECODE$|GOOGLE_(API_KEY|GENAI_|GEMINI_|VERTEX_))/;
 
 /** Runs the client to its end, or to `limits.drillSeconds`. Never throws. */
 export function start(
@@ -70,6 +94,7 @@ export function start(
   const line = lines[client]?.(origin);
   if (line === undefined) throw new Error(`expected a client that can be started, got ${client}`);
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !ofOtherModels.test(name)));
+  if (line.file !== undefined) writeBelow(cwd, line.file);
   return new Promise((resolve) => {
     const child = spawn(path, line.words, {
       cwd,
@@ -86,4 +111,10 @@ export function start(
     child.once('error', (cause) => resolve({ session: null, said: cause.message }));
     child.once('close', () => resolve({ session: line.session(output), said: output.trim().slice(-500) }));
   });
+}
+
+function writeBelow(folder: string, [name, text]: readonly [string, string]): void {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }

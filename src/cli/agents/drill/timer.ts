@@ -22,7 +22,7 @@ const crontab = 'crontab';
 
 /** Variables that a drill needs and that are no secrets. */
 const kept =
-  'PATH HOME GOV_CONFIG_DIR XDG_CONFIG_HOME CODEX_HOME CLAUDE_CONFIG_DIR GOV_BASE_URL GOV_API_KEY_FILE GOV_CONTEXT'.split(
+  'PATH HOME GOV_CONFIG_DIR XDG_CONFIG_HOME CODEX_HOME CLAUDE_CONFIG_DIR GEMINI_CLI_HOME GOV_BASE_URL GOV_API_KEY_FILE GOV_CONTEXT'.split(
     ' ',
   );
 

@@ -2,7 +2,7 @@
  * Gemini CLI: hooks in its settings. Measured on 0.61.0: a call runs if the hook exceeds its time, is killed, or ends with 2
  * and no text; any other text with a code above 1 stops it. Settings of user, project and administrator add up, and the
  * administrator has the last word on `hooksConfig.enabled`, but nobody can take a hook out of `hooksConfig.disabled`.
- * Tested by `test/cli/agents/gemini.test.ts`.
+ * Tested by `test/cli/agents/gemini.test.ts`, and by `test/real/gemini.long.test.ts` with the real client.
  */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

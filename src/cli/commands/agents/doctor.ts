@@ -1,7 +1,7 @@
 /** `gov agents doctor [CLIENT]`: exit 3 if a call could run without a decision. Tested by `test/cli/agents/doctor.test.ts`. */
 import { inspect, type ClientReport } from '../../agents/doctor.ts';
 import { drilledHere } from '../../agents/drill/results.ts';
-import { canDrill } from '../../agents/drill/start.ts';
+import { drillable } from '../../agents/drill/start.ts';
 import { hasTimer } from '../../agents/drill/timer.ts';
 import { etc, setupsNamed } from '../../agents/target.ts';
 import type { Run } from '../../program/command.ts';
@@ -47,7 +47,7 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
       ...(tested === null ? [safe`${out.styles.yellow('!')} ${title}: not tested here`] : []),
     ]),
   });
-  if (here.some(({ client }) => canDrill(client)) && !hasTimer(io.env))
+  if (here.some(({ client }) => drillable.includes(client)) && !hasTimer(io.env))
     await out.note(safe`no timer runs drills: gov agents drill --every 24h`);
   if (here.length === 0) await out.note(safe`no client of agents on PATH, and none is set up`);
   return out.verdict;

@@ -1,7 +1,7 @@
 /** `gov agents drill [CLIENT]`. Tested by `test/cli/agents/drill.test.ts`. */
 import { drillRun } from '../../../core/agents/drills.ts';
 import { drill, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
-import { canDrill } from '../../agents/drill/start.ts';
+import { drillable } from '../../agents/drill/start.ts';
 import { installTimer, plannedTimer } from '../../agents/drill/timer.ts';
 import { findProgram } from '../../agents/program.ts';
 import { showChanges } from '../../agents/show-changes.ts';
@@ -66,9 +66,9 @@ async function schedule(call: Invocation<typeof spec>, everyMs: number): Promise
 }
 
 async function choose({ args, io }: Invocation<typeof spec>) {
-  const setups = setupsNamed(args.client).filter(({ client }) => canDrill(client));
+  const setups = setupsNamed(args.client).filter(({ client }) => drillable.includes(client));
   if (setups.length === 0)
-    throw usage(`expected claude-code or codex: gov cannot start ${args.client ?? 'it'}`);
+    throw usage(`expected one of ${drillable.join(', ')}: gov cannot start ${args.client ?? 'it'}`);
   const found = await Promise.all(
     setups.map(async (setup) => ({ client: setup.client, program: await findProgram(setup, io.env) })),
   );

@@ -89,7 +89,7 @@ export const agentsDrill = command({
     'The real client runs against a model that gov imitates. This model asks for a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
     'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane. The plane reports failed drills, and overdue ones where plane.json has drills.',
   ],
-  args: [{ ...client, description: 'claude-code or codex; default: those on PATH' }],
+  args: [{ ...client, description: 'claude-code, codex or gemini; default: those on PATH' }],
   flags: {
     every: {
       type: 'duration',
