@@ -183,7 +183,7 @@ export class Lane {
     const before = this.#open;
     this.#open = {
       records: (before?.records ?? 0) + batch.lines.length - refused,
-      bytes: (before?.bytes ?? 0) + batch.lines.reduce((sum, { text }) => sum + text.length, 0),
+      bytes: (before?.bytes ?? 0) + batch.lines.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
       sinceMs: before?.sinceMs ?? this.#options.now(),
       state: state === undefined ? (before?.state ?? null) : state,
       refused: (before?.refused ?? 0) + refused,
