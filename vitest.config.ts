@@ -7,7 +7,7 @@ import type { Reporter } from 'vitest/node';
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
 const report = process.env['GOV_TEST_REPORT'];
 
-// Threads and child processes load TypeScript, which takes most of their start where it is stripped and compiled anew.
+// Threads and child processes load TypeScript, which takes most of their start where Node strips and compiles it again.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
 // Groups by file suffix:

@@ -13,6 +13,7 @@ import { GovError, problems, type ProblemCode } from '../../src/contract/problem
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { replacePrivate } from '../../src/host/data/files.ts';
 import type { Background } from '../../src/host/process/run.ts';
+import { readRunFile } from '../../src/host/process/run-file.ts';
 import type { Checkpoints } from '../../src/service/log/checkpoints.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { Store } from '../../src/store/port/store.ts';
@@ -48,9 +49,9 @@ const lookMs = 500;
 /** The process that serves a data directory. Null where none serves it, also after a crash. */
 export function servingProcess(dataDir: string): number | null {
   if (!isHeld(storeFiles(dataDir).lock)) return null;
+  const { pid } = readRunFile(dataDir);
+  if (pid === undefined) return null;
   try {
-    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as { pid?: unknown };
-    if (typeof pid !== 'number') return null;
     process.kill(pid, 0);
     return pid;
   } catch {

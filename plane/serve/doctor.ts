@@ -28,6 +28,7 @@ import { scrubReasons } from '../../src/service/operations/reasons.ts';
 import { readScrub, scrubId, scrubKind } from '../../src/service/operations/scrub-state.ts';
 import { readKeys, type HostKeys } from '../../src/host/data/keys.ts';
 import type { Address, Variables } from '../../src/host/process/layers.ts';
+import { readRunFile } from '../../src/host/process/run-file.ts';
 import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import { inspectFiles } from '../../src/store/file/inspect.ts';
@@ -224,14 +225,14 @@ function lookAtCertificate({ tls }: PlaneConfig): Found {
 
 /** Returns the ports of the process that serves this directory. */
 function portsOf(dataDir: string): ReadonlySet<number> {
+  const { pid, baseUrl, metricsUrl } = readRunFile(dataDir);
+  if (pid === undefined) return new Set();
   try {
-    const text = readFileSync(join(dataDir, 'run.json'), 'utf8');
-    const { pid, baseUrl, metricsUrl } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-    process.kill(Number(pid), 0);
+    process.kill(pid, 0);
     const urls = [baseUrl, metricsUrl].filter((url) => typeof url === 'string');
     return new Set(urls.map((url) => Number(new URL(url).port)));
   } catch {
-    // No process serves it.
+    // the process has ended without removing the file
     return new Set();
   }
 }

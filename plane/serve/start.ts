@@ -21,6 +21,7 @@ import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
 import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
+import { runFileOf } from '../../src/host/process/run-file.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
 import { sendersOf } from '../../src/host/outbound/senders.ts';
@@ -123,7 +124,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     metricsListen: config.metricsListen,
     http: { ...httpOf(config, options), connections },
     basePath: basePaths[config.environment],
-    runFile: join(config.dataDir, 'run.json'),
+    runFile: runFileOf(config.dataDir),
     projectId,
     tls,
     background: together(...reporting, orders, ...[witnesses, forwards].filter((each) => each !== undefined)),

@@ -2,9 +2,8 @@
  * Stops the process that serves a data directory. The lock of the directory names its holder, so a process id that was
  * given to another program is never signalled. Proven by `test/cli/commands/plane/stop.test.ts`.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pause } from '../../src/client/retry.ts';
+import { readRunFile } from '../../src/host/process/run-file.ts';
 import { lockHolder } from '../../src/store/file/lock.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 
@@ -32,7 +31,7 @@ export async function stopPlane(
   const held = lockHolder(storeFiles(dataDir).lock);
   if (held === null) return { dataDir, result: 'not serving', pid: null };
   const { pid } = held;
-  if (pid === null || announcedPid(dataDir) !== pid) return { dataDir, result: 'unknown', pid };
+  if (pid === null || readRunFile(dataDir).pid !== pid) return { dataDir, result: 'unknown', pid };
   process.kill(pid, 'SIGTERM');
   const isFree = async (deadlineMs: number): Promise<boolean> => {
     while (lockHolder(storeFiles(dataDir).lock)?.pid === pid) {
@@ -46,14 +45,4 @@ export async function stopPlane(
   process.kill(pid, 'SIGKILL');
   const isGone = await isFree(performance.now() + 5000);
   return { dataDir, result: isGone ? 'killed' : 'still serving', pid };
-}
-
-function announcedPid(dataDir: string): number | null {
-  try {
-    const { pid } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as { pid?: unknown };
-    return typeof pid === 'number' ? pid : null;
-  } catch {
-    // missing or incomplete
-    return null;
-  }
 }

@@ -5,8 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../contract/auth-words.ts';
+import { editedText } from '../../core/text.ts';
 import { addressIn, environmentOf, fullAddress, siblingOf } from './definition.ts';
 import type { Context, PlaneContext, ServiceContext } from './definition.ts';
+import { readRunFile } from './run-file.ts';
 import { usage } from '../program/exit.ts';
 import type { CliError } from '../program/exit.ts';
 
@@ -57,7 +59,7 @@ export function inEnvironment(
 }
 
 export const planeEnvironment = ({ dataDir }: PlaneContext): string | undefined =>
-  member(join(dataDir, 'plane.json'), 'environment');
+  inPlaneFile(dataDir, 'environment');
 
 const checkUrl = (text: string): string => {
   if (URL.canParse(text) && /^https?:\/\//i.test(text)) return text;
@@ -85,9 +87,9 @@ export function keyFile(context: Context, role: Role = 'operator'): string | und
 export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
   const from = `context ${name}`;
   if (context.kind === 'service') return { value: checkUrl(context.baseUrl), from };
-  const running = member(join(context.dataDir, 'run.json'), 'baseUrl');
+  const running = readRunFile(context.dataDir).baseUrl;
   if (running !== undefined) return { value: checkUrl(running), from: `${from} (run.json)` };
-  const listen = member(join(context.dataDir, 'plane.json'), 'listen');
+  const listen = inPlaneFile(context.dataDir, 'listen');
   if (listen !== undefined)
     return { value: checkUrl(`http://${listen}/api/v1`), from: `${from} (plane.json)` };
   throw usage(
@@ -96,16 +98,15 @@ export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
   );
 }
 
-function member(path: string, name: string): string | undefined {
+/** A text of `plane.json`, which people edit. */
+function inPlaneFile(dataDir: string, name: 'environment' | 'listen'): string | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const found =
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).find(([key]) => key === name)
-        : undefined;
-    return typeof found?.[1] === 'string' ? found[1] : undefined;
+    const value: unknown = JSON.parse(editedText(readFileSync(join(dataDir, 'plane.json'), 'utf8')));
+    const found = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    const text: unknown = found.find(([key]) => key === name)?.[1];
+    return typeof text === 'string' ? text : undefined;
   } catch {
-    // missing or unreadable: the caller tries the next file, and names the directory in its error
+    // missing or unreadable: the error of the caller names the directory
     return undefined;
   }
 }

@@ -211,11 +211,11 @@ export class ServerChecks {
     });
   }
 
-  /** What the checks were told; null for what no check asked, or what the server did not tell. */
+  /** The answers that the checks got; null where no check asked, or the server did not answer. */
   async answers(): Promise<{ readonly health: Health | null; readonly integrity: Integrity | null }> {
-    const told = <Value>(asked: Promise<Value> | undefined): Promise<Value | null> =>
+    const orNull = <Value>(asked: Promise<Value> | undefined): Promise<Value | null> =>
       asked === undefined ? Promise.resolve(null) : asked.catch(() => null);
-    return { health: await told(this.#health), integrity: await told(this.#integrity) };
+    return { health: await orNull(this.#health), integrity: await orNull(this.#integrity) };
   }
 
   #readHealth(): Promise<Health> {

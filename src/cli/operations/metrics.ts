@@ -2,29 +2,7 @@
  * The metrics of a plane on this machine, as far as people look at them: `GET /metrics` in the text format of Prometheus.
  * Tested by `test/cli/operations/metrics.test.ts`.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Io } from '../terminal/io.ts';
-
-/** What a serving plane writes into `run.json`. */
-export interface Running {
-  readonly pid?: number;
-  readonly baseUrl?: string;
-  readonly metricsUrl?: string | null;
-  readonly startedAt?: string;
-  readonly version?: string;
-  readonly configHash?: string;
-}
-
-export function readRunning(dataDir: string): Running {
-  try {
-    const value: unknown = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    // the plane does not serve, or this user may not read the file
-    return {};
-  }
-}
 
 export interface Metrics {
   /** Requests that wait for a commit; null if the metrics lack it. */

@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readRunFile } from '../context/run-file.ts';
 import { CliError, exit } from '../program/exit.ts';
 
 const startDeadlineMs = 15_000;
@@ -47,7 +47,8 @@ export async function startPlane(dataDir: string, signal: AbortSignal): Promise<
     clearTimeout(late);
   };
   while (performance.now() - startedAt < startDeadlineMs && alive() && !signal.aborted) {
-    const baseUrl = announced(dataDir, child.pid);
+    const run = readRunFile(dataDir);
+    const baseUrl = run.pid === child.pid ? run.baseUrl : undefined;
     if (baseUrl !== undefined) {
       const startedInMs = performance.now() - startedAt;
       return { baseUrl, startedInMs, stop, release: () => child.unref() };
@@ -60,18 +61,4 @@ export async function startPlane(dataDir: string, signal: AbortSignal): Promise<
   throw new CliError(exit.error, `the plane did not start: ${words}`, {
     hint: 'see what is wrong: gov plane init --data ./my-plane && gov plane serve --data ./my-plane',
   });
-}
-
-/** Returns the address in run.json, once this child process has written it. */
-function announced(dataDir: string, pid: number | undefined): string | undefined {
-  try {
-    const run = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as {
-      pid?: number;
-      baseUrl?: string;
-    };
-    return run.pid === pid ? run.baseUrl : undefined;
-  } catch {
-    // missing or incomplete: the caller tries again
-    return undefined;
-  }
 }

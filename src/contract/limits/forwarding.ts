@@ -4,7 +4,7 @@ import { MiB } from './units.ts';
 export const forwarding = {
   /** Targets of one plane or service. */
   forwardTargets: 16,
-  /** One batch. Recording comes first: a batch is read and encoded in small pieces. */
+  /** From here on a batch ends. Recording comes first: a batch is read and encoded in pieces of 20 leaves. */
   forwardBatchLeaves: 1000,
   forwardBatchBytes: 1 * MiB,
   /** Batches of one project before the next project of the target has its turn. */

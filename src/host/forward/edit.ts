@@ -3,16 +3,15 @@
  * checked before it replaces the old one, and a crash leaves the old file or the new one. A serving process reads it
  * at its next start. Proven by `test/cli/commands/forward.test.ts`.
  */
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import { testNotice } from '../../core/forward/notice.ts';
 import type { LogSource } from '../../core/forward/record.ts';
-import { editedText } from '../../core/text.ts';
 import { silentLog } from '../../service/call/log.ts';
 import { readPlaneFile } from '../data/config.ts';
-import { syncDirectory, writePrivate } from '../data/files.ts';
+import { rewriteMembers } from '../data/rewrite.ts';
 import type { Variables } from '../process/layers.ts';
 import { readServiceFile } from '../service/config.ts';
 import { forwardsOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
@@ -72,24 +71,8 @@ const unknown = (dataDir: string, name: string): GovError =>
   new GovError('NOT_FOUND', `expected a forward target of ${dataDir}, got ${name}; see gov forward list`);
 
 function replace({ path, isPlane }: Omit<Edited, 'file'>, forwards: readonly TargetFile[]): void {
-  // the raw file, with members that only later releases know
-  const { forwards: _, ...rest } = JSON.parse(editedText(readFileSync(path, 'utf8'))) as Record<
-    string,
-    unknown
-  >;
-  const fresh = `${path}.${process.pid}.tmp`;
-  rmSync(fresh, { force: true });
-  const file = forwards.length === 0 ? rest : { ...rest, forwards };
-  writePrivate(fresh, `${JSON.stringify(file, null, 2)}\n`);
-  try {
-    if (isPlane) readPlaneFile(fresh);
-    else readServiceFile(fresh);
-    renameSync(fresh, path);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-  syncDirectory(dirname(path));
+  const members = { forwards: forwards.length === 0 ? undefined : forwards };
+  rewriteMembers(path, members, isPlane ? readPlaneFile : readServiceFile);
 }
 
 export interface Tried {

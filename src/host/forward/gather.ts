@@ -47,7 +47,7 @@ export async function gather(gathering: Gathering): Promise<Batch> {
       timeMs = record.loggedMs;
       if (!isWanted(record, gathering.target.filter)) continue;
       const line = lineOf(record, gathering);
-      bytes += line.text.length;
+      bytes += Buffer.byteLength(line.text);
       lines.push(line);
     }
     at = to;

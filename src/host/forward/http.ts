@@ -105,27 +105,39 @@ const idOf = (origin: string, { index }: Line): string =>
  * a missing index, a blocked one or a missing right can be mended, so it is tried again.
  */
 function ofItems(answer: Answer, sent: number): Sent {
-  let items: readonly Readonly<
-    Record<string, { readonly status?: number; readonly error?: { reason?: string } }>
-  >[];
-  try {
-    const body = JSON.parse(answer.text) as { errors?: boolean; items?: typeof items };
-    if (body.errors === false) return { ok: true, isKept: true };
-    items = body.items ?? [];
-  } catch {
-    return failed('expected the JSON answer of a bulk request, got another text');
-  }
+  const { errors, items } = membersOf(readAnswer(answer.text));
+  if (errors === false) return { ok: true, isKept: true };
+  if (!Array.isArray(items))
+    return failed('expected the JSON answer of a bulk request, with items, got another text');
   if (items.length !== sent)
     return failed(`expected a status for each of ${sent} records, got ${items.length}`);
   let refused = 0;
   for (const item of items) {
-    const { status = 0, error } = Object.values(item)[0] ?? {};
+    const [result] = Object.values(membersOf(item)); // its name is the operation, such as `create`
+    const { status: stated, error } = membersOf(result);
+    const status = Number(stated ?? 0);
     if (isRefusedContent(status)) refused += 1;
     else if ((status < 200 || status > 299) && status !== 409) {
-      return failed(`the receiver answered ${status} for a record: ${error?.reason ?? ''}`, {
-        retryAfterMs: answer.retryAfterMs,
-      });
+      return failed(
+        `the receiver answered ${status} for a record: ${String(membersOf(error)['reason'] ?? '')}`,
+        {
+          retryAfterMs: answer.retryAfterMs,
+        },
+      );
     }
   }
   return { ok: true, isKept: true, refused };
 }
+
+/** Undefined where the text is not JSON. */
+function readAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The members of a value that a receiver sent; none where it is not an object. */
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};

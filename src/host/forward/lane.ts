@@ -131,7 +131,7 @@ export class Lane {
     return batch;
   }
 
-  /** Tells the receiver and the operator of leaves that are gone. A new target starts at the first leaf that is there. */
+  /** Reports pruned leaves to the receiver and in the log. A new target starts at the first leaf that is not pruned. */
   async #skip(floor: number): Promise<void> {
     const { now, log } = this.#options;
     const gap = { from: this.#position, to: floor, atMs: now() };
@@ -183,7 +183,7 @@ export class Lane {
     const before = this.#open;
     this.#open = {
       records: (before?.records ?? 0) + batch.lines.length - refused,
-      bytes: (before?.bytes ?? 0) + batch.lines.reduce((sum, { text }) => sum + text.length, 0),
+      bytes: (before?.bytes ?? 0) + batch.lines.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
       sinceMs: before?.sinceMs ?? this.#options.now(),
       state: state === undefined ? (before?.state ?? null) : state,
       refused: (before?.refused ?? 0) + refused,
@@ -320,7 +320,7 @@ export class Lane {
     const fields = { target: this.target.name, projectId: this.source.projectId, why };
     if (cursor.failingSinceMs === null) log.warn(fields, 'a forward target takes no records');
     const failure = { lastError: why, lastErrorMs: now(), failingSinceMs: cursor.failingSinceMs ?? now() };
-    // not more than one document a second, whatever fails
+    // at most one document a second; a failed save costs only this note, and the next turn tries the store again
     await this.#save(failure, cursor.failingSinceMs === null ? 'now' : 'soon').catch(() => {});
     return { next: 'later', atMs };
   }

@@ -6,6 +6,7 @@
 import { rmSync } from 'node:fs';
 import { version } from '../../client/version.ts';
 import { GovError } from '../../contract/problems.ts';
+import type { RunFile } from '../../core/plane/run-file.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../../http/server.ts';
 import { handlers } from '../../service/handlers.ts';
 import { startExpiringChallenges } from '../../service/planes/expired-challenges.ts';
@@ -18,9 +19,9 @@ import { startReportingUses } from '../../service/access/report-uses.ts';
 import type { Assembled } from './assemble.ts';
 import { now } from './clock.ts';
 import type { Address, Variables } from './layers.ts';
-import { replacePrivate } from '../data/files.ts';
 import { untilStopped } from './lifecycle.ts';
 import type { MetricsServer } from './metrics.ts';
+import { writeRunFile } from './run-file.ts';
 import type { Supervisor } from './supervisor.ts';
 import { boundThreadsAlone } from './thread-heaps.ts';
 import type { Tls } from './tls.ts';
@@ -46,7 +47,7 @@ export interface RunOptions {
   /** Additional lines of `GET /metrics`. */
   readonly gauges?: () => Promise<readonly string[]>;
   /** Additional members of the run file. */
-  readonly announced?: Readonly<Record<string, string>>;
+  readonly announced?: Pick<RunFile, 'configHash'>;
   /** `performance.now()` of the start. */
   readonly startedAt: number;
 }
@@ -188,10 +189,10 @@ async function startMetrics(
   );
 }
 
-function announce(runFile: string | null, facts: Readonly<Record<string, string | null>>): void {
+function announce(runFile: string | null, facts: Partial<RunFile>): void {
   if (runFile === null) return;
   const startedAt = new Date(now()).toISOString();
-  replacePrivate(runFile, `${JSON.stringify({ pid: process.pid, ...facts, startedAt, version })}\n`);
+  writeRunFile(runFile, { pid: process.pid, ...facts, startedAt, version });
 }
 
 /** What goes on by itself while the process serves. Returns a function that stops it. */

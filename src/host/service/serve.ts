@@ -3,7 +3,7 @@
  * any number of processes serve one database. On SQLite one process serves its directory. Startup does no work
  * per project. Proven by `test/host/service/serve.test.ts`.
  */
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { table, type OperationId } from '../../contract/table.ts';
 import type { ServerOptions } from '../../http/server.ts';
@@ -19,6 +19,7 @@ import { parseAddress, type Variables } from '../process/layers.ts';
 import { createLog } from '../process/log.ts';
 import { connectionsThatFit } from '../process/open-files.ts';
 import { run, type Running, type RunOptions } from '../process/run.ts';
+import { runFileOf } from '../process/run-file.ts';
 import { openTls } from '../process/tls.ts';
 import { together } from '../process/together.ts';
 import { livingProjects, openForwarding } from '../forward/open.ts';
@@ -163,7 +164,7 @@ function servingOf(
     },
     basePath: basePaths.production,
     // processes of a remote database may share one directory
-    runFile: database === null ? join(dataDir, 'run.json') : null,
+    runFile: database === null ? runFileOf(dataDir) : null,
     projectId: null,
   };
 }

@@ -55,6 +55,12 @@ function setUp() {
 }
 
 describe('the address', () => {
+  it('the address of a plane that does not serve comes from plane.json, also with a byte order mark', () => {
+    const { plane, session } = setUp();
+    writeFileSync(join(plane, 'plane.json'), '\ufeff{\r\n"listen": "127.0.0.1:7999"\r\n}');
+    expect(session().session.baseUrl().value).toBe('http://127.0.0.1:7999/api/v1');
+  });
+
   it('the address comes from the flag, then the environment, then the context', () => {
     const { session } = setUp();
     const address = (...given: Parameters<typeof session>) => session(...given).session.baseUrl().value;

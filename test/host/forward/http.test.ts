@@ -156,6 +156,19 @@ describe('forwarding over HTTP', () => {
     },
   );
 
+  it.each([
+    ['{"errors":true,"items":[null]}', 'the receiver answered 0 for a record: '],
+    ['{"errors":true,"items":[{"create":null}]}', 'the receiver answered 0 for a record: '],
+    ['{"errors":true,"items":[{"create":{"status":503,"error":"busy"}}]}', 'answered 503 for a record: '],
+    ['{"errors":true,"items":"x"}', 'expected the JSON answer of a bulk request, with items'],
+    ['{"errors":true}', 'expected the JSON answer of a bulk request, with items'],
+    ['null', 'expected the JSON answer of a bulk request, with items'],
+    ['<html>', 'expected the JSON answer of a bulk request, with items'],
+  ])('repeats a bulk request that a receiver answers with %s', async (body, why) => {
+    const each = open(await start(() => ({ body })), { shape: 'elastic' });
+    expect(await each.send(batch(0, 1))).toMatchObject({ ok: false, failed: expect.stringContaining(why) });
+  });
+
   it('repeats a bulk request whose answer has no status for a record', async () => {
     const reply = { errors: true, items: [{ create: { status: 201 } }] };
     const each = open(await start(() => ({ body: JSON.stringify(reply) })), { shape: 'elastic' });

@@ -122,6 +122,17 @@ describe('a lane', () => {
     expect(await cursor()).toMatchObject({ next: expect.any(Number) });
   });
 
+  it('ends a batch by its bytes, also where a character has three', async () => {
+    const texts = Array.from({ length: 60 }, () => event({ metadata: { text: '漢'.repeat(10_000) } }));
+    await stored(store, request(texts));
+    const receiver = new Receiver();
+    const counts: number[] = [];
+    receiver.answer = ({ lines }) => (counts.push(lines.length), null);
+    await drain(lane(receiver, { ...http, content: 'full' }));
+    expect(receiver.got).toEqual(upTo(61));
+    expect(counts).toEqual([40, 21]);
+  });
+
   it('starts at the end of the log where it starts now, and at the first leaf where it starts at the start', async () => {
     await record(3);
     const late = new Receiver();

@@ -40,12 +40,12 @@ export async function toldOf(call: Caller, eventType: string, id: string): Promi
   return (await told(call, eventType)).filter(({ resource }) => resource.id === id);
 }
 
-/** Asks until it holds: what is told beside an answer is there a moment after it. */
+/** Asks until it holds: an event about an answer is recorded a moment after the answer. */
 export async function until<Value>(
   ask: () => Promise<Value>,
   holds: (value: Value) => boolean,
 ): Promise<Value> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 20_000;
   for (;;) {
     const value = await ask();
     if (holds(value)) return value;

@@ -8,9 +8,11 @@ import type { CaptureInForce } from '../../../contract/plane-config.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
+import type { RunFile } from '../../../core/plane/run-file.ts';
 import { drillsText } from '../../agents/drill/results.ts';
 import type { Integrity } from '../../../contract/operations.ts';
-import { fetchMetrics, readRunning, type Running } from '../../operations/metrics.ts';
+import { readRunFile } from '../../context/run-file.ts';
+import { fetchMetrics } from '../../operations/metrics.ts';
 import { backupText, fsckText, integrityOf, scrubText } from '../../operations/lines.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
@@ -127,7 +129,7 @@ export const run: Run<typeof spec> = async (call) => {
   }
   const context = session.context()?.context;
   const dataDir = context?.kind === 'plane' ? context.dataDir : null;
-  const running = dataDir === null ? {} : readRunning(dataDir);
+  const running = dataDir === null ? {} : readRunFile(dataDir);
   const baseUrl = session.baseUrl().value;
   const { disk, telemetry, contentCapture, reasons } = dataDir === null ? nowhere : await overview(dataDir);
   // port 0: the system chooses the port when the plane serves, so nobody can be asked now
@@ -179,7 +181,7 @@ async function overview(
 interface Asking {
   /** Null for a plane on another machine. */
   readonly dataDir: string | null;
-  readonly running: Running;
+  readonly running: RunFile;
   /** What `plane.json` alone says. */
   readonly contentCapture: CaptureInForce | null;
   readonly env: Io['env'];

@@ -12,6 +12,7 @@ import { limits } from '../../../contract/limits.ts';
 import { parseTrust } from '../../../core/note/trust.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
+import { readRunFile } from '../../context/run-file.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { readPolicies } from '../../policy/file.ts';
 import { payInvoices, policies, runId as demoRun, type Payment } from '../../quickstart/agent.ts';
@@ -222,13 +223,10 @@ async function next(
   const typed = lines.map((line) => safe`  ${Safe.clean(line.replace(/^gov/, () => tool))}`);
   await out.lines([safe``, out.styles.bold('Next'), ...typed]);
   const state = flags.keep
-    ? `the plane keeps running; stop it: kill ${pidOf(dataDir)}`
+    ? `the plane keeps running; stop it: kill ${readRunFile(dataDir).pid}`
     : 'no process is left running';
   await out.note(safe`${state}; the files are in ${shown}`);
 }
-
-const pidOf = (dataDir: string): string =>
-  String((JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as { pid: number }).pid);
 
 /** A path near the working directory is shorter without it; a word for the shell. */
 function shellPath(path: string, cwd: string): string {

@@ -3,7 +3,7 @@
  * Tested by `test/cli/screens/top.test.ts`.
  */
 import { pause } from '../../../client/retry.ts';
-import { readRunning } from '../../operations/metrics.ts';
+import { readRunFile } from '../../context/run-file.ts';
 import type { Invocation } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -40,7 +40,7 @@ export async function watchTop(call: Call, watching: Watching): Promise<number> 
     client,
     address,
     context: context?.name ?? null,
-    metricsUrl: () => (dataDir === null ? null : readRunning(dataDir).metricsUrl),
+    metricsUrl: () => (dataDir === null ? null : readRunFile(dataDir).metricsUrl),
     env: io.env,
     now: io.now,
   });
