@@ -14,6 +14,7 @@ import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.
 import { homeOf, type Variables } from '../context/config.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
+import { unreadable } from '../program/flags.ts';
 import { clipped } from '../terminal/clipped.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../commands/approvals/spec.ts';
@@ -97,7 +98,7 @@ export function publicKeyOf(file: string): string {
   try {
     line = readFileSync(path, 'utf8');
   } catch (cause) {
-    throw usage(`--ssh-key: expected a readable file ${path}, got an error: ${String(cause)}`);
+    throw unreadable(path, cause);
   }
   const read = readPublicKey(line);
   if ('fault' in read) throw usage(`${path}: ${read.fault}`);

@@ -159,7 +159,8 @@ function configOf({ args, io }: Wrapping): string {
     .map((place) => resolve(io.cwd, place));
   const found = paths.find((path) => existsSync(path));
   if (found !== undefined) return realpathSync(found);
-  throw new CliError(exit.notFound, `found no configuration of ${args.client} at ${paths.join(' or ')}`, {
+  const looked = [...new Set(paths)].join(' or ');
+  throw new CliError(exit.notFound, `found no configuration of ${args.client} at ${looked}`, {
     code: 'NOT_FOUND',
   });
 }

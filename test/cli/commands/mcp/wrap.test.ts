@@ -199,6 +199,8 @@ describe('mcp wrap', () => {
     const { cwd, gov } = folder();
     expect((await gov('emacs')).code).toBe(2);
     expect((await gov('claude')).code).toBe(5);
+    const { stderr } = await gov('codex');
+    expect(stderr.match(/config\.toml/g)).toHaveLength(1);
     writeInto(cwd, '.mcp.json', claude);
     expect((await gov('claude --undo')).code).toBe(2);
   });
