@@ -55,12 +55,14 @@ const rowOf = (text: string) => page.getByRole('row').filter({ hasText: text });
 const schedules = async () => (await on.tenant.call('GET', '/reporting/schedules')).body.data;
 const later = (time: string) => at(on.service.services, Date.parse(time));
 
-/** Makes the report that is due, and sends it. */
-async function runDue(): Promise<string> {
+/** Makes the report that is due, and sends it. An attempt that ends in another way fails here, with its reason. */
+async function runDue(deliveries: { succeeded?: number; failed?: number }): Promise<string> {
   const [{ scheduleId, nextRunAt }] = await schedules();
-  await work(later(nextRunAt), 'schedules');
+  expect(await work(later(nextRunAt), 'schedules')).toMatchObject({ succeeded: 1 });
   await build(later(nextRunAt));
-  await work(later(nextRunAt), 'deliveries');
+  const sent = await work(later(nextRunAt), 'deliveries');
+  const { data } = (await on.tenant.call('GET', '/reporting/deliveries')).body;
+  expect(sent, JSON.stringify(data)).toMatchObject({ succeeded: 0, failed: 0, skipped: 0, ...deliveries });
   return (await on.tenant.call('GET', `/reporting/schedules/${scheduleId}`)).body.lastExecutionId;
 }
 
@@ -88,8 +90,8 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await page.getByText('The schedule Weekly decisions was created.').waitFor();
     const [made] = await schedules();
     expect(made).toMatchObject({ cron: '30 7 * * FRI', formats: ['pdf', 'json'], enabled: true });
-    const executionId = await runDue();
-    await on.mailbox.until(2);
+    const executionId = await runDue({ succeeded: 2 });
+    expect(on.mailbox.mails).toHaveLength(2);
     await open('/reports/schedules');
     await row.locator(`a[href="#/reports/${executionId}"]`).waitFor();
     await page.getByRole('link', { name: 'Deliveries' }).click();
@@ -193,7 +195,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     const secret = await dialog().getByLabel('Secret', { exact: true }).inputValue();
     await dialog().getByRole('button', { name: 'Create the schedule' }).click();
     await rowOf('Hook').getByText(`https://127.0.0.1:${on.hookPort}/…`).waitFor();
-    await runDue();
+    await runDue({ succeeded: 1 });
     const [request] = receiver.requests;
     const { body = '', headers = {} } = request ?? {};
     const { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature } = headers;
@@ -213,7 +215,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     };
     await on.tenant.call('POST', '/reporting/schedules', { body });
     on.mailbox.refuseNext.push(550);
-    await runDue();
+    await runDue({ failed: 1 });
     await open('/reports/deliveries?status=failed');
     const row = rowOf('l…@example.com');
     await row.getByText('answered 550').waitFor();
