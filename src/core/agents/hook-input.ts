@@ -90,7 +90,7 @@ const bounds = { ...largeBounds, stringBytes: limits.hookInputBytes };
 export function readHookInput(client: AgentClient, bytes: Uint8Array): HookInput | HookFault {
   const { value, strict } = parsed(bytes);
   if (!isSource(value))
-    return { fault: `expected one JSON object, got ${strict ?? kindOf(value)}`, gates: true };
+    return { fault: strict ?? `expected one JSON object, got ${kindOf(value)}`, gates: true };
   const eventName = textOf(value['hook_event_name']);
   const known = hookMoments[client];
   const found = eventName !== undefined && Object.hasOwn(known, eventName) ? known[eventName] : undefined;

@@ -64,6 +64,11 @@ describe('readHookInput', () => {
     });
   });
 
+  it('readHookInput says what it expected of an empty input, once', () => {
+    const fault = 'expected a JSON value, got the end of the text at byte 0';
+    expect(read('claude-code', '')).toMatchObject({ gates: true, fault });
+  });
+
   it('readHookInput reads a report whose content is beyond strict JSON, because it decides nothing', () => {
     const text = JSON.stringify({ ...call, hook_event_name: 'PostToolUse', tool_response: 'N' });
     const input = good('claude-code', text.replace('"N"', '12345678901234567890'));

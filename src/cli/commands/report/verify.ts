@@ -30,7 +30,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (reportKindOf(bytes) === null) {
     throw usage(
       `${args.report}: expected a report as PDF or JSON, got another file`,
-      'a CSV cannot be verified alone: verify the PDF or JSON of the same report, which has the same data hash',
+      'give the PDF or JSON that gov report download saved; a CSV cannot be verified alone',
     );
   }
   const pages = flags.dataOnly ? 'not compared, as you asked' : comparePagesWith(await fontsOf(call));

@@ -208,7 +208,7 @@ export function oversightChecks(
   }
   const took = `Approvers took at least ${limits.reportQuickApprovalSeconds} s`;
   if (byStatus.approved === 0) check(took, 'not_shown', 'Nothing was approved in the period.');
-  else check(took, quick === 0 ? 'pass' : 'fail', `${quick} of ${byStatus.approved} approvals were faster.`);
+  else check(took, quick === 0 ? 'pass' : 'fail', `Faster approvals: ${quick} of ${byStatus.approved}.`);
   const other = 'Nobody approved their own request';
   if (decided === 0) check(other, 'not_shown', 'No request was decided in the period.');
   else check(other, own === 0 ? 'pass' : 'fail', `The requester decided ${own} of ${decided} requests.`);
