@@ -16,7 +16,7 @@ const everyMs = 60_000;
 /** Runs that are looked at, and the age at which a run is no longer recent. */
 const newestRuns = 20;
 const recentMs = 24 * 3600 * 1000;
-/** Runs that health names. */
+/** Runs without a denied call that ran, which health names. */
 const named = 3;
 
 interface WatchOptions {
@@ -27,9 +27,14 @@ interface WatchOptions {
   readonly log: Log;
 }
 
+interface Finding {
+  readonly text: string;
+  readonly ranDenied: boolean;
+}
+
 interface Looked {
   readonly events: number;
-  readonly finding: string | null;
+  readonly finding: Finding | null;
   /** Whether the look before found something too. */
   readonly isConfirmed: boolean;
 }
@@ -57,17 +62,27 @@ export class CoverageWatch implements Reporting {
     await this.#looking;
   }
 
-  /** One reason for each run; one for all where many runs have findings, such as after an import. */
+  /**
+   * One reason for each run with a denied call that ran. One for each other run too, or one for all of them where they are
+   * many, such as after an import.
+   */
   reasons(): readonly string[] {
     const found = [...this.#runs].flatMap(([runId, { finding, isConfirmed }]) =>
-      finding === null || !isConfirmed ? [] : [{ runId, has: `run ${runId} has ${finding}` }],
+      finding === null || !isConfirmed
+        ? []
+        : [{ runId, ranDenied: finding.ranDenied, has: `run ${runId} has ${finding.text}` }],
     );
-    if (found.length <= named)
-      return found.map(({ runId, has }) => `coverage: ${has}; see gov runs coverage ${runId}`);
-    const first = found.slice(0, named).map(({ has }) => has);
+    const others = found.filter(({ ranDenied }) => !ranDenied);
+    const isMany = others.length > named;
+    const own = found
+      .filter(({ ranDenied }) => ranDenied || !isMany)
+      .map(({ runId, has }) => `coverage: ${has}; see gov runs coverage ${runId}`);
+    if (!isMany) return own;
+    const first = others.slice(0, named).map(({ has }) => has);
     return [
-      `coverage: ${found.length} of the newest ${newestRuns} runs have calls that nothing decided, or gaps: ` +
-        `${first.join('; ')}; and ${found.length - named} more; see gov runs coverage RUN, ` +
+      ...own,
+      `coverage: ${others.length} of the newest ${newestRuns} runs have ungoverned calls or gaps: ` +
+        `${first.join('; ')}; and ${others.length - named} more; see gov runs coverage RUN, ` +
         'and all of them with gov report create integrity-completeness --since 1d --open',
     ];
   }
@@ -97,10 +112,11 @@ export class CoverageWatch implements Reporting {
 }
 
 /** What health says of a run; null if nothing is wrong. */
-function findingOf({ counts, gaps, covered }: RunCoverage): string | null {
+function findingOf({ counts, gaps, covered }: RunCoverage): Finding | null {
   if (covered) return null;
+  const denied = counts['denied_but_ran'] ?? 0;
   const parts = [
-    [counts['denied_but_ran'] ?? 0, 'call that ran after its denial', 'calls that ran after their denial'],
+    [denied, 'call that ran after its denial', 'calls that ran after their denial'],
     [counts['ungoverned'] ?? 0, 'ungoverned call', 'ungoverned calls'],
     [counts['gap'] ?? 0, 'call that a source lacks', 'calls that a source lacks'],
     [
@@ -109,8 +125,9 @@ function findingOf({ counts, gaps, covered }: RunCoverage): string | null {
       'missing log records',
     ],
   ] as const;
-  return parts
+  const text = parts
     .filter(([count]) => count > 0)
     .map(([count, one, many]) => `${count} ${count === 1 ? one : many}`)
     .join(', ');
+  return { text, ranDenied: denied > 0 };
 }

@@ -77,20 +77,24 @@ describe('the watch over recent runs', () => {
     await reader.close();
   });
 
-  it('gives one reason for many runs with findings: their number, three of them, and what lists all', async () => {
+  it('gives one reason for many runs with findings, and each run with a denied call that ran its own', async () => {
     const runs = Array.from({ length: 5 }, (_, at) => ({
       runId: `r${at}`,
       events: 2,
       lastTimestampMs: Date.now(),
     }));
-    const counts = { ungoverned: 2 };
     const watch = new CoverageWatch({
       projectId: 'prj',
       store: {
         runs: () => Promise.resolve(runs.slice(0, shown)),
         policiesInForce: () => Promise.resolve({ policies: [{}] }),
       } as never,
-      work: { run: () => Promise.resolve({ counts, gaps: [], covered: false } as never) },
+      work: {
+        run: (_name, input) => {
+          const counts = 'runId' in input && input.runId === 'r4' ? { denied_but_ran: 1 } : { ungoverned: 2 };
+          return Promise.resolve({ counts, gaps: [], covered: false } as never);
+        },
+      },
       now: Date.now,
       log: silentLog,
     });
@@ -102,8 +106,9 @@ describe('the watch over recent runs', () => {
     await watch.look();
     await watch.look();
     expect(watch.reasons()).toEqual([
-      'coverage: 5 of the newest 20 runs have calls that nothing decided, or gaps: run r0 has 2 ungoverned calls; ' +
-        'run r1 has 2 ungoverned calls; run r2 has 2 ungoverned calls; and 2 more; see gov runs coverage RUN, ' +
+      'coverage: run r4 has 1 call that ran after its denial; see gov runs coverage r4',
+      'coverage: 4 of the newest 20 runs have ungoverned calls or gaps: run r0 has 2 ungoverned calls; ' +
+        'run r1 has 2 ungoverned calls; run r2 has 2 ungoverned calls; and 1 more; see gov runs coverage RUN, ' +
         'and all of them with gov report create integrity-completeness --since 1d --open',
     ]);
   });
