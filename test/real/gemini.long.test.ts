@@ -74,7 +74,11 @@ const note = (text: string): ModelCall => shell(`echo ${text} >> '${ran}'`);
 const pay = (amount: number): ModelCall => ({ name: 'mcp_shop_pay', args: { amount } });
 
 /** One session of the client in a trusted folder, without a terminal. */
-async function session(calls: readonly ModelCall[], before?: (index: number) => Promise<void>) {
+async function session(
+  calls: readonly ModelCall[],
+  before?: (index: number) => Promise<void>,
+  more: Readonly<Record<string, string>> = {},
+) {
   const model = await geminiModel(calls, before === undefined ? {} : { before });
   const words = ['-p', 'go', '--approval-mode', 'yolo', '-m', 'gemini-2.5-flash', '-o', 'json'];
   const { code, stdout } = await ended(
@@ -86,6 +90,7 @@ async function session(calls: readonly ModelCall[], before?: (index: number) => 
         GOOGLE_GEMINI_BASE_URL: model.origin,
         GEMINI_API_KEY: 'test',
         GEMINI_CLI_TRUST_WORKSPACE: 'true',
+        ...more,
       },
     }),
   );
@@ -195,6 +200,31 @@ describe.skipIf(!isHere)(
       writeFileSync(settings, JSON.stringify({ hooks, ...others }));
       const { code } = await session([note('once')]);
       expect([code, traces()]).toEqual([0, 'once']);
+    });
+
+    it('its telemetry and its hooks report one call in the run of the session, and telemetry shows a missing hook', async () => {
+      const file = join(home, 'shop.cjs');
+      writeFileSync(file, server('Pay'));
+      const text = JSON.parse(readFileSync(settings, 'utf8'));
+      text.mcpServers = { shop: { command: process.execPath, args: [file] } };
+      const otlpEndpoint = new URL(plane.baseUrl).origin;
+      text.telemetry = { enabled: true, target: 'local', otlpProtocol: 'http', otlpEndpoint };
+      writeFileSync(settings, JSON.stringify(text));
+      const key = readFileSync(join(home, 'plane/agent.key'), 'utf8').trim();
+      const sent = { OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${key}` };
+      const coverageOf = async ({ runId }: { runId: string }) =>
+        JSON.parse((await gov(['runs', 'coverage', runId, '-o', 'json'], { env, cwd: home })).stdout);
+      const calls = [note('allowed'), note('forbidden'), pay(12), pay(500)];
+      expect(await coverageOf(await session(calls, undefined, sent))).toMatchObject({
+        covered: true,
+        confirmed: 4,
+        counts: { governed: 4, ungoverned: 0, gap: 0, denied_but_ran: 0 },
+      });
+      await run('agents', 'uninstall', 'gemini', '--scope', 'user');
+      expect(await coverageOf(await session([note('forbidden')], undefined, sent))).toMatchObject({
+        covered: false,
+        counts: { governed: 0, ungoverned: 1 },
+      });
     });
 
     it('without hooks the call runs, and uninstall gives the same bytes back', async () => {

@@ -67,6 +67,8 @@ const sqliteAlone: Reasons = {
   'a check of a file asks whose home a project is':
     /^SELECT \* FROM organization WHERE home_production = \?$/,
   'a random id names one key of all tenants': /\bsubject_key (?:SET .* )?WHERE key_id = \?$/,
+  'a start ends the leases that a former process left':
+    /^SELECT 1 FROM (?:job|document) WHERE due_ms > 0 AND status = 'processing' LIMIT 1$/,
   'the log has one file of keys': /^(?:SELECT file_id FROM|INSERT INTO) (?:key_)?file\b/,
   'an empty file is told from one of gov': /FROM sqlite_schema/,
 };

@@ -3,7 +3,8 @@
  * client has its own names for events and members. The model controls arguments and results; the client controls the rest.
  * Tested by `test/core/agents/hook-input.test.ts` with recordings of Claude Code 2.1.331 and Codex 0.169.
  */
-import { isSource, shortHash, textOf, type Source } from '../intake/run.ts';
+import { unnamedCallId } from '../intake/call-ids.ts';
+import { isSource, textOf, type Source } from '../intake/run.ts';
 import { parseLoose } from '../intake/source.ts';
 import { readingsOf, type McpTool } from './mcp-name.ts';
 import { isObject } from '../json/object.ts';
@@ -153,8 +154,7 @@ function toolOf(
   if (client === 'gemini' && name.startsWith('mcp_') && mcp.mcp === null)
     return `expected the server of ${name} in mcp_context, got ${kindOf(value['mcp_context'])}`;
   return {
-    // Gemini names no call: equal calls of a session share an id
-    callId: id ?? `hook:${shortHash(JSON.stringify([session, name, args]))}`,
+    callId: id ?? unnamedCallId(session, name, args),
     name,
     ...mcp,
     arguments: args as JsonObject,

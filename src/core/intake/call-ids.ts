@@ -4,6 +4,16 @@
  * Tested by `test/core/intake/call-ids.test.ts`.
  */
 import type { Changes } from './fit.ts';
+import { shortHash } from './run.ts';
+
+/**
+ * The id of a call that its client does not name, from what the hook and the telemetry of Gemini CLI both have. Equal calls
+ * of a session share it.
+ */
+export function unnamedCallId(session: string, tool: string, args: unknown): string {
+  const text = JSON.stringify([session, tool, args]);
+  return `hook:${shortHash(text)}${shortHash(`2 ${text}`)}`;
+}
 
 interface Call {
   readonly id: string;

@@ -5,8 +5,9 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../../client/sending/make-folder.ts';
 import { limits } from '../../../contract/limits.ts';
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import type { Variables } from '../../context/config.ts';
@@ -115,6 +116,6 @@ export function start(
 
 function writeBelow(folder: string, [name, text]: readonly [string, string]): void {
   const path = join(folder, name);
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   writeFileSync(path, text);
 }

@@ -2,11 +2,12 @@
  * Log records of agents as events, by the name of the record without its program's prefix. `otlp.ts` has the table.
  * Tested by `test/core/intake/formats/otlp.test.ts`.
  */
+import { unnamedCallId } from '../call-ids.ts';
 import { readArguments } from '../conversation.ts';
 import { isStepOfCodex } from '../codex-steps.ts';
 import { textAttribute, attributeOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
-import { shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
+import { isSource, shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type Timed } from './otlp-timed.ts';
 
 const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
@@ -38,7 +39,7 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
     name: textAttribute(attributes, 'agent') ?? textOf(log.resource['service.name']) ?? 'agent',
     role: 'agent',
   };
-  const toolCallId = textAttribute(attributes, 'callId');
+  const toolCallId = textAttribute(attributes, 'callId') ?? callIdOfGemini(log);
   const tool: Party = {
     name: textAttribute(attributes, 'toolName') ?? 'unknown',
     type: toolType(attributes),
@@ -90,8 +91,8 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
     case 'tool_call':
       if (isOwnStep(log))
         return [{ ...shared, rank: 0, eventType: 'agent.step', action: tool.name, metadata: facts }];
-      if (isUnknownTool(log)) {
-        const refused = { decision: 'unsupported', source: 'client' };
+      if (isUnknownTool(log) || isRefusedByGemini(log)) {
+        const refused = { decision: isUnknownTool(log) ? 'unsupported' : 'denied', source: 'client' };
         return [decided({ ...shared, toolCallId, tool, facts, attributes: refused })];
       }
       return called({ ...shared, toolCallId, tool, facts, attributes });
@@ -145,6 +146,23 @@ const isOwnStep = (log: LogRecord): boolean => {
   return isOfCodex(log) && spaceOf(log) === '' && isStepOfCodex(tool, input);
 };
 
+const isOfGemini = ({ name }: LogRecord): boolean => name === 'gemini_cli.tool_call';
+
+/** Gemini CLI names its calls neither here nor to its hooks. It leaves the arguments out where `logPrompts` is false. */
+function callIdOfGemini(log: LogRecord): string | undefined {
+  const { attributes } = log;
+  const [session, tool] = [textAttribute(attributes, 'run'), textAttribute(attributes, 'toolName')];
+  const args = readArguments(attributes['function_args']);
+  if (!isOfGemini(log) || session === undefined || tool === undefined || !isSource(args)) return undefined;
+  return unnamedCallId(session, tool, args);
+}
+
+/** A hook or a rule of Gemini CLI, or its user, refused the call (measured: 0.61.0). */
+const isRefusedByGemini = (log: LogRecord): boolean =>
+  isOfGemini(log) &&
+  String(log.attributes['success']) === 'false' &&
+  (log.attributes['error_type'] === 'policy_violation' || log.attributes['decision'] === 'reject');
+
 /** One record reports a call and its outcome. */
 function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
   const id = toolCallId ?? `import:${shared.key}`;
@@ -180,7 +198,10 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
 const isNumbered = (attributes: Source): boolean => attributes['event.sequence'] !== undefined;
 
 const toolType = (attributes: Source): string =>
-  textOf(attributes['mcp_server']) !== undefined || attributes['tool_source'] === 'mcp' ? 'mcp_tool' : 'tool';
+  textOf(attributes['mcp_server']) !== undefined ||
+  [attributes['tool_source'], attributes['tool_type']].includes('mcp')
+    ? 'mcp_tool'
+    : 'tool';
 
 const used =
-  /^(session\.id|conversation\.id|gen_ai\.conversation\.id|event\.(name|timestamp)|prompt(_text)?|tool_(name|use_id|input|parameters)|call_id|arguments|output|decision|gen_ai\.(input|output)\.messages)$/;
+  /^(session\.id|conversation\.id|gen_ai\.conversation\.id|event\.(name|timestamp)|prompt(_text)?|tool_(name|use_id|input|parameters)|function_(name|args)|call_id|arguments|output|decision|gen_ai\.(input|output)\.messages)$/;

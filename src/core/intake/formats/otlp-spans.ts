@@ -77,7 +77,7 @@ export function describeSpan(
   span: SpanRecord,
   { run, tree, awaits = false }: { run: RunBuilder; tree: SpanTree; awaits?: boolean },
 ): Timed[] {
-  const kind = kindByAttributes(span.attributes);
+  const kind = isLoggedToo(span) ? 'workflow' : kindByAttributes(span.attributes);
   if (kind === undefined) {
     run.changes.add('bookkeeping');
     return [];
@@ -136,6 +136,9 @@ export function describeSpan(
     },
   ];
 }
+
+/** A call of Gemini CLI under an id that neither its hooks nor its log have. Its log reports each call, with arguments. */
+const isLoggedToo = ({ scope, name }: SpanRecord): boolean => scope === 'gemini-cli' && name === 'tool_call';
 
 const used =
   /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*)|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;

@@ -83,7 +83,14 @@ const names = {
     'thread_id',
     'ai.telemetry.metadata.sessionId',
   ],
-  toolName: ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'tool_name', 'traceloop.entity.name'],
+  toolName: [
+    'gen_ai.tool.name',
+    'tool.name',
+    'ai.toolCall.name',
+    'tool_name',
+    'traceloop.entity.name',
+    'function_name',
+  ],
   callId: [
     'gen_ai.tool.call.id',
     'gen_ai.tool.call_id',

@@ -32,7 +32,11 @@ export const branding: Pick<Handlers, 'getBranding' | 'putBranding' | 'uploadLog
   async getBranding({ caller }, services) {
     await requireReporting(services, caller.project);
     const found = await storedBranding(services, caller.project.projectId);
-    if (found === null) throw new GovError('NOT_FOUND', 'the project has no branding yet; set it with gov report branding set or PUT /reporting/branding');
+    if (found === null)
+      throw new GovError(
+        'NOT_FOUND',
+        'the project has no branding yet; set it with gov report branding set or PUT /reporting/branding',
+      );
     return { status: 200, body: brandingBody(found.stored) };
   },
 

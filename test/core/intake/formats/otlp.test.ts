@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readHookInput, type HookInput } from '../../../../src/core/agents/hook-input.ts';
 import { hasData } from '../../../paths.ts';
 import { expectToFit, importFile, importValue, meta, ofType, readData, total, types } from '../fits.ts';
 
@@ -120,5 +121,37 @@ describe('importing spans and logs', () => {
     const of = { 'conversation.id': 's', call_id: 'c', tool_name: 'pay', success: 'false', output };
     const [run] = importValue(log({ 'event.name': 'codex.tool_result', ...of, ...more }));
     expect(types(run)).toEqual(expected);
+  });
+
+  it.each([
+    [{ success: 'true' }, ['tool.call', 'tool.result']],
+    [{ success: 'false', error_type: 'policy_violation' }, ['tool.call_blocked']],
+    [{ success: 'false', decision: 'reject' }, ['tool.call_blocked']],
+    [{ success: 'false', error_type: 'shell_execute_error' }, ['tool.call', 'tool.result']],
+  ])(
+    'the OTLP importer reads a call of Gemini CLI with %j as %j, under the id of its hook',
+    (more, expected) => {
+      const of = { 'session.id': 's', function_name: 'pay', function_args: '{\n  "amount": 12\n}' };
+      const [run] = importValue(log({ 'event.name': 'gemini_cli.tool_call', ...of, ...more }));
+      expect(types(run)).toEqual(expected);
+      const hook = {
+        hook_event_name: 'BeforeTool',
+        session_id: 's',
+        tool_name: 'pay',
+        tool_input: { amount: 12 },
+      };
+      const read = readHookInput('gemini', Buffer.from(JSON.stringify(hook)));
+      const { tool } = read as HookInput;
+      for (const { metadata, resource } of run?.events ?? [])
+        expect([metadata?.['toolCallId'], resource]).toEqual([tool?.callId, { name: 'pay', type: 'tool' }]);
+    },
+  );
+
+  it('the OTLP importer reads the span of a call of Gemini CLI as a step, because its log reports the call', () => {
+    const call = { ...tool, 'session.id': 's', 'gen_ai.operation.name': 'tool_call' };
+    const spans = [span('b'.repeat(16), call, { name: 'tool_call' })];
+    const typesIn = (name: string) =>
+      types(importValue({ resourceSpans: [{ scopeSpans: [{ scope: { name }, spans }] }] })[0]);
+    expect([typesIn('gemini-cli'), typesIn('other')]).toEqual([['workflow.invoked'], ['tool.call']]);
   });
 });
