@@ -89,12 +89,12 @@ describe('a screen in a terminal', () => {
     // a frame of the old size may still have come: the whole screen is erased and drawn again
     const before = terminal.written.length;
     terminal.resize(80, 24);
-    await expect.poll(() => terminal.lines[0]).toMatch(/^ gov top/);
+    await expect.poll(() => terminal.lines[0], { timeout: 5000 }).toMatch(/^ gov top/);
     const erased = (): string => {
       const at = terminal.written.indexOf('\u001b[H\u001b[2J', before);
       return at === -1 ? '' : terminal.written.slice(at);
     };
-    await expect.poll(erased).toMatch(/gov top[^]* quit/);
+    await expect.poll(erased, { timeout: 5000 }).toMatch(/gov top[^]* quit/);
     terminal.press('q');
     await done;
     expect(terminal.buffer).toBe('normal');

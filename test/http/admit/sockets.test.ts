@@ -56,7 +56,7 @@ describe('the sockets of one address', () => {
     for (let at = 0; at < most; at++) expect(await isKept()).toBe(true);
     expect(await isKept()).toBe(false);
     for (const socket of opened.splice(0)) socket.destroy();
-    await expect.poll(() => isKept()).toBe(true);
+    await expect.poll(() => isKept(), { timeout: 5000 }).toBe(true);
   });
 
   it('the server does not count the sockets of a load balancer', async () => {

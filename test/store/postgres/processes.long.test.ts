@@ -205,7 +205,7 @@ describe.skipIf(missing !== null)('a connection that ends', () => {
     expect((await store.head('prj_a', 'audit')).size).toBe(size);
     expect(await store.run('prj_a', 'r1')).toBeNull();
     expect((await appended(store, request([event()])))[0]).toMatchObject({ index: size, runSeq: 0 });
-    await expect.poll(() => store.condition().writable).toBe(true);
+    await expect.poll(() => store.condition().writable, { timeout: 5000 }).toBe(true);
     expect((await fsckPostgres({ url: processes.database.serving, deep: true })).problems).toEqual([]);
     await processes.drop();
   });

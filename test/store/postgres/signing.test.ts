@@ -100,7 +100,7 @@ describe.skipIf(missing !== null)('two processes that sign', () => {
     const stillActive = await processes.first.unsigned(processes.clock.ms, 10);
     processes.clock.ms += 10_000;
     checkpoints.start();
-    await expect.poll(() => marks(processes)).toBe(0);
+    await expect.poll(() => marks(processes), { timeout: 5000 }).toBe(0);
     for (const name of ['a', 'b', 'c']) await assertSigned(processes.first, name);
     await appended(ended, request([event()], { projectId: 'prj_b' }));
     processes.clock.ms += 60_000;

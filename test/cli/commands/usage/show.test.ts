@@ -108,9 +108,11 @@ describe('gov usage show', () => {
   });
 
   it('a used-up quota exits with 7, names gov usage show and causes no retry', async () => {
+    const startedAt = performance.now();
     const { code: spent, stderr } = await record(3);
     expect([spent, stderr]).toEqual([7, expect.stringContaining('gov usage show')]);
     expect(stderr.match(/^> POST /gm)).toHaveLength(1);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
     expect((await record(2)).code).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
 /** While events keep coming, the plane notices by itself. */
 async function noticed(plane: TestPlane): Promise<void> {
   const post = () => plane.call('POST', '/events', { body: event() });
-  await expect.poll(async () => (await post()).body.code).toBe('STORAGE_FAULT');
+  await expect.poll(async () => (await post()).body.code, { timeout: 5000 }).toBe('STORAGE_FAULT');
   const { status, body } = await plane.call('GET', '/health/ready');
   expect(status).toBe(503);
   expect(body.reasons.some((reason: string) => reason.startsWith('database_replaced'))).toBe(true);
