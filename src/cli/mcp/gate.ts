@@ -240,7 +240,7 @@ function refusal(call: CallMessage, { decision, approval, message }: GovToolRefu
 /** A used-up quota is named alone: what could not be read or recorded because of it does not help. */
 const undecided = (what: string, cause: unknown): string =>
   cause instanceof GovApiError && cause.code === 'QUOTA_EXCEEDED'
-    ? `not run: the quota of events or decisions is used up: ${cause.detail.slice(0, 400)}. A person sees it with gov usage show.`
+    ? `not run: the quota of events or decisions is used up: ${cause.detail.slice(0, 400)}. See it with gov usage show.`
     : `not run: ${what}: ${reason(cause)}`;
 
 /** Why a decision is missing; a service's own text may be long. */

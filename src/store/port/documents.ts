@@ -34,7 +34,7 @@ export type DocumentChange =
       readonly most?: number;
     }
   | { readonly remove: DocumentVersion }
-  /** Changes nothing, and refuses the other changes where the document has another version; 0: there is none. */
+  /** Changes nothing, and refuses the other changes where the document has another version; 0: no document. */
   | { readonly expect: DocumentVersion };
 
 type DocumentVersion = Pick<StoredDocument, 'kind' | 'documentId' | 'version'>;

@@ -88,7 +88,7 @@ function managedHoles(path: string, settings: Settings, other: string | undefine
   ];
 }
 
-/** The file or the first folder above it that is not for root alone to write; null if there is none. */
+/** The file or the first folder above it that others than root can write; null: root alone can write all of them. */
 function writableByOthers(path: string): string | null {
   for (let at = path; ; at = dirname(at)) {
     const { uid, mode } = statSync(at, { throwIfNoEntry: false }) ?? { uid: 0, mode: 0 };
