@@ -40,7 +40,9 @@ describe.skipIf(!hasBrowser)('approvals in the console', () => {
     const approvalId = await ask('approved');
     const { page, context, errors } = await world.open(`/approvals/${approvalId}`, asApprover());
     await page.getByText('to.name').waitFor();
-    expect(await page.getByRole('definition').allInnerTexts()).toEqual(['1250', 'CHF', 'Meyer Druck AG']);
+    await expect
+      .poll(() => page.getByRole('definition').allInnerTexts())
+      .toEqual(['1250', 'CHF', 'Meyer Druck AG']);
     await page.getByText('Arguments in full').click();
     expect(JSON.parse(await page.getByRole('region', { name: 'Arguments in full' }).innerText())).toEqual(
       payment,
@@ -78,7 +80,7 @@ describe.skipIf(!hasBrowser)('approvals in the console', () => {
     const approvalId = await ask('asker');
     const own = await world.open(`/approvals/${approvalId}`);
     await own.page.getByText('This key asked').waitFor();
-    expect(await own.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await expect.poll(() => own.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await own.context.close();
     const reader = await world.open(`/approvals/${approvalId}`, { key: world.plane.keys['reader'] ?? '' });
     await reader.page.getByText('scope approvals:decide').waitFor();

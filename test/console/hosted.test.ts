@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type TestService } from '../support/hosted.ts';
-import { axeFaults, eventually, hasBrowser, startBrowser } from './support/browser.ts';
+import { axeFaults, hasBrowser, startBrowser } from './support/browser.ts';
 
 let service: TestService;
 let browser: Browser;
@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('the console of a service', () => {
     await open('/projects');
     const two = page.getByLabel('A policy version needs two people');
     await two.click();
-    await eventually(() => two.isChecked()).toBe(true);
+    await expect.poll(() => two.isChecked()).toBe(true);
     await page.getByRole('button', { name: 'New project' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Second');
     await page.getByLabel('Environment').selectOption('production');
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('the console of a service', () => {
     await row.getByRole('button', { name: 'Work on it' }).click();
     await row.getByText('in use').waitFor();
     await page.getByRole('heading', { name: 'Settings of Second' }).waitFor();
-    expect(await two.isChecked()).toBe(false);
+    await expect.poll(() => two.isChecked()).toBe(false);
     expect(await axeFaults(page)).toEqual([]);
     expect(errors).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Text of agents that tries to act in the console. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event } from '../support/serving.ts';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
 const script = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 const reordered = 'a\u202egnp.exe\u2066\u200b';
@@ -39,8 +39,10 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
       page.on('request', (request) => requests.push(request.url()));
       await page.waitForLoadState('networkidle');
       await page.getByRole('heading', { level: 1 }).waitFor();
-      expect(await page.title()).toMatch(/gov console$/);
-      expect(await page.locator('main img, main script, main iframe, [href^="javascript"]').count()).toBe(0);
+      await expect.poll(() => page.title()).toMatch(/gov console$/);
+      await expect
+        .poll(() => page.locator('main img, main script, main iframe, [href^="javascript"]').count())
+        .toBe(0);
       expect(requests.filter((url) => url.endsWith('/x'))).toEqual([]);
       expect(await axeFaults(page)).toEqual([]);
       expect(errors).toEqual([]);
@@ -52,7 +54,7 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     const { page, context } = await world.open('/runs/hostile');
     await page.getByRole('option').first().click();
     const text = page.getByRole('complementary').locator('pre').first();
-    await eventually(() => text.textContent()).toContain('a\\u202egnp.exe\\u2066\\u200b');
+    await expect.poll(() => text.textContent()).toContain('a\\u202egnp.exe\\u2066\\u200b');
     expect((await text.textContent())?.length).toBeLessThan(3000);
     await page.getByRole('button', { name: /^Show all 25\d,\d{3} characters$/ }).click();
     expect((await text.textContent())?.length).toBeGreaterThan(250_000);

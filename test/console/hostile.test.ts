@@ -64,9 +64,11 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     expect(all).toContain('<script>');
     expect(all).toContain('\\u202e');
     expect(all).not.toMatch(/[\u202a-\u202e\u200b]/);
-    expect(await page.title()).toBe('Approval · gov console');
-    expect(await page.locator('main img, main script').count()).toBe(0);
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expect.poll(() => page.title()).toBe('Approval · gov console');
+    await expect.poll(() => page.locator('main img, main script').count()).toBe(0);
+    await expect
+      .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+      .toBeLessThanOrEqual(0);
     expect(errors).toEqual([]);
     await context.close();
   });
@@ -84,12 +86,12 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
       expect(heading).toContain('Ada\\u200b');
       await page.keyboard.press('Escape');
     }
-    expect(await page.locator('.account-name').textContent()).toContain('Ada\\u200b');
+    await expect.poll(() => page.locator('.account-name').textContent()).toContain('Ada\\u200b');
     await page.evaluate(`location.hash = '#/runs/' + encodeURIComponent('pay \u202e0521')`);
     await page.getByRole('alert').waitFor();
-    expect(await page.locator('body').innerText()).not.toMatch(/[\u202a-\u202e\u200b]/);
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('pay \\u202e0521');
-    expect(await page.title()).toBe('Run · gov console');
+    await expect.poll(() => page.locator('body').innerText()).not.toMatch(/[\u202a-\u202e\u200b]/);
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).toBe('pay \\u202e0521');
+    await expect.poll(() => page.title()).toBe('Run · gov console');
     expect(errors).toEqual([]);
     await context.close();
   });

@@ -6,7 +6,7 @@ import { signatureNameOf } from '../../src/core/report/artifacts.ts';
 import { verifyReport } from '../../src/core/report/verify.ts';
 import { reportEnd } from '../service/support/filled.ts';
 import { event } from '../support/serving.ts';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
 let world: ConsoleWorld;
 beforeAll(async () => {
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     expect((await shown.locator('.secret').textContent())?.trim()).toMatch(/^whsec_/);
     await page.keyboard.press('Escape');
     await page.getByRole('cell', { name: 'https://hooks.invalid/…' }).waitFor();
-    expect(await page.locator('.secret').count()).toBe(0);
+    await expect.poll(() => page.locator('.secret').count()).toBe(0);
     await context.close();
   });
 
@@ -76,10 +76,10 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     await page.getByRole('button', { name: 'Show more' }).click();
     await page.getByText(/^All \d+ runs\.$/).waitFor();
     const rows = await page.locator('main tbody tr').count();
-    expect(await page.getByText(/^All \d+ runs\.$/).textContent()).toBe(`All ${rows} runs.`);
+    await expect.poll(() => page.getByText(/^All \d+ runs\.$/).textContent()).toBe(`All ${rows} runs.`);
     await page.getByLabel('Run', { exact: true }).fill('run-25');
-    await eventually(() => page.locator('main tbody tr').count()).toBe(1);
-    await eventually(() => page.url()).toContain('q=run-25');
+    await expect.poll(() => page.locator('main tbody tr').count()).toBe(1);
+    await expect.poll(() => page.url()).toContain('q=run-25');
     await context.close();
   });
 
@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('lists in the console', () => {
     await page.route(/api\/v1/, (route) => route.fulfill({ status: 503, contentType, body }));
     await page.evaluate(`location.hash = '#/runs?system=other'`);
     await page.getByRole('alert').first().waitFor();
-    expect(await page.locator('tbody tr').count()).toBe(0);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(0);
     await context.close();
   });
 

@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     const approvalId = await ask('early');
     await open(page, approvalId);
     await page.getByText('The policy accepts an approval only with a signature.').waitFor();
-    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
     const body = { outcome: 'approved' };
     const key = world.plane.keys['ada'] ?? '';
     const refused = await world.plane.call('POST', `/approvals/${approvalId}/decision`, { key, body });
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     await page.getByRole('button', { name: 'Create the passkey' }).click();
     const row = page.getByRole('row').filter({ hasText: 'Ada, laptop' });
     await row.getByText('active').waitFor();
-    expect(await row.innerText()).toMatch(/SHA256:[\w+/]{43}/);
+    await expect.poll(() => row.innerText()).toMatch(/SHA256:[\w+/]{43}/);
     expect(await axeFaults(page)).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     const early = body.data.find((each: { runId: string }) => each.runId === 'early');
     await open(page, early.approvalId);
     await page.getByText('after its enrolment').waitFor();
-    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
   });
 
   it('a signed approval runs the waiting call once, and the verifier names who signed', async () => {
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     const grace = await world.open('/approvals', { key: world.plane.keys['grace'] ?? '' });
     await open(grace.page, await ask('grace'));
     await grace.page.getByText('The policy accepts an approval only with a signature.').waitFor();
-    expect(await grace.page.getByLabel('Signed by').count()).toBe(0);
+    await expect.poll(() => grace.page.getByLabel('Signed by').count()).toBe(0);
     await grace.context.close();
   });
 
@@ -189,7 +189,7 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     await at.locator('#navigation').waitFor({ state: 'attached' });
     await at.evaluate("location.hash = '#/approvers'");
     await at.getByText('http://localhost instead of http://127.0.0.1').waitFor();
-    expect(await at.getByRole('button', { name: 'Enrol a passkey' }).count()).toBe(0);
+    await expect.poll(() => at.getByRole('button', { name: 'Enrol a passkey' }).count()).toBe(0);
     await context.close();
   });
 });

@@ -76,9 +76,9 @@ describe.skipIf(!hasBrowser)('a person in the console of a service', () => {
     const { page, context } = await openAs('ada', '/runs');
     await page.getByText('run-of-ada').first().waitFor();
     const choice = page.locator('.account select');
-    expect(await choice.locator('option').allTextContents()).toEqual(
-      expect.arrayContaining(['Production (production)', 'Sandbox (sandbox)']),
-    );
+    await expect
+      .poll(() => choice.locator('option').allTextContents())
+      .toEqual(expect.arrayContaining(['Production (production)', 'Sandbox (sandbox)']));
     await choice.selectOption({ label: 'Sandbox (sandbox)' });
     await page.getByText('ada · sandbox').waitFor();
     await page.getByText('run-of-ada').first().waitFor({ state: 'detached' });
@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('a person in the console of a service', () => {
     await page.evaluate(`sessionStorage.setItem('gov-project', 'production ${bob.production}')`);
     await page.reload();
     await page.getByText('ada · production').waitFor();
-    expect(await page.locator('.account select').inputValue()).toBe(ada.production);
+    await expect.poll(() => page.locator('.account select').inputValue()).toBe(ada.production);
     await page.goto(`/console/#/approvals/${bob.approvalId}`);
     await page.getByText('NOT_FOUND').waitFor();
     await page.goto('/console/#/runs/run-of-bob');

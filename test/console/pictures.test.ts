@@ -12,7 +12,7 @@ import { makeAuthority } from '../support/certificates.ts';
 import { startService, type TestService } from '../support/hosted.ts';
 import type { TestPlane } from '../support/serving.ts';
 import { SshSigner } from '../support/signers.ts';
-import { eventually, hasBrowser, startBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { hasBrowser, startBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { fillPlane } from './support/calls.ts';
 import { governedKeys, recordRuns } from './support/governed-runs.ts';
 import { fillLists } from './support/lists.ts';
@@ -33,8 +33,8 @@ async function takeTour(
     // the new page is rendered, and its data is there
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await eventually(() => page.locator('.loading').count()).toBe(0);
-    await eventually(() => page.locator('main').innerText()).not.toMatch(/(?:Loading|Coverage).*…/);
+    await expect.poll(() => page.locator('.loading').count()).toBe(0);
+    await expect.poll(() => page.locator('main').innerText()).not.toMatch(/(?:Loading|Coverage).*…/);
     await page.waitForLoadState('networkidle');
     for (const button of buttons) await page.getByRole('button', { name: button }).last().click();
     if (step.includes('Roll back'))

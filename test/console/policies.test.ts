@@ -1,6 +1,6 @@
 /** Policies in a real Chromium: what a version would change, and who puts it in force. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { governedKeys, recordRuns } from './support/governed-runs.ts';
 
 let world: ConsoleWorld;
@@ -21,9 +21,9 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     const key = plane.keys['reviewer'] ?? '';
     const { page, context, errors } = await world.open('/policies/pay-limit', { key });
     const main = page.locator('main');
-    await eventually(() => main.locator('.diff .removed').allTextContents()).toContainEqual(
-      expect.stringContaining('context.arguments.amount > 100'),
-    );
+    await expect
+      .poll(() => main.locator('.diff .removed').allTextContents())
+      .toContainEqual(expect.stringContaining('context.arguments.amount > 100'));
     await main.getByText('1 would change: 1 tightened, 0 loosened.').waitFor();
     expect(await axeFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Publish v2' }).click();
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     await dialog.getByLabel('Reason').fill('no payments this week');
     await dialog.getByRole('button', { name: 'Publish v2' }).click();
     await main.getByText('v2 put in force').waitFor();
-    expect(await main.getByText('no payments this week').count()).toBe(1);
+    await expect.poll(() => main.getByText('no payments this week').count()).toBe(1);
     const { body } = await plane.call('GET', '/governance/policies/pay-limit');
     expect(body).toMatchObject({ activeVersion: 2, status: 'active' });
     const changes = main.getByRole('table', { name: 'Changes' });
@@ -57,7 +57,9 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     const { page, context, errors } = await world.open('/policies/pay-limit', { key });
     const versions = page.getByRole('table', { name: 'Versions' });
     await versions.getByRole('button').nth(1).waitFor();
-    expect(await versions.getByRole('button').allTextContents()).toEqual(['Roll back', 'Roll back']);
+    await expect
+      .poll(() => versions.getByRole('button').allTextContents())
+      .toEqual(['Roll back', 'Roll back']);
     await versions.getByRole('link', { name: 'v1' }).click();
     await page.getByRole('heading', { name: 'If version 1 had been in force' }).waitFor();
     await versions.getByRole('button', { name: 'Roll back to v3' }).click();
@@ -67,9 +69,9 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
     await page.keyboard.press('Escape');
     await versions.getByRole('button', { name: 'Roll back to v1' }).click();
     await dialog.getByText('Version 1 decides again, and no longer version 2').waitFor();
-    expect(await dialog.locator('.diff .added').allTextContents()).toContainEqual(
-      expect.stringContaining('context.arguments.amount > 100'),
-    );
+    await expect
+      .poll(() => dialog.locator('.diff .added').allTextContents())
+      .toContainEqual(expect.stringContaining('context.arguments.amount > 100'));
     await dialog.getByText(/1 would change: 0 tightened, 1 loosened\.|none would change/).waitFor();
     expect(await axeFaults(page)).toEqual([]);
     await dialog.getByLabel('Reason').fill('v2 denied too much');
@@ -98,7 +100,7 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
       status: 'active',
     });
     await page.keyboard.press('Escape');
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await context.close();
   });
 
@@ -107,7 +109,9 @@ describe.skipIf(!hasBrowser)('policies in the console', () => {
       key: world.plane.keys['person'] ?? '',
     });
     await page.locator('.diff').waitFor();
-    expect(await page.getByRole('button', { name: /Publish|Disable|Archive|Roll back/ }).count()).toBe(0);
+    await expect
+      .poll(() => page.getByRole('button', { name: /Publish|Disable|Archive|Roll back/ }).count())
+      .toBe(0);
     await context.close();
   });
 });

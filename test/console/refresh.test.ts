@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event } from '../support/serving.ts';
-import { eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 
 let world: ConsoleWorld;
 beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('a list that is open in the console', () => {
     ],
   ])('%s shows a new row without a reload', async (address, text, make) => {
     const { page, errors, context } = await openList(address);
-    expect(await rowOf(page, text).count()).toBe(0);
+    await expect.poll(() => rowOf(page, text).count()).toBe(0);
     await make();
     await later(page);
     await rowOf(page, text).waitFor();
@@ -82,12 +82,12 @@ describe.skipIf(!hasBrowser)('a list that is open in the console', () => {
     await later(page);
     await page.getByText('New: 1.').waitFor();
     await row.getByRole('cell', { name: '2', exact: true }).waitFor();
-    expect(await row.boundingBox()).toEqual(before);
-    expect(await rowOf(page, 'read-2').count()).toBe(0);
+    await expect.poll(() => row.boundingBox()).toEqual(before);
+    await expect.poll(() => rowOf(page, 'read-2').count()).toBe(0);
     await page.getByRole('button', { name: 'Show new runs' }).click();
     await rowOf(page, 'read-2').waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('content');
-    expect(await page.getByText('New: 1.').count()).toBe(0);
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
+    await expect.poll(() => page.getByText('New: 1.').count()).toBe(0);
     await context.close();
   });
 
@@ -103,7 +103,7 @@ describe.skipIf(!hasBrowser)('a list that is open in the console', () => {
     // longer than a minute: a period that moves with the time would load the list again
     await page.clock.fastForward(70_000);
     await page.getByText('New: 1.').waitFor();
-    expect(await rows.count()).toBe(count);
+    await expect.poll(() => rows.count()).toBe(count);
     await context.close();
   });
 
@@ -120,9 +120,9 @@ describe.skipIf(!hasBrowser)('a list that is open in the console', () => {
     const before = lists();
     const health = asked.length;
     for (let round = 0; round < 3; round += 1) await later(page);
-    await eventually(() => asked.length).toBeGreaterThan(health);
+    await expect.poll(() => asked.length).toBeGreaterThan(health);
     expect(lists()).toBe(before);
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
     await record('while-lost');
     await page.unroute(/api\/v1/);
     await page.clock.fastForward(2_000);

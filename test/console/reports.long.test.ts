@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { at, build, receiverAt, startReporting, work, type Reporting } from '../service/support/reporting.ts';
-import { axeFaults, eventually, hasBrowser, startBrowser } from './support/browser.ts';
+import { axeFaults, hasBrowser, startBrowser } from './support/browser.ts';
 
 let on: Reporting;
 let browser: Browser;
@@ -75,11 +75,13 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await dialog().getByLabel('Template').selectOption('decisions-exceptions');
     await dialog().getByLabel('On', { exact: true }).selectOption('Friday');
     await dialog().getByLabel('At', { exact: true }).fill('07:30');
-    expect(await dialog().getByLabel('Time zone').inputValue()).toBe('Europe/Zurich');
-    expect(await dialog().getByLabel('Period', { exact: true }).inputValue()).toBe('previous_week');
+    await expect.poll(() => dialog().getByLabel('Time zone').inputValue()).toBe('Europe/Zurich');
+    await expect
+      .poll(() => dialog().getByLabel('Period', { exact: true }).inputValue())
+      .toBe('previous_week');
     await dialog().getByLabel('JSON').check();
     await dialog().getByRole('button', { name: 'Add a recipient' }).click();
-    await eventually(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/channel');
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/channel');
     await dialog().getByLabel('E-mail address').fill('audit@example.com');
     expect(await axeFaults(page)).toEqual([]);
     await dialog().getByRole('button', { name: 'Create the schedule' }).click();
@@ -95,11 +97,11 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await open('/reports/schedules');
     await row.locator(`a[href="#/reports/${executionId}"]`).waitFor();
     await page.getByRole('link', { name: 'Deliveries' }).click();
-    await eventually(() => rowOf('delivered').count()).toBe(2);
+    await expect.poll(() => rowOf('delivered').count()).toBe(2);
     expect(await axeFaults(page)).toEqual([]);
     await rowOf('pdf').getByRole('link', { name: 'report', exact: true }).click();
     await page.getByRole('heading', { level: 2, name: 'Deliveries' }).waitFor();
-    expect(await rowOf('1 of 10').count()).toBe(2);
+    await expect.poll(() => rowOf('1 of 10').count()).toBe(2);
     expect(errors).toEqual([]);
   });
 
@@ -119,17 +121,17 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await submit.click();
     await dialog().getByText('one whose day never exists').waitFor();
     await dialog().getByRole('alert').getByText('Nothing was saved').waitFor();
-    await eventually(() => page.evaluate('document.activeElement.name')).toBe('cron');
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('cron');
     const described = await cron.getAttribute('aria-describedby');
-    expect(await page.locator(`[id="${described}"]`).textContent()).toContain('30 February');
+    await expect.poll(() => page.locator(`[id="${described}"]`).textContent()).toContain('30 February');
     expect(await axeFaults(page)).toEqual([]);
     await cron.fill('0 6 * * MON-FRI');
     await submit.click();
     await dialog().getByText('an https URL').waitFor();
-    await eventually(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/target');
-    expect(await cron.getAttribute('aria-invalid')).toBeNull();
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('deliveries/0/target');
+    await expect.poll(() => cron.getAttribute('aria-invalid')).toBeNull();
     await dialog().getByRole('button', { name: 'Remove recipient 1' }).click();
-    await eventually(() => page.evaluate('document.activeElement.textContent')).toBe('Add a recipient');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Add a recipient');
     await dialog().getByLabel('PDF').uncheck();
     await submit.click();
     expect(await schedules()).toEqual([]);
@@ -157,7 +159,7 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await rowOf('By keys').getByText('the last day of each month at 06:00').waitFor();
-    await eventually(() => page.evaluate('document.activeElement.textContent')).toBe('New schedule');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New schedule');
     expect((await schedules())[0]).toMatchObject({ cron: '0 6 L * *', window: 'previous_month' });
   });
 
@@ -221,9 +223,11 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await row.getByText('answered 550').waitFor();
     await row.getByText('1 of 10').waitFor();
     await row.getByRole('button', { name: 'Send again' }).click();
-    await eventually(
-      async () => (await on.tenant.call('GET', '/reporting/deliveries?status=pending')).body.data.length,
-    ).toBe(1);
+    await expect
+      .poll(
+        async () => (await on.tenant.call('GET', '/reporting/deliveries?status=pending')).body.data.length,
+      )
+      .toBe(1);
     await work(on.service.services, 'deliveries');
     await page.getByText('No delivery is failed').waitFor();
     await page.getByLabel('Status').selectOption('delivered');
@@ -245,9 +249,11 @@ describe.skipIf(!hasBrowser)('schedules and deliveries in the console', () => {
     await page.getByRole('button', { name: 'New schedule' }).click();
     await dialog().getByRole('button', { name: 'Add a recipient' }).click();
     await dialog().getByLabel('By', { exact: true }).selectOption('Webhook');
-    expect(await page.title()).toBe('Schedules · gov console');
-    expect(await page.locator('main img').count()).toBe(0);
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expect.poll(() => page.title()).toBe('Schedules · gov console');
+    await expect.poll(() => page.locator('main img').count()).toBe(0);
+    await expect
+      .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+      .toBeLessThanOrEqual(0);
     expect(
       await page.evaluate(
         `(() => { const d = document.querySelector('dialog'); return d.scrollWidth - d.clientWidth; })()`,

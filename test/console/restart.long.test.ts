@@ -11,7 +11,7 @@ import { planeInit } from '../../plane/data/init.ts';
 import { startService } from '../support/hosted.ts';
 import { serveProcess } from '../support/process.ts';
 import { event, type TestPlane } from '../support/serving.ts';
-import { axeFaults, eventually, hasBrowser, startBrowser } from './support/browser.ts';
+import { axeFaults, hasBrowser, startBrowser } from './support/browser.ts';
 import { callTool, publishPolicy } from './support/calls.ts';
 
 let browser: Browser;
@@ -98,14 +98,14 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     expect(await runIds(page)).toHaveLength(25);
     running = await serveProcess('plane', dataDir);
     await page.getByText('or the plane restarted').waitFor();
-    expect(await lost(page).count()).toBe(0);
+    await expect.poll(() => lost(page).count()).toBe(0);
     await call('POST', '/events', event({ runId: 'run-30' }));
     const other = await context.newPage();
     await other.goto(await linkOf());
     await page.getByText('The first 25 runs; there are more.').waitFor();
     expect(new URL(page.url()).hash).toBe('#/runs');
     await page.getByRole('button', { name: 'Show more' }).click();
-    await eventually(async () => (await runIds(page)).length).toBeGreaterThan(25);
+    await expect.poll(async () => (await runIds(page)).length).toBeGreaterThan(25);
     expect((await runIds(page)).sort()).toEqual(runs(31).sort());
     await context.close();
     await kill(running);
@@ -149,7 +149,7 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     await page.getByLabel('Comment').fill('known supplier');
     const approve = page.getByRole('button', { name: 'Approve', exact: true });
     // once the page knows the passkeys of the person
-    await eventually(() => approve.isEnabled()).toBe(true);
+    await expect.poll(() => approve.isEnabled()).toBe(true);
     await kill(running);
     await approve.click();
     await lost(page).waitFor();
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     running = await serveProcess('service', service.dataDir);
     // what was asked for in vain is loaded without a click
     await lost(list).waitFor({ state: 'detached' });
-    await eventually(async () => (await runIds(list)).sort()).toEqual(runs(30).sort());
+    await expect.poll(async () => (await runIds(list)).sort()).toEqual(runs(30).sort());
     await page.bringToFront();
     await lost(page).waitFor({ state: 'detached' });
     // a proxy that answers for a server that is gone, and a server that is busy
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)('a server that restarts under an open page', () => 
     );
     await lost(page).waitFor({ state: 'detached' });
     await page.unroute(/health[/]live$/);
-    expect(await page.getByLabel('Comment').inputValue()).toBe('known supplier');
+    await expect.poll(() => page.getByLabel('Comment').inputValue()).toBe('known supplier');
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     const { body } = await call('GET', `/approvals/${approvalId}`);

@@ -13,7 +13,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
   it('shows its start page to a signed-in key, without an error of a script or of the policy', async () => {
     const { page, errors, context } = await world.open();
     await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.title()).toBe('Home · gov console');
+    await expect.poll(() => page.title()).toBe('Home · gov console');
     expect(errors).toEqual([]);
     await context.close();
   });
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
     const { page, context } = await world.open();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
     await context.close();
   });
 

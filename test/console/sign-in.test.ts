@@ -79,9 +79,9 @@ describe.skipIf(!hasBrowser)('signing in to the console of a service', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You are signed out of the console').waitFor();
     const link = page.getByRole('link', { name: 'sign out at the identity provider' });
-    expect(await link.getAttribute('href')).toBe(
-      `${provider.issuer}/session/end?client_id=${provider.clientId}`,
-    );
+    await expect
+      .poll(() => link.getAttribute('href'))
+      .toBe(`${provider.issuer}/session/end?client_id=${provider.clientId}`);
     await signIn(page);
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await context.close();

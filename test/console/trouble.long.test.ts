@@ -5,7 +5,7 @@
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event } from '../support/serving.ts';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { callTool, fillPlane } from './support/calls.ts';
 
 /** Holds matching requests until `release`. */
@@ -55,9 +55,9 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
       button.click();
       button.click();
     })()`);
-    await eventually(() => deciding.seen.length).toBe(1);
-    expect(await approve(page).isDisabled()).toBe(true);
-    expect(await page.getByRole('button', { name: 'Deny' }).isDisabled()).toBe(true);
+    await expect.poll(() => deciding.seen.length).toBe(1);
+    await expect.poll(() => approve(page).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: 'Deny' }).isDisabled()).toBe(true);
     deciding.release();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     expect(deciding.seen.length).toBe(1);
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
     const isDecided = (await statusOf(approvalId)) === 'approved';
     const shown = isDecided ? page.getByRole('heading', { name: 'Decision', exact: true }) : approve(page);
     await shown.waitFor();
-    expect(await approve(page).count()).toBe(isDecided ? 0 : 1);
+    await expect.poll(() => approve(page).count()).toBe(isDecided ? 0 : 1);
     await context.close();
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
       await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
       expect(await statusOf(approvalId)).toBe(outcome);
       // the button is gone: the focus is not lost with it
-      await eventually(() => page.evaluate('document.activeElement?.textContent')).toBe('Decision');
+      await expect.poll(() => page.evaluate('document.activeElement?.textContent')).toBe('Decision');
       await context.close();
     }
   });
@@ -155,7 +155,9 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Approvals' }).waitFor();
     expect(page.url()).toBe(list);
-    expect(await page.getByRole('link', { name: 'Denied' }).getAttribute('aria-current')).not.toBeNull();
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Denied' }).getAttribute('aria-current'))
+      .not.toBeNull();
     await page.goForward();
     await page.getByRole('heading', { name: 'Decision', exact: true }).waitFor();
     expect(page.url()).toBe(approval);
@@ -175,7 +177,7 @@ describe.skipIf(!hasBrowser)('the console in trouble', () => {
     await row.getByText('processing').waitFor();
     await row.getByRole('button', { name: 'Cancel' }).click();
     await row.getByText('cancelled').waitFor();
-    expect(await row.getByRole('button').count()).toBe(0);
+    await expect.poll(() => row.getByRole('button').count()).toBe(0);
     const { data } = (await plane.call('GET', '/exports')).body as { data: { exportId: string }[] };
     const [{ exportId = '' } = {}] = data;
     expect((await plane.call('GET', `/exports/${exportId}`)).body).toMatchObject({ status: 'cancelled' });

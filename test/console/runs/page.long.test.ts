@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reportEnd } from '../../service/support/filled.ts';
-import { axeFaults, eventually, hasBrowser, startConsole, type ConsoleWorld } from '../support/browser.ts';
+import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from '../support/browser.ts';
 import { governedKeys, recordRuns } from '../support/governed-runs.ts';
 
 let world: ConsoleWorld;
@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
   it('a security lead finds the runs with denied calls, and the clause that denied each', async () => {
     const { page, errors, context } = await world.open('/runs');
     await page.getByLabel('Show').selectOption('denied');
-    await eventually(() => main(page).locator('tbody tr').count()).toBe(1);
+    await expect.poll(() => main(page).locator('tbody tr').count()).toBe(1);
     await page.getByRole('link', { name: 'checkout' }).click();
     await page.getByRole('button', { name: 'Denied or escalated' }).click();
     await row(page, 'deny').click();
@@ -34,7 +34,9 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
     expect(await axeFaults(page)).toEqual([]);
     await details.getByRole('link', { name: 'pay-limit v1' }).click();
     await page.getByRole('heading', { name: 'pay-limit', level: 1 }).waitFor();
-    expect(await main(page).locator('.diff').textContent()).toContain('context.arguments.amount > 100');
+    await expect
+      .poll(() => main(page).locator('.diff').textContent())
+      .toContain('context.arguments.amount > 100');
     expect(errors).toEqual([]);
     await context.close();
   });
@@ -68,11 +70,11 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
     await list.focus();
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
-    await eventually(() => page.locator('[aria-selected="true"]').getAttribute('aria-posinset')).toBe('2');
+    await expect.poll(() => page.locator('[aria-selected="true"]').getAttribute('aria-posinset')).toBe('2');
     await page.keyboard.press('End');
     const last = page.locator('[aria-selected="true"]');
-    await eventually(() => last.getAttribute('aria-posinset')).toBe(await last.getAttribute('aria-setsize'));
-    expect(await list.getAttribute('aria-activedescendant')).toBe(await last.getAttribute('id'));
+    await expect.poll(() => last.getAttribute('aria-posinset')).toBe(await last.getAttribute('aria-setsize'));
+    await expect.poll(() => list.getAttribute('aria-activedescendant')).toBe(await last.getAttribute('id'));
     expect(page.url()).toMatch(/event=(evt|apr)_/);
     await context.close();
   });
@@ -119,7 +121,7 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
       authentic: true,
     });
     const verify = page.getByRole('link', { name: 'Open the verify page' });
-    expect(await verify.getAttribute('href')).toBe('verify.html');
+    await expect.poll(() => verify.getAttribute('href')).toBe('verify.html');
     expect(errors).toEqual([]);
     await context.close();
   });
@@ -148,17 +150,17 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
     for (let batch = 0; batch < 4; batch += 1)
       await world.plane.call('POST', '/events/batch', { body: { events } });
     const { page, context } = await world.open('/runs/long');
-    await eventually(() => page.getByRole('option').first().getAttribute('aria-setsize')).toBe('2000');
+    await expect.poll(() => page.getByRole('option').first().getAttribute('aria-setsize')).toBe('2000');
     await page.getByRole('listbox').press('End');
     await row(page, 'step 499').waitFor();
-    expect(await page.getByRole('option').count()).toBeLessThan(60);
+    await expect.poll(() => page.getByRole('option').count()).toBeLessThan(60);
     await context.close();
   });
 
   it('an unknown run says that it does not exist', async () => {
     const { page, context } = await world.open('/runs/nobody');
     await page.getByText('This project has no events of this run').waitFor();
-    expect(await main(page).innerText()).not.toMatch(/Loading|Export/);
+    await expect.poll(() => main(page).innerText()).not.toMatch(/Loading|Export/);
     await context.close();
   });
 
