@@ -1,5 +1,8 @@
-/** One run: what happened, why, and whether it holds. Tested by `test/console/runs/page.long.test.ts`. */
-import { useMemo } from 'preact/hooks';
+/**
+ * One run: what happened, why, and whether it holds. Tested by `test/console/runs/page.long.test.ts` and
+ * `test/console/runs/open.test.ts`.
+ */
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
 import { goTo, linkTo } from '../app/router.ts';
@@ -58,7 +61,7 @@ export function RunPage({ params, query }: PageProps) {
       <PageHead title={runId} up={up} actions={<RunActions runId={runId} events={run.events} />}>
         <RunLine run={run} />
       </PageHead>
-      <CoverageLine runId={runId} />
+      <CoverageLine runId={runId} news={run.news} />
       <Tabs
         label="Views of the run"
         tabs={tabs.map(({ id, name }) => ({
@@ -100,12 +103,15 @@ function RunLine({ run: { events, isComplete } }: { readonly run: LoadedRun }) {
   );
 }
 
-function CoverageLine({ runId }: { readonly runId: string }) {
+function CoverageLine({ runId, news }: { readonly runId: string; readonly news: number }) {
   const { client } = useSession();
-  const { data, error } = useLoad(
+  const { data, error, reload } = useLoad(
     async (signal) => coverageWords((await client.getRunCoverage({ params: { runId }, signal })).body),
     `coverage ${runId}`,
   );
+  useEffect(() => {
+    if (news > 0) reload();
+  }, [news, reload]);
   if (error !== null) return <ErrorBox error={error} />;
   return (
     <p class="coverage-line">
@@ -149,8 +155,16 @@ function Timeline({ run, query, change }: TimelineProps) {
   const all = useMemo(() => timelineOf({ events, evaluations, approvals }), [events, evaluations, approvals]);
   const entries = useMemo(() => all.filter((entry) => isShown(entry, show)), [all, show]);
   const selected = query.get('event');
+  // an entry that nobody chose stays, too, while new ones arrive
+  const kept = useRef<string | null>(null);
   const entry =
-    all.find(({ id }) => id === selected) ?? entries.find((each) => isShown(each, 'stopped')) ?? entries[0];
+    all.find(({ id }) => id === selected) ??
+    entries.find(({ id }) => id === kept.current) ??
+    entries.find((each) => isShown(each, 'stopped')) ??
+    entries[0];
+  useEffect(() => {
+    if (isComplete) kept.current = entry?.id ?? null;
+  });
   if (all.length === 0) return <Loading what="the events" />;
   return (
     <div class="run-body">
@@ -173,6 +187,7 @@ function Timeline({ run, query, change }: TimelineProps) {
           <p class="quiet pad">{isComplete ? 'The run has none.' : 'None so far.'}</p>
         ) : (
           <TimelineView
+            key={show}
             entries={entries}
             isFlat={show !== 'all'}
             selected={entry?.id ?? null}

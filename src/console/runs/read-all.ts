@@ -1,6 +1,6 @@
-/** Reads a list of the API page by page, up to a limit. Tested by `test/console/runs/read-all.test.ts`. */
+/** Reads lists of the API page by page. Tested by `test/console/runs/read-all.test.ts`. */
 
-interface Page<Row> {
+export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly nextCursor: string | null;
 }
@@ -20,4 +20,26 @@ export async function readAll<Row>(
     cursor = nextCursor;
   } while (all.length < most);
   return true;
+}
+
+interface Newer<Row> {
+  readonly isKnown: (row: Row) => boolean;
+  readonly most: number;
+}
+
+/** Reads a list that has the newest row first. Returns the rows above the first known one, newest first; null for too many. */
+export async function readNewer<Row>(
+  ask: (cursor: string | undefined) => Promise<Page<Row>>,
+  { isKnown, most }: Newer<Row>,
+): Promise<Row[] | null> {
+  const newer: Row[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const { rows, nextCursor } = await ask(cursor);
+    const known = rows.findIndex(isKnown);
+    newer.push(...(known === -1 ? rows : rows.slice(0, known)));
+    if (newer.length > most) return null;
+    cursor = known === -1 ? nextCursor : null;
+  }
+  return newer;
 }

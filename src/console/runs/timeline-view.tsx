@@ -45,9 +45,10 @@ export function TimelineView({ entries, isFlat, selected, select }: TimelineProp
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  // not where rows that arrive move the selected one
   useEffect(() => {
     if (frame.current !== null && at !== -1) reveal(frame.current, at);
-  }, [at]);
+  }, [at === -1 ? null : selected]);
   const [first, end] = rowsShown({ ...view, count: entries.length, rowHeight });
   const onKeyDown = (event: KeyboardEvent): void => {
     const next =

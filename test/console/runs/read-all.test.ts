@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAll } from '../../../src/console/runs/read-all.ts';
+import { readAll, readNewer } from '../../../src/console/runs/read-all.ts';
 import { limits } from '../../../src/contract/limits.ts';
 
 /** A list of so many rows, of which each page has at most `size`. */
@@ -29,5 +29,20 @@ describe('reading the parts of a run', () => {
     const lengths: number[] = [];
     await readAll(list(5, 2), { most: 100, seen: (rows) => lengths.push(rows.length) });
     expect(lengths).toEqual([2, 4, 5]);
+  });
+
+  it('only what is newer than the first known row is read, and one more than the limit is too many', async () => {
+    let asked = 0;
+    const ask = (cursor: string | undefined) => {
+      asked += 1;
+      return list(10, 2)(cursor);
+    };
+    const from = (known: number, most = 10) => readNewer(ask, { isKnown: (row) => row === known, most });
+    expect(await from(0)).toEqual([]);
+    expect(asked).toBe(1);
+    expect(await from(3)).toEqual([0, 1, 2]);
+    expect(await from(3, 3)).toEqual([0, 1, 2]);
+    expect(await from(3, 2)).toBeNull();
+    expect(await from(99)).toHaveLength(10);
   });
 });
