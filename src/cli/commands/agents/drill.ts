@@ -75,5 +75,8 @@ async function choose({ args, io }: Invocation<typeof spec>) {
   const chosen = found.flatMap(({ client, program }) => (program === null ? [] : [{ client, program }]));
   if (chosen.length > 0) return chosen;
   const names = setups.flatMap(({ programs }) => programs).join(' or ');
-  throw new CliError(exit.notFound, `expected ${names} on PATH, found none`, { code: 'NOT_FOUND' });
+  throw new CliError(exit.notFound, `expected ${names} on PATH, found none`, {
+    code: 'NOT_FOUND',
+    hint: 'a drill starts the client: install it here, or run the drill on the machine that has it',
+  });
 }

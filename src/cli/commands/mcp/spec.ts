@@ -113,8 +113,8 @@ export const mcpWrap = command({
   args: [
     {
       name: 'client',
-      description: 'claude, codex, cursor or gemini',
-      choices: ['claude', 'codex', 'cursor', 'gemini'],
+      description: 'claude (or claude-code), codex, cursor or gemini',
+      choices: ['claude', 'claude-code', 'codex', 'cursor', 'gemini'],
     },
     { name: 'config', description: 'File to change', optional: true },
   ],

@@ -24,7 +24,7 @@ import { safe } from '../../terminal/safe.ts';
 import type { mcpWrap as spec } from './spec.ts';
 
 type Wrapping = Invocation<typeof spec>;
-type ClientName = 'claude' | 'codex' | 'cursor' | 'gemini';
+type ClientName = 'claude' | 'claude-code' | 'codex' | 'cursor' | 'gemini';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -139,8 +139,11 @@ async function show(
   return out.line(safe`${path}: ${done} ${names.length === 0 ? 'no server' : names.join(', ')}`);
 }
 
+const claude = ['.mcp.json', '~/.claude.json'];
 const places: Readonly<Record<ClientName, readonly string[]>> = {
-  claude: ['.mcp.json', '~/.claude.json'],
+  claude,
+  // as gov agents names it
+  'claude-code': claude,
   codex: ['$CODEX_HOME/config.toml', '~/.codex/config.toml'],
   cursor: ['.cursor/mcp.json', '~/.cursor/mcp.json'],
   gemini: ['.gemini/settings.json', '~/.gemini/settings.json'],

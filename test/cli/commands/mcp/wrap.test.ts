@@ -61,6 +61,7 @@ const folder = (): {
 describe('mcp wrap', () => {
   it.each([
     ['claude', '.mcp.json', claude],
+    ['claude-code', '.mcp.json', claude],
     ['cursor', '.cursor/mcp.json', claude],
     ['gemini', '.gemini/settings.json', claude],
     ['codex', '.codex/config.toml', codex],
