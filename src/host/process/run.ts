@@ -11,7 +11,6 @@ import { createServer, type HttpServer, type ServerOptions } from '../../http/se
 import { handlers } from '../../service/handlers.ts';
 import { startExpiringChallenges } from '../../service/planes/expired-challenges.ts';
 import { startRemovingExports } from '../../service/exports/sweep.ts';
-import { startRecordingViolations } from '../../service/log/violations.ts';
 import { startRetention } from '../../service/erasure/retention.ts';
 import { startSweeping } from '../../service/sweep.ts';
 import { Scrubber } from '../../service/operations/scrubber.ts';
@@ -201,7 +200,6 @@ function startSweepers({ services, engine, clock }: Assembled, projectId: string
     startSweeping(services),
     startRetention(services, projectId),
     startRemovingExports(services),
-    startRecordingViolations(services),
     ...(services.hosting === null ? [] : [startExpiringChallenges(services)]),
     ...(engine.watch === undefined ? [] : [engine.watch()]),
     () => clock.stop(),

@@ -1,6 +1,6 @@
 /**
  * The system event of an altered leaf (contract O8, N1): one for each place, however often and by how many processes it is
- * found. Proven by `test/service/operations/scrubber.test.ts`.
+ * found. Proven by `test/service/operations/events.test.ts`.
  */
 import type { TreeName } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';

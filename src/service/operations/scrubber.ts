@@ -20,7 +20,7 @@ const saveMs = 5000;
 const turnMs = 30_000;
 const enrolEveryMs = hourMs;
 const lookEveryMs = 5000;
-/** A start has better things to do. */
+/** Before the first pass; a start has better things to do. */
 const firstAfterMs = 60_000;
 const sliceMs = 5;
 const restFactor = 20;
@@ -31,8 +31,6 @@ const pageProjects = 100;
 export interface ScrubberOptions {
   /** The project of a plane; null for all projects of a service. */
   readonly projectId: string | null;
-  /** Milliseconds before the first look; default: a minute. */
-  readonly afterMs?: number;
 }
 
 export class Scrubber {
@@ -62,11 +60,12 @@ export class Scrubber {
 
   async #run(): Promise<void> {
     const { signal } = this.#ended;
-    await this.#rest(this.#options.afterMs ?? firstAfterMs);
+    const firstMs = performance.now() + firstAfterMs;
     while (!signal.aborted) {
       let hasWorked = false;
       try {
-        hasWorked = await this.turn();
+        if (performance.now() < firstMs) await this.#recordAltered();
+        else hasWorked = await this.turn();
       } catch (error) {
         if (!signal.aborted) this.#services.log.warn({ err: error }, 'the scrub could not go on yet');
       }
