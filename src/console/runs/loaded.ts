@@ -14,10 +14,13 @@ import { useRepeat } from '../app/repeat.ts';
 import { readAll, readNewer } from './read-all.ts';
 import type { RunParts } from './timeline.ts';
 
+const parts = ['events', 'decisions', 'approvals'] as const;
+type Part = (typeof parts)[number];
+
 export interface LoadedRun extends RunParts {
   readonly isComplete: boolean;
   /** Parts that the run has more of than the page reads. */
-  readonly cut: readonly ('events' | 'decisions' | 'approvals')[];
+  readonly cut: readonly Part[];
   readonly error: unknown;
   /** How often the page found something new. */
   readonly news: number;
@@ -62,6 +65,10 @@ interface Approvals {
   readonly isCut: boolean;
 }
 
+function cutParts(isCut: Readonly<Record<Part, boolean>>): Part[] {
+  return parts.filter((part) => isCut[part]);
+}
+
 interface Reading<Row> {
   readonly runId: string;
   readonly signal: AbortSignal;
@@ -78,12 +85,39 @@ const start: LoadedRun = {
   news: 0,
 };
 
-/** What was recorded since `run` was read whole: undefined for nothing, null for more than the page reads. */
+interface ReadOptions {
+  readonly runId: string;
+  readonly signal: AbortSignal;
+  readonly seen: (part: Partial<RunParts>) => void;
+}
+
+/** Reads the run from its start, and calls `seen` with what is there so far. Returns what the run has more of. */
+async function readRun(
+  client: Client,
+  { runId, signal, seen }: ReadOptions,
+): Promise<Pick<LoadedRun, 'isComplete' | 'cut'>> {
+  const [events, decisions, approvals] = await Promise.all([
+    readEvents(client, { runId, signal, seen: (rows) => seen({ events: rows }) }),
+    readEvaluations(client, { runId, signal, seen: (rows) => seen({ evaluations: rows }) }),
+    readApprovals(client, runId, signal).then(({ rows, isCut }) => {
+      seen({ approvals: rows });
+      return isCut;
+    }),
+  ]);
+  return { isComplete: true, cut: cutParts({ events, decisions, approvals }) };
+}
+
+interface NewsOptions {
+  readonly run: LoadedRun;
+  readonly signal: AbortSignal;
+}
+
+/** What was recorded since `run` was read whole; undefined for nothing. A part with too many new rows stays, and is cut. */
 async function readNews(
   client: Client,
   runId: string,
-  { run, signal }: { readonly run: LoadedRun; readonly signal: AbortSignal },
-): Promise<Partial<LoadedRun> | null | undefined> {
+  { run, signal }: NewsOptions,
+): Promise<Partial<LoadedRun> | undefined> {
   const { events, evaluations } = run;
   const [newEvents, newEvaluations, approvals] = await Promise.all([
     readNewer(
@@ -93,7 +127,7 @@ async function readNews(
         return { rows: body.events, nextCursor: body.nextCursor };
       },
       {
-        isKnown: ({ eventId }) => eventId === events.at(-1)?.eventId,
+        isKnown: ({ sequence }) => sequence <= (events.at(-1)?.sequence ?? -1),
         most: limits.consoleRunEvents - events.length,
       },
     ),
@@ -104,20 +138,26 @@ async function readNews(
         return { rows: body.data, nextCursor: body.nextCursor };
       },
       {
-        isKnown: ({ id }) => id === evaluations[0]?.id,
+        isKnown: ({ sequence }) => sequence <= (evaluations[0]?.sequence ?? -1),
         most: limits.consoleRunDecisions - evaluations.length,
       },
     ),
     readApprovals(client, runId, signal),
   ]);
-  if (newEvents === null || newEvaluations === null) return null;
-  const isSame = JSON.stringify(approvals.rows) === JSON.stringify(run.approvals);
-  if (newEvents.length === 0 && newEvaluations.length === 0 && isSame) return undefined;
+  const isSame =
+    newEvents?.length === 0 &&
+    newEvaluations?.length === 0 &&
+    JSON.stringify(approvals.rows) === JSON.stringify(run.approvals);
+  if (isSame) return undefined;
   return {
-    events: [...events, ...newEvents.toReversed()],
-    evaluations: [...newEvaluations, ...evaluations],
-    approvals: approvals.rows,
-    cut: approvals.isCut ? ['approvals'] : [],
+    events: [...events, ...(newEvents ?? []).toReversed()],
+    evaluations: [...(newEvaluations ?? []), ...evaluations],
+    approvals: approvals.isCut ? run.approvals : approvals.rows,
+    cut: cutParts({
+      events: newEvents === null,
+      decisions: newEvaluations === null,
+      approvals: approvals.isCut,
+    }),
   };
 }
 
@@ -129,6 +169,7 @@ export function useRun(client: Client, runId: string): OpenRun {
   const [run, setRun] = useState<LoadedRun>(start);
   const [round, setRound] = useState(0);
   const stop = useRef(new AbortController());
+  const looking = useRef<AbortSignal | null>(null);
   const add = (part: Partial<LoadedRun>, signal: AbortSignal): void => {
     if (!signal.aborted) setRun((before) => ({ ...before, ...part }));
   };
@@ -136,26 +177,8 @@ export function useRun(client: Client, runId: string): OpenRun {
     stop.current = new AbortController();
     const { signal } = stop.current;
     setRun(start);
-    Promise.all([
-      readEvents(client, { runId, signal, seen: (events) => add({ events }, signal) }),
-      readEvaluations(client, { runId, signal, seen: (evaluations) => add({ evaluations }, signal) }),
-      readApprovals(client, runId, signal).then(({ rows: approvals, isCut }) => {
-        add({ approvals }, signal);
-        return isCut;
-      }),
-    ]).then(
-      ([events, decisions, approvals]) =>
-        add(
-          {
-            isComplete: true,
-            cut: [
-              ...(events ? ['events' as const] : []),
-              ...(decisions ? ['decisions' as const] : []),
-              ...(approvals ? ['approvals' as const] : []),
-            ],
-          },
-          signal,
-        ),
+    readRun(client, { runId, signal, seen: (part) => add(part, signal) }).then(
+      (end) => add(end, signal),
       (error: unknown) => add({ error }, signal),
     );
     return () => stop.current.abort();
@@ -163,18 +186,23 @@ export function useRun(client: Client, runId: string): OpenRun {
   const reload = (): void => setRound((before) => before + 1);
   const look = async (): Promise<void> => {
     const { signal } = stop.current;
-    if (!run.isComplete || run.cut.length > 0 || isLost()) return;
+    // of two looks at once, the older answer could come last
+    if (looking.current === signal || !run.isComplete || run.cut.length > 0 || isLost()) return;
+    looking.current = signal;
     try {
       const news = await readNews(client, runId, { run, signal });
-      if (news === null) reload();
-      else if (news !== undefined) add({ ...news, error: null, news: run.news + 1 }, signal);
+      if (news !== undefined) add({ ...news, error: null, news: run.news + 1 }, signal);
       else if (run.error !== null) add({ error: null }, signal);
     } catch (error) {
       // the line above the page says that the server is gone
       if (!reportLoss(error)) add({ error }, signal);
     }
+    if (looking.current === signal) looking.current = null;
   };
   useRepeat(look, lookMs);
-  useBack(() => void look());
+  useBack(() => {
+    if (!run.isComplete && run.error !== null) reload();
+    else void look();
+  });
   return { ...run, reload };
 }

@@ -18,7 +18,7 @@ import { Time } from '../parts/time.tsx';
 import { RunActions } from './actions.tsx';
 import { EntryDetails } from './entry-details.tsx';
 import { GraphView } from './graph-view.tsx';
-import { useRun, type LoadedRun } from './loaded.ts';
+import { useRun, type LoadedRun, type OpenRun } from './loaded.ts';
 import { ProofView } from './proof-view.tsx';
 import { ReplayView } from './replay-view.tsx';
 import { TimelineView } from './timeline-view.tsx';
@@ -143,7 +143,7 @@ function isShown({ kind, outcome }: Entry, show: string): boolean {
 }
 
 interface TimelineProps {
-  readonly run: LoadedRun;
+  readonly run: OpenRun;
   readonly query: URLSearchParams;
   /** Sets members of the address. */
   readonly change: (members: Readonly<Record<string, string | null>>) => void;
@@ -182,7 +182,6 @@ function Timeline({ run, query, change }: TimelineProps) {
             </button>
           ))}
         </div>
-        {error !== null && <ErrorBox error={error} />}
         {entries.length === 0 ? (
           <p class="quiet pad">{isComplete ? 'The run has none.' : 'None so far.'}</p>
         ) : (
@@ -194,6 +193,7 @@ function Timeline({ run, query, change }: TimelineProps) {
             select={({ id }) => change({ event: id })}
           />
         )}
+        {error !== null && <ErrorBox error={error} retry={isComplete ? undefined : run.reload} />}
         {cut.length > 0 && (
           <p class="cut" role="status">
             The run has more {cut.join(', ')} than this page reads. Export the run to get all of them.

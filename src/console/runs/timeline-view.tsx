@@ -2,6 +2,7 @@
  * The timeline of a run as a list of which only the visible rows are in the document. One tab stop; arrow keys move the
  * selection. Tested by `test/console/runs/page.long.test.ts`.
  */
+import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { visibleLine } from '../../core/visible.ts';
 import { rowsShown } from '../parts/rows-shown.ts';
@@ -45,6 +46,7 @@ export function TimelineView({ entries, isFlat, selected, select }: TimelineProp
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  useStay(frame, { entries, at, moved: setView });
   // not where rows that arrive move the selected one
   useEffect(() => {
     if (frame.current !== null && at !== -1) reveal(frame.current, at);
@@ -83,6 +85,32 @@ export function TimelineView({ entries, isFlat, selected, select }: TimelineProp
       </div>
     </div>
   );
+}
+
+interface Staying {
+  readonly entries: readonly Entry[];
+  /** The selected row; -1 for none. */
+  readonly at: number;
+  readonly moved: (view: { readonly scrollTop: number; readonly height: number }) => void;
+}
+
+/** Where rows arrive above: the selected row, or the first one in view, stays at its place on the screen. */
+function useStay(frame: RefObject<HTMLElement | null>, { entries, at, moved: setView }: Staying): void {
+  const last = useRef({ entries, at });
+  useLayoutEffect(() => {
+    const before = last.current;
+    last.current = { entries, at };
+    const element = frame.current;
+    if (element === null || before.entries === entries) return;
+    const { scrollTop, clientHeight: height } = element;
+    const top = before.at * rowHeight;
+    const isInView = before.at !== -1 && top + rowHeight > scrollTop && top < scrollTop + height;
+    const stays = isInView ? before.at : Math.floor(scrollTop / rowHeight);
+    const now = entries.findIndex(({ id }) => id === before.entries[stays]?.id);
+    if (now === -1 || now === stays) return;
+    element.scrollTop = scrollTop + (now - stays) * rowHeight;
+    setView({ scrollTop: element.scrollTop, height });
+  });
 }
 
 interface RowProps {
