@@ -41,12 +41,19 @@ export function layers<Flag extends string>(
 /** `metricsListen` → `--metrics-listen`. */
 const flagName = (flag: string): string => `--${flag.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
 
-/** Reads a JSON file that fits its schema. NOT_FOUND with the text `missing` where there is no file. */
+/**
+ * Reads a JSON file that fits its schema. NOT_FOUND with the text `missing` where there is no file; FORBIDDEN where
+ * this user may not read it.
+ */
 export function readConfigFile(path: string, schema: JsonSchema, missing: string): unknown {
   let text: string;
   try {
     text = editedText(readFileSync(path, 'utf8'));
   } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EACCES')
+      throw new GovError('FORBIDDEN', `cannot read ${path}: this user may not read it; run as its owner`, {
+        cause,
+      });
     throw new GovError('NOT_FOUND', missing, { cause });
   }
   let value: unknown;

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -31,6 +31,26 @@ describe('plane.json', () => {
       logLevel: 'info',
       environment: 'sandbox',
     });
+  });
+
+  it('a missing plane.json leads to gov plane init, an unreadable one to its owner', () => {
+    expect(() => readPlaneConfig(join(folder, 'none'), {}, {})).toThrow(/make one with gov plane init/);
+    const path = join(folder, 'plane.json');
+    read(good);
+    chmodSync(folder, 0o755);
+    chmodSync(path, 0);
+    const [rootId, nobody] = [0, 65534];
+    // root may read every file
+    const isRoot = process.geteuid?.() === rootId;
+    if (isRoot) process.seteuid?.(nobody);
+    try {
+      expect(() => readPlaneConfig(folder, {}, {})).toThrow(
+        `cannot read ${path}: this user may not read it; run as its owner`,
+      );
+    } finally {
+      if (isRoot) process.seteuid?.(rootId);
+      rmSync(path);
+    }
   });
 
   it('plane.json with a wrong, missing or unknown member is refused with the file and the place', () => {
