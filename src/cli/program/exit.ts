@@ -215,7 +215,8 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
   if (['EACCES', 'EPERM'].includes(codeOf(thrown))) {
     const hint =
       'choose a place that this user may use: by its flag, or HOME, XDG_STATE_HOME, GOV_CONFIG_DIR';
-    return { exit: exit.error, code: 'PERMISSION_DENIED', message, retryable: false, hint, next: [] };
+    const plain = deniedPath(thrown) ?? message;
+    return { exit: exit.error, code: 'PERMISSION_DENIED', message: plain, retryable: false, hint, next: [] };
   }
   if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'mkdir' && 'path' in thrown) {
     const why = `cannot make the folder ${String(thrown.path)}: ${whyUnwritable(thrown)}`;
@@ -224,6 +225,14 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
   }
   const hint = 'run the command again with --debug and report its output, with that of gov doctor';
   return { exit: exit.error, code: 'INTERNAL', message, retryable: false, hint, next: [] };
+}
+
+/** Names the file or folder that the system refused; undefined for a refused program or address. */
+function deniedPath(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('path' in thrown) || !('syscall' in thrown)) return undefined;
+  return String(thrown.syscall).startsWith('spawn')
+    ? undefined
+    : `cannot use ${String(thrown.path)}: this user may not (${codeOf(thrown)})`;
 }
 
 /** The commands for the plane whose process holds this lock; empty for the lock of something else. */

@@ -64,6 +64,19 @@ describe('exit codes', () => {
     });
   });
 
+  it('a refused permission is reported with the path, and without the system call', () => {
+    const refused = { code: 'EACCES', syscall: 'mkdtemp', path: '/srv/b' };
+    const denied = Object.assign(new Error("EACCES: permission denied, mkdtemp '/srv/b'"), refused);
+    expect(failureOf(denied)).toMatchObject({
+      exit: 1,
+      code: 'PERMISSION_DENIED',
+      message: 'cannot use /srv/b: this user may not (EACCES)',
+      hint: expect.stringMatching(/^choose a place that this user may use/),
+    });
+    const program = Object.assign(new Error('spawn /srv/b EACCES'), { ...refused, syscall: 'spawn /srv/b' });
+    expect(failureOf(program).message).toBe('spawn /srv/b EACCES');
+  });
+
   it('no message shows an API key, such as one in a file that was taken for another', () => {
     const key = 'gov_live_QDqT18VUaFY5k7JZXcxQFMp18jdDcEDz2VyGQJ';
     const text = `local.key: line 1: expected log or witness, got "${key}"`;
