@@ -62,7 +62,7 @@ describe('gov doctor', () => {
     expect(code).toBe(0);
     for (const name of ['context', 'server', 'server version', 'clock', 'key', 'trust', 'health'])
       expect(of(name), name).toMatchObject({ status: 'ok' });
-    expect(of('key')?.detail).toMatch(/^key_\w+, from context local \(.*local\.key\); may everything$/);
+    expect(of('key')?.detail).toMatch(/^key_\w+, from context local \(.*local\.key\); scopes: all$/);
     expect(of('trust')?.detail).toContain('verifies the checkpoint of');
     // a new plane has no backup
     expect(of('integrity')).toMatchObject({ status: 'warning', next: 'gov plane backup --out DIR' });
