@@ -145,8 +145,8 @@ export class ServerChecks {
     const from = `from ${key.from}`;
     return this.#answered(async () => {
       const { type, id, scopes, expiresAt } = (await (await this.#client()).getIdentity()).body;
-      const all = scopes.includes('*') ? 'all' : scopes.join(', ') || 'none';
-      const detail = `${id}, ${from}; scopes: ${all}`;
+      const allowed = scopes.includes('*') ? 'all' : scopes.join(', ') || 'none';
+      const detail = `${id}, ${from}; scopes: ${allowed}`;
       if (expiresAt === null) return ok(detail);
       const left = Date.parse(expiresAt) - this.#options.io.now();
       const until = `${detail}; until ${expiresAt}`;
