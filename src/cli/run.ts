@@ -185,6 +185,8 @@ function observe(note: ClientNote, out: Out): Promise<void> {
     }
     case 'retry':
       return out.detail(safe`attempt ${note.attempt} failed: ${note.reason}; again in ${note.delayMs} ms`);
+    case 'unrecorded':
+      return out.warn(safe`${note.eventType} of ${note.tool} could not be recorded: ${note.reason}`);
   }
 }
 const nothing = Promise.resolve();

@@ -16,6 +16,8 @@ export interface GovernedRun
   readonly client: Client;
   /** Server of the tools, as policies see it. */
   readonly server?: string;
+  /** Names of tools that only read: policies see `readOnlyHint`, and `failMode` `open` applies to them alone. */
+  readonly readOnlyTools?: readonly string[];
 }
 
 /** A call as a library makes it. */
@@ -27,9 +29,13 @@ interface Made<Value> {
 }
 
 function invoke<Value>(run: GovernedRun, { name, input, toolCallId, execute }: Made<Value>): Promise<Value> {
-  const { client, server, runId, actor, context, policyIds, ...options } = run;
+  const { client, server, runId, actor, context, policyIds, readOnlyTools = [], ...options } = run;
   const call: GovernedCall = {
-    tool: { name, ...(server === undefined ? {} : { server }) },
+    tool: {
+      name,
+      ...(server === undefined ? {} : { server }),
+      ...(readOnlyTools.includes(name) ? { annotations: { readOnlyHint: true } } : {}),
+    },
     arguments: isObject(input) ? input : { input },
     runId,
     actor,

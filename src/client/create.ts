@@ -46,11 +46,14 @@ export interface ClientOptions {
   readonly env?: Environment;
   /** Holds the records of the namespaces, such as `client.prompts`; default: the memory of this client. */
   readonly store?: NamespaceStore;
-  /** Called for each request, response and retry. Never receives the credential. */
+  /**
+   * Called for each request, response and retry, and for each event of a governed call that could not be recorded. Never
+   * receives the credential.
+   */
   readonly observe?: (note: ClientNote) => void;
 }
 
-/** An event on the wire, without header values that authenticate. */
+/** An event on the wire, without header values that authenticate, or one that governed calls could not record. */
 export type ClientNote =
   | { readonly kind: 'request'; readonly method: string; readonly url: string; readonly bytes: number }
   | {
@@ -59,7 +62,14 @@ export type ClientNote =
       readonly ms: number;
       readonly requestId: string | undefined;
     }
-  | { readonly kind: 'retry'; readonly attempt: number; readonly delayMs: number; readonly reason: string };
+  | { readonly kind: 'retry'; readonly attempt: number; readonly delayMs: number; readonly reason: string }
+  | {
+      readonly kind: 'unrecorded';
+      readonly runId: string;
+      readonly eventType: string;
+      readonly tool: string;
+      readonly reason: string;
+    };
 
 type Part<Key extends string, Value> = [Value] extends [undefined]
   ? unknown

@@ -3,7 +3,9 @@
  * if they allow it. An escalated call is evaluated again after a person approved it: the service lets it run once. The run
  * then has two more events: `tool.call`, durable before the tool starts, with the evaluation and any approval; and
  * `tool.result`. A refusal leaves `tool.denied`. It fails closed: without a decision, or without a recorded start, the
- * tool does not run. Tested by `test/client/governed.test.ts` against a real plane.
+ * tool does not run. In fail mode open a read-only tool runs without them, and its result always reaches the caller; what
+ * could not be recorded goes to `observe`, and into the run as `recorder.dropped` with the next governed call that gets a
+ * decision. Tested by `test/client/governed.test.ts` against a real plane.
  */
 import type { Approval } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
@@ -11,6 +13,7 @@ import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
 import type { Client } from './create.ts';
 import { GovApiError, GovError } from './errors.ts';
+import { lossesOf } from './losses.ts';
 import { isTransient, pause } from './retry.ts';
 
 /** A call that belongs to a run; `actor` is the caller. */
@@ -22,7 +25,10 @@ export interface GovernedOptions<Value = unknown> {
    * once.
    */
   readonly invocationId?: string;
-  /** `open`: a tool whose `readOnlyHint` is true also runs if no decision is available. Default `closed`. */
+  /**
+   * `open`: while the service is away, a tool whose `readOnlyHint` is true runs without a decision or a recorded start,
+   * and an outcome that cannot be recorded is no error. Default `closed`.
+   */
   readonly failMode?: 'closed' | 'open';
   /** Time to wait for a person after an escalation; 0, the default, refuses at once. */
   readonly approvalTimeoutMs?: number;
@@ -61,7 +67,10 @@ export class GovToolRefused extends GovError {
   }
 }
 
-/** The tool ran, and its outcome could not be recorded. `outcome` is the tool's result. */
+/**
+ * The tool ran, and its outcome could not be recorded. `outcome` is the tool's result. Not thrown for a read-only tool in
+ * fail mode open.
+ */
 export class GovOutcomeUnrecorded extends GovError {
   override readonly name = 'GovOutcomeUnrecorded';
   readonly code = 'OUTCOME_UNRECORDED';
@@ -158,6 +167,7 @@ class Invocation<Value> {
 
   /** Durable before the tool starts. An expired decision is not used. */
   async begin(decision: ToolDecision | null): Promise<void> {
+    if (decision !== null) await recordLosses(this.#client);
     if (decision !== null && Date.now() >= Date.parse(decision.expiresAt)) {
       throw new GovToolRefused(
         `expected to start before ${decision.expiresAt}, when the decision expired`,
@@ -176,10 +186,10 @@ class Invocation<Value> {
           };
     try {
       await this.#record('tool.call', 'call', metadata);
-    } catch (failure) {
-      if (decision === null) return;
+    } catch (cause) {
+      if (decision === null || this.#opensOn(cause)) return this.#lose('tool.call', cause);
       started.delete(this.#id);
-      throw failure;
+      throw cause;
     }
   }
 
@@ -191,15 +201,20 @@ class Invocation<Value> {
     try {
       await this.#record('tool.result', result.ok ? 'complete' : 'fail', result);
     } catch (cause) {
-      throw new GovOutcomeUnrecorded(outcome, cause);
+      if (!this.#mayOpen()) throw new GovOutcomeUnrecorded(outcome, cause);
+      this.#lose('tool.result', cause);
     }
   }
 
-  /** Records the refusal, then throws it. */
+  /** Records the refusal, then throws it, recorded or not: the decision is in the log already. */
   async #refuse(decision: ToolDecision, approval: Approval | null): Promise<never> {
     const { evaluationId, approvalId } = decision;
     const status = approval === null ? decision.decision : `approval ${approval.status}`;
-    await this.#record('tool.denied', 'refuse', { evaluationId, approvalId, status });
+    try {
+      await this.#record('tool.denied', 'refuse', { evaluationId, approvalId, status });
+    } catch (cause) {
+      this.#lose('tool.denied', cause);
+    }
     throw new GovToolRefused(
       `${this.#call.tool.name}: ${status}: ${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
       decision,
@@ -220,9 +235,24 @@ class Invocation<Value> {
 
   /** Applies only if the service cannot be reached. A refusal of the service stays a refusal. */
   #opensOn(failure: unknown): boolean {
-    const { failMode = 'closed' } = this.#options;
-    if (failMode !== 'open' || this.#call.tool.annotations?.readOnlyHint !== true) return false;
+    if (!this.#mayOpen()) return false;
     return isTransient(failure) || (failure instanceof GovApiError && failure.status >= 500);
+  }
+
+  #mayOpen(): boolean {
+    return this.#options.failMode === 'open' && this.#call.tool.annotations?.readOnlyHint === true;
+  }
+
+  /** Reports and counts an event that could not be recorded. Never throws. */
+  #lose(eventType: string, cause: unknown): void {
+    const { runId, tool } = this.#call;
+    lossesOf(this.#client).add('unsent', runId, 1);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    try {
+      this.#client.options.observe?.({ kind: 'unrecorded', runId, eventType, tool: tool.name, reason });
+    } catch {
+      // a mistake in the program's own report must not take the tool's result from it
+    }
   }
 
   async #record(eventType: string, action: string, metadata: Record<string, unknown>): Promise<void> {
@@ -248,6 +278,18 @@ class Invocation<Value> {
       },
     };
     await this.#client.createEvent({ body: event, idempotencyKey: `${eventType}-${this.#id}` });
+  }
+}
+
+/** Records in each run what governed calls of this client could not record before. What fails is kept for the next call. */
+async function recordLosses(client: Client): Promise<void> {
+  const losses = lossesOf(client);
+  const events = losses.take(limits.batchEvents);
+  if (events.length === 0) return;
+  try {
+    await client.createEvents({ body: { events } });
+  } catch {
+    losses.putBack(events);
   }
 }
 

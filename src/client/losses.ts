@@ -1,13 +1,16 @@
 /**
- * Events that a recorder could not keep, by reason and by run. Each run with losses gets one event that says so, so that
- * its record shows the gap. Tested by `test/client/recorder.test.ts`.
+ * Events that a recorder or a governed call could not record, by reason and by run. Each run with losses gets one event
+ * that says so, so that its record shows the gap. Tested by `test/client/recorder.test.ts` and
+ * `test/client/governed.test.ts`.
  */
 import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
+import type { Client } from './create.ts';
 
 /**
  * `full`: too many events in memory. `invalid`: no JSON, or too large. `spoolFull`, `disk`: the spool took no more.
- * `unsent`: the recorder closed before the service took them. `closed`: given to a closed recorder.
+ * `unsent`: the service did not confirm them before the recorder closed, or while a governed call waited. `closed`: given
+ * to a closed recorder.
  */
 export type DropReason = 'full' | 'invalid' | 'spoolFull' | 'disk' | 'unsent' | 'closed';
 
@@ -16,6 +19,15 @@ interface Loss {
   readonly reasons: Set<DropReason>;
   readonly since: string;
 }
+
+/** An event about losses. */
+type LossEvent = EventInput & {
+  readonly metadata: {
+    readonly dropped: number;
+    readonly reasons: readonly DropReason[];
+    readonly since: string;
+  };
+};
 
 export class Losses {
   readonly #byReason: Record<DropReason, number> = {
@@ -51,9 +63,11 @@ export class Losses {
     this.#byRun.set(runId, { events: before + events, reasons: reasons.add(reason), since });
   }
 
-  /** Returns one event for each run with losses, and forgets them. */
-  take(): EventInput[] {
-    const events = [...this.#byRun].map(([runId, { events: dropped, reasons, since }]) => ({
+  /** Returns one event for each run with losses, at most `most`, and forgets them. */
+  take(most = Number.POSITIVE_INFINITY): LossEvent[] {
+    const taken = [...this.#byRun].slice(0, most);
+    for (const [runId] of taken) this.#byRun.delete(runId);
+    return taken.map(([runId, { events: dropped, reasons, since }]) => ({
       runId,
       eventType: 'recorder.dropped',
       actor: { name: 'gov-recorder', type: 'recorder' },
@@ -61,7 +75,26 @@ export class Losses {
       timestamp: new Date().toISOString(),
       metadata: { dropped, reasons: [...reasons], since },
     }));
-    this.#byRun.clear();
-    return events;
   }
+
+  /** Remembers the losses of events that could not be recorded either. */
+  putBack(events: readonly LossEvent[]): void {
+    for (const { runId, metadata } of events) {
+      const later = this.#byRun.get(runId);
+      this.#byRun.set(runId, {
+        events: metadata.dropped + (later?.events ?? 0),
+        reasons: new Set([...metadata.reasons, ...(later?.reasons ?? [])]),
+        since: metadata.since,
+      });
+    }
+  }
+}
+
+const ofClients = new WeakMap<Client, Losses>();
+
+/** What governed calls of a client could not record. */
+export function lossesOf(client: Client): Losses {
+  const losses = ofClients.get(client) ?? new Losses();
+  ofClients.set(client, losses);
+  return losses;
 }

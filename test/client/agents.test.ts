@@ -9,7 +9,13 @@ import { payTool } from '../../examples/libraries/langchain.ts';
 import { payWith as payByAgents } from '../../examples/libraries/openai-agents.ts';
 import { payWith as payPlainly } from '../../examples/libraries/plain.ts';
 import { payWith as payByAi } from '../../examples/libraries/vercel-ai.ts';
-import { createClient, governAiTools, type Client, type GovernedRun } from '../../src/client/index.ts';
+import {
+  createClient,
+  GovNetworkError,
+  governAiTools,
+  type Client,
+  type GovernedRun,
+} from '../../src/client/index.ts';
 import { blocks, page } from '../docs/pages.ts';
 import { projectRoot } from '../paths.ts';
 import { startPlane, type TestPlane } from '../support/serving.ts';
@@ -184,6 +190,21 @@ describe('governAiTools', () => {
       context: { tool: { name: 'steps', server: 'bank' }, arguments: { input: 7 } },
     });
   });
+});
+
+it('a governed tool runs without the service only if readOnlyTools names it and fail mode is open', async () => {
+  const nowhere = createClient({ baseUrl: 'http://127.0.0.1:9/api/v1', apiKey: 'k', env: {}, retries: 0 });
+  const run: GovernedRun = { client: nowhere, runId: 'away', actor: 'payer', failMode: 'open' };
+  const ran: string[] = [];
+  const given = { look: { execute: () => `looked ${ran.push('look')}` } };
+  const looking = (more: Partial<GovernedRun>) =>
+    (governAiTools({ ...run, ...more }, given).look.execute as (...given: unknown[]) => unknown)({}, {});
+  expect(await looking({ readOnlyTools: ['look'] })).toBe('looked 1');
+  await expect(looking({ readOnlyTools: ['other'] })).rejects.toBeInstanceOf(GovNetworkError);
+  await expect(looking({ readOnlyTools: ['look'], failMode: 'closed' })).rejects.toBeInstanceOf(
+    GovNetworkError,
+  );
+  expect(ran).toEqual(['look']);
 });
 
 it('each snippet of docs/how-to/govern-a-program.md is part of an example', () => {

@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   createClient,
+  GovNetworkError,
   GovOutcomeUnrecorded,
   governedInvoke,
   GovToolRefused,
 } from '../../src/client/index.ts';
 import type { Client, GovernedCall } from '../../src/client/index.ts';
+import { startRecordingProxy, type RecordingProxy } from '../support/recording-proxy.ts';
 import { startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
@@ -202,19 +204,113 @@ describe('governedInvoke', () => {
       expect(ran).toBe(false);
     });
 
-    it('a read-only tool may run without the service, and its unrecorded outcome is reported', async () => {
-      const options = { failMode: 'open' } as const;
-      const unrecorded = await failure(
-        governedInvoke(nowhere, call('search', readOnly), (decision) => ({ decision }), options),
+    const open = { failMode: 'open' } as const;
+
+    it('a read-only tool runs without the service in fail mode open, and its caller gets its result', async () => {
+      const value = await governedInvoke(
+        nowhere,
+        call('search', readOnly),
+        (decision) => ({ decision, rows: 3 }),
+        open,
       );
-      expect(unrecorded).toBeInstanceOf(GovOutcomeUnrecorded);
-      expect(unrecorded.outcome).toEqual({ value: { decision: null } });
+      expect(value).toEqual({ decision: null, rows: 3 });
+    });
+
+    it('a read-only tool that fails without the service in fail mode open throws its own error', async () => {
+      const thrown = await failure(
+        governedInvoke(
+          nowhere,
+          call('search', readOnly),
+          () => {
+            throw new RangeError('no such row');
+          },
+          open,
+        ),
+      );
+      expect(thrown).toBeInstanceOf(RangeError);
     });
 
     it('a tool that is not read-only does not run without the service, even in fail mode open', async () => {
       let ran = false;
       await failure(governedInvoke(nowhere, call('search'), () => (ran = true), { failMode: 'open' }));
       expect(ran).toBe(false);
+    });
+  });
+
+  describe('with a service that goes away', () => {
+    const readOnly = { tool: { name: 'search', annotations: { readOnlyHint: true } } };
+    const open = { failMode: 'open' } as const;
+    let proxy: RecordingProxy;
+    let through: Client;
+    let notes: unknown[];
+    let onAnswer: () => void;
+    const unrecorded = (eventType: string) => ({
+      kind: 'unrecorded',
+      runId,
+      eventType,
+      tool: expect.any(String),
+      reason: expect.stringContaining('connect'),
+    });
+    const goAway = (): void => {
+      proxy.port = 0;
+      through.close();
+    };
+    beforeEach(async () => {
+      proxy = await startRecordingProxy();
+      proxy.port = plane.port;
+      notes = [];
+      onAnswer = () => {};
+      through = createClient({
+        baseUrl: plane.baseUrl.replace(plane.origin, proxy.origin),
+        apiKey: plane.key,
+        env: {},
+        retries: 0,
+        observe: (note) => {
+          if (note.kind === 'unrecorded') notes.push(note);
+          else if (note.kind === 'response') onAnswer();
+        },
+      });
+    });
+    afterEach(async () => {
+      through.close();
+      await proxy.close();
+    });
+
+    it('a service that goes away while a read-only tool runs takes no result in fail mode open, and the run says what it lacks', async () => {
+      const value = await governedInvoke(through, call('search', readOnly), () => (goAway(), 7), open);
+      expect(value).toBe(7);
+      expect(notes).toEqual([unrecorded('tool.result')]);
+      expect(await governedInvoke(through, call('search', readOnly), () => 8, open)).toBe(8);
+      expect(notes).toEqual(['tool.result', 'tool.call', 'tool.result'].map(unrecorded));
+      proxy.port = plane.port;
+      expect(await governedInvoke(through, call('search', readOnly), () => 9, open)).toBe(9);
+      expect((await types()).join(' ')).toBe(
+        'tool.evaluated tool.call tool.evaluated recorder.dropped tool.call tool.result',
+      );
+      expect((await events())[3]?.metadata).toMatchObject({ dropped: 3, reasons: ['unsent'] });
+    });
+
+    it('a service that goes away while a tool runs leaves an outcome that governedInvoke throws, unless fail mode is open', async () => {
+      const thrown = await failure(governedInvoke(through, call('search', readOnly), () => (goAway(), 7)));
+      expect(thrown).toBeInstanceOf(GovOutcomeUnrecorded);
+      expect(thrown.outcome).toEqual({ value: 7 });
+    });
+
+    it('a refusal stays a refusal where the service goes away before it is recorded', async () => {
+      onAnswer = goAway;
+      const refused = await failure(governedInvoke(through, call('shell'), () => 1));
+      expect(refused).toBeInstanceOf(GovToolRefused);
+      expect(notes).toEqual([unrecorded('tool.denied')]);
+    });
+
+    it('an allowed read-only tool runs in fail mode open where the service goes away before its start is recorded', async () => {
+      onAnswer = goAway;
+      const run = () => governedInvoke(through, call('search', readOnly), () => 7, open);
+      expect(await run()).toBe(7);
+      onAnswer = goAway;
+      proxy.port = plane.port;
+      const closed = failure(governedInvoke(through, call('search', readOnly), () => 7));
+      expect(await closed).toBeInstanceOf(GovNetworkError);
     });
   });
 
