@@ -1,7 +1,7 @@
 /**
  * Syslog messages: RFC 5424 with structured data, and the octet counting of RFC 6587 §3.4.1 and RFC 5425 §4.3. The
- * structured data says where the leaf is in the log, whatever format the text after it has. Proven by
- * `test/core/forward/syslog.test.ts`.
+ * structured data says where the leaf is in the log. Where MSG is a record for a parser, nothing before it is text of
+ * a sender: some receivers search the raw message for the first `CEF:`. Proven by `test/core/forward/syslog.test.ts`.
  */
 import { formatTimestamp } from '../time.ts';
 import type { ForwardRecord } from './record.ts';
@@ -15,6 +15,8 @@ export interface SyslogOptions {
   readonly facility: number;
   /** Bytes of the largest message. */
   readonly maxBytes: number;
+  /** `sentence`: MSG is for people, and the structured data has the fields. `record`: MSG has them. */
+  readonly msg: 'sentence' | 'record';
 }
 
 /** The enterprise number of examples (RFC 5612); `gov` has none of its own. */
@@ -57,16 +59,24 @@ const header = (text: string | null, most: number): string => {
 const value = (text: string, most = valueBytes): string =>
   clip(escapedLine(text), most).replace(/["\\\]]/g, '\\$&');
 
+type Field = readonly [name: string, value: string];
+
+/** Returns what gov makes itself: where the record is in the log. */
+const placeFields = ({ source, index, leafHash, leafType, id }: ForwardRecord): readonly Field[] => [
+  ['project', source.projectId],
+  ['origin', source.origin],
+  ['index', String(index)],
+  ['leafHash', leafHash],
+  ['leafType', leafType],
+  ['id', id],
+];
+
 /** Returns the members of the structured data, in their order. Absent ones are left out. */
-export function structuredFields(record: ForwardRecord): (readonly [name: string, value: string])[] {
-  const { source, actor, resource, policy } = record;
+export function structuredFields(record: ForwardRecord, msg: SyslogOptions['msg']): readonly Field[] {
+  if (msg === 'record') return placeFields(record);
+  const { actor, resource, policy } = record;
   const fields: readonly (readonly [string, string | number | null])[] = [
-    ['project', source.projectId],
-    ['origin', source.origin],
-    ['index', record.index],
-    ['leafHash', record.leafHash],
-    ['leafType', record.leafType],
-    ['id', record.id],
+    ...placeFields(record),
     ['eventType', record.eventType],
     ['run', record.runId],
     ['seq', record.runSeq],
@@ -89,21 +99,21 @@ export function structuredFields(record: ForwardRecord): (readonly [name: string
  * parsers of JSON and CEF.
  */
 export function syslogMessage(record: ForwardRecord, text: string, options: SyslogOptions): string {
-  const { hostname, facility, maxBytes } = options;
+  const { hostname, facility, maxBytes, msg } = options;
   const priority = facility * 8 + syslogSeverity(record);
   const time = formatTimestamp(record.timeMs);
-  const start = `<${priority}>1 ${time} ${header(hostname, 255)} gov - ${header(record.eventType, 32)} `;
-  const fields = structuredFields(record).map(([name, each]) => `${name}="${value(each)}"`);
+  const start = `<${priority}>1 ${time} ${header(hostname, 255)} gov - ${header(msg === 'record' ? record.leafType : record.eventType, 32)} `;
+  const fields = structuredFields(record, msg).map(([name, each]) => `${name}="${value(each)}"`);
   const data = `[${structuredDataId} ${fields.join(' ')}`;
   const whole = `${start}${data}] ${text}`;
   if (Buffer.byteLength(whole) <= maxBytes) return whole;
   const long = `${start}${data} truncated="1"] `;
-  const cut = Buffer.byteLength(long) <= maxBytes ? long : `${start}${shortData(record)} truncated="1"] `;
+  const cut = Buffer.byteLength(long) <= maxBytes ? long : `${start}${shortData(record, msg)} truncated="1"] `;
   return cut + clip(text, Math.max(0, maxBytes - Buffer.byteLength(cut)));
 }
 
-const shortData = (record: ForwardRecord): string => {
-  const fields = structuredFields(record).map(
+const shortData = (record: ForwardRecord, msg: SyslogOptions['msg']): string => {
+  const fields = structuredFields(record, msg).map(
     ([name, each]) => `${name}="${value(each, chosen.has(name) ? chosenBytes : valueBytes)}"`,
   );
   return `[${structuredDataId} ${fields.join(' ')}`;

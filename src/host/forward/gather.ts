@@ -67,5 +67,6 @@ export function lineOf(
   const place = { index: record.index, timeMs: record.timeMs };
   if (target.kind !== 'syslog') return { ...place, text };
   const { facility, maxBytes } = target;
-  return { ...place, text: syslogMessage(shown, text, { hostname, facility, maxBytes }) };
+  const msg = format === 'syslog' ? 'sentence' : 'record';
+  return { ...place, text: syslogMessage(shown, text, { hostname, facility, maxBytes, msg }) };
 }

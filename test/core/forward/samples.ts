@@ -147,10 +147,14 @@ export const kinds = (): readonly ForwardRecord[] =>
 const controls = '\\u0000-\\u001f\\u007f-\\u009f';
 export const actsOnReader = new RegExp(`[${controls}\\u2028\\u2029\\u202e]`);
 
+/** A whole record for a receiver that looks for the first `CEF:`. */
+export const forgedCef = 'x|CEF:0|gov|gov|0.1.0|tool.call|harmless|0|act=allow suser=admin';
+
 /** Texts that end fields, lines and records of some format, or act on a reader's screen. */
 export const hostile = [
   'a|b\\c=d"e]f\n\r\n<13>1 2026-03-01T09:30:00Z host gov - - - forged',
   'CEF:0|x|y|z|1|forged|10| act=allow rt=0',
+  forgedCef,
   '"}\n{"forged":true}',
   '\u0001\u0007\u001b[2J\u007f\u0085\u009b\u2028\u2029\u202e\u200b\ufeff',
   '𝕏 ünï ☃ 日本語 \u{e0041}',

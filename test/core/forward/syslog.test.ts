@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cefLine } from '../../../src/core/forward/cef.ts';
+import { plainObject } from '../../../src/core/forward/json.ts';
 import type { ForwardRecord } from '../../../src/core/forward/record.ts';
 import { octetCounted, sentence, structuredFields, syslogMessage } from '../../../src/core/forward/syslog.ts';
+import { visibleJson } from '../../../src/core/visible.ts';
 import { clip } from '../../../src/core/forward/text.ts';
-import { hostile, hostileRecord, kinds, actsOnReader } from './samples.ts';
+import { forgedCef, hostile, hostileRecord, kinds, actsOnReader } from './samples.ts';
 
-const options = { hostname: 'plane-1', facility: 13, maxBytes: 8192 };
+const options = { hostname: 'plane-1', facility: 13, maxBytes: 8192, msg: 'sentence' } as const;
 
 /** A reader after the grammar of RFC 5424 §6. */
 const grammar =
@@ -26,7 +29,7 @@ const isWhole = (record: ForwardRecord): void => {
   expect(message).not.toMatch(actsOnReader);
   const { data } = readSyslog(message);
   expect(Object.keys(data).filter((name) => name !== 'truncated')).toEqual(
-    structuredFields(record).map(([name]) => name),
+    structuredFields(record, 'sentence').map(([name]) => name),
   );
   expect(data).toMatchObject({ leafHash: record.leafHash, index: String(record.index), id: record.id });
 };
@@ -56,6 +59,23 @@ describe('syslogMessage', () => {
 
   it('each kind of record follows the grammar of RFC 5424', () => {
     for (const record of kinds()) isWhole(record);
+  });
+
+  it('before a record for a parser stands only what gov made, and the record is whole', () => {
+    const place = ['project', 'origin', 'index', 'leafHash', 'leafType', 'id'];
+    const ofEvent = { eventType: 'CEF:0/gov/gov', runId: 'CEF:0|gov|1', aiSystemId: 'CEF:0|gov|2' };
+    const records = [...hostile.map(hostileRecord), { ...hostileRecord(forgedCef), ...ofEvent }, ...kinds()];
+    for (const record of records) {
+      for (const text of [cefLine(record, '0.1.0'), visibleJson(plainObject(record))]) {
+        const message = syslogMessage(record, text, { ...options, maxBytes: 65_536, msg: 'record' });
+        const { data, text: found } = readSyslog(message);
+        expect(found).toBe(text);
+        expect(Object.keys(data)).toEqual(place);
+        const before = message.slice(0, -text.length);
+        expect(before).toContain(` gov - ${record.leafType} [`);
+        expect(before).not.toMatch(/CEF|forged|[|{]/);
+      }
+    }
   });
 
   it('hostile text in every field ends no value, element or line', () => {
