@@ -108,7 +108,8 @@ export function syslogMessage(record: ForwardRecord, text: string, options: Sysl
   const whole = `${start}${data}] ${text}`;
   if (Buffer.byteLength(whole) <= maxBytes) return whole;
   const long = `${start}${data} truncated="1"] `;
-  const cut = Buffer.byteLength(long) <= maxBytes ? long : `${start}${shortData(record, msg)} truncated="1"] `;
+  const cut =
+    Buffer.byteLength(long) <= maxBytes ? long : `${start}${shortData(record, msg)} truncated="1"] `;
   return cut + clip(text, Math.max(0, maxBytes - Buffer.byteLength(cut)));
 }
 

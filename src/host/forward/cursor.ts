@@ -4,8 +4,9 @@
  * several processes serve one store, a lease in the document lets one of them send.
  * Proven by `test/host/forward/lane.test.ts`.
  */
-import type { ForwardGap } from '../../service/forwards/status.ts';
+import type { ForwardGap, ForwardStatus } from '../../service/forwards/status.ts';
 import type { DocumentReader, DocumentStore, StoredDocument } from '../../store/port/store.ts';
+import type { ForwardTarget } from './config.ts';
 
 export const cursorKind = 'forward_cursor';
 
@@ -82,4 +83,31 @@ export async function saveCursor(
   const outcome = await store.saveDocuments(projectId, [{ save: document }]);
   if (outcome !== 'saved') return null;
   return { cursor, stored: { ...document, projectId, version: document.version + 1 } };
+}
+
+/** What a target did so far, as the API shows it. */
+export function statusOf(
+  { name, to, format }: ForwardTarget,
+  { cursor, treeSize }: { readonly cursor: Cursor; readonly treeSize: number },
+): ForwardStatus {
+  const { next, records, refused, lastDeliveredMs, lastError, lastErrorMs, failingSinceMs, gaps } = cursor;
+  const lag = Math.max(0, treeSize - next);
+  const state = failingSinceMs !== null ? 'failing' : lag > 0 ? 'behind' : records === 0 ? 'new' : 'current';
+  return {
+    name,
+    to,
+    format,
+    state,
+    position: next,
+    treeSize,
+    lag,
+    behindSinceMs: null,
+    records,
+    refused,
+    lastDeliveredMs,
+    lastError,
+    lastErrorMs,
+    retryMs: null,
+    gaps,
+  };
 }

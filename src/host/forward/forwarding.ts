@@ -8,8 +8,8 @@ import type { LogSource } from '../../core/forward/record.ts';
 import type { Forwards, ForwardStatus } from '../../service/forwards/status.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
-import { readCursor } from './cursor.ts';
-import { Lane, statusOf, type LaneOptions, type LaneStore } from './lane.ts';
+import { readCursor, statusOf } from './cursor.ts';
+import { Lane, type LaneOptions, type LaneStore } from './lane.ts';
 
 const lookEveryMs = 500;
 const discoverEveryMs = 30_000;

@@ -10,6 +10,7 @@ import {
   failed,
   reasonOf,
   type Batch,
+  type Failed,
   type Line,
   type Sent,
   type Transport,
@@ -59,7 +60,10 @@ export class HttpTransport implements Transport {
     } catch (error) {
       return failed(reasonOf(error));
     }
-    if (answer.status < 200 || answer.status > 299) return refusalOf(answer);
+    if (answer.status < 200 || answer.status > 299) {
+      const refusal = refusalOf(answer);
+      return this.#target.shape === 'splunk' ? { ...refusal, ...ofCollector(answer, batch) } : refusal;
+    }
     const said = `${answer.status} ${answer.text.replaceAll(/\s+/g, ' ').slice(0, 120)}`.trim();
     return this.#target.shape === 'elastic'
       ? ofItems(answer, batch.lines.length)
@@ -127,6 +131,24 @@ function ofItems(answer: Answer, sent: number): Sent {
     }
   }
   return { ok: true, isKept: true, refused };
+}
+
+/** Codes of Splunk that say how its token or index is set up: 7 index, 10 and 11 data channel, 14 acknowledgement. */
+const collectorSettings: ReadonlySet<unknown> = new Set([7, 10, 11, 14]);
+
+/** Invalid data format: the events before `invalid-event-number` are indexed, those after it were not read. */
+const collectorFormat = 6;
+
+/**
+ * What the HTTP Event Collector adds to a 400. A fault of its settings can be mended, so it is tried again. A number that
+ * names none of the lines counts for nothing.
+ */
+function ofCollector({ status, text }: Answer, { lines }: Batch): Partial<Failed> {
+  const { code, 'invalid-event-number': at } = membersOf(readAnswer(text));
+  if (status !== 400) return {};
+  if (collectorSettings.has(code)) return { isRefused: false };
+  const isLine = typeof at === 'number' && Number.isInteger(at) && at >= 0 && at < lines.length;
+  return code === collectorFormat && isLine ? { refusedAt: at } : {};
 }
 
 /** Undefined where the text is not JSON. */

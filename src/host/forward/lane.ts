@@ -2,7 +2,7 @@
  * Sends the log of one project to one target: read, send, then move the cursor. What a crash leaves at each step: the
  * cursor is before the batch, and the batch is sent again with the same leaf indexes. Nothing is skipped but pruned
  * leaves, which a notice names, and records that the receiver refuses for good, which are counted.
- * Proven by `test/host/forward/lane.test.ts`.
+ * Proven by `test/host/forward/lane.test.ts` and `test/host/forward/refused.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { gapNotice } from '../../core/forward/notice.ts';
@@ -15,6 +15,7 @@ import {
   newCursor,
   readCursor,
   saveCursor,
+  statusOf,
   type Cursor,
   type CursorStore,
   type HeldCursor,
@@ -94,9 +95,8 @@ export class Lane {
       if (batch === null) return this.#rest();
       if (typeof batch === 'number') return { next: 'later', atMs: batch };
       this.#behindSinceMs ??= now();
-      const sent = await this.#send(batch);
-      if (!sent.ok) return this.#fail(sent.failed, sent.retryAfterMs);
-      await this.#took(batch, sent);
+      const fault = await this.#deliver(batch);
+      if (fault !== null) return this.#fail(fault.failed, fault.retryAfterMs);
     }
     return { next: 'again' };
   }
@@ -141,40 +141,50 @@ export class Lane {
     );
     const record = gapNotice(this.source, { nowMs: gap.atMs, from: gap.from, to: gap.to });
     const line = lineOf(record, { target: this.target, hostname: this.#options.hostname });
-    const sent = await this.#send({ source: this.source, from: gap.from, to: gap.to, lines: [line] });
-    if (!sent.ok) throw new Error(sent.failed);
+    const fault = await this.#deliver({ source: this.source, from: gap.from, to: gap.to, lines: [line] });
+    if (fault !== null) throw new Error(fault.failed);
     const gaps = [gap, ...(this.#held?.cursor.gaps ?? [])].slice(0, limits.forwardGaps);
-    await this.#took({ source: this.source, from: gap.from, to: floor, lines: [line] }, sent);
     await this.#save({ gaps }, 'now');
   }
 
-  async #send(batch: Batch): Promise<Sent> {
-    this.#transport ??= await this.#options.open(this.target);
-    const state = this.#open?.state ?? this.#held?.cursor.state ?? null;
-    const sent = await this.#transport.send(batch, state);
-    if (sent.ok || !sent.isRefused) return sent;
-    return this.#split(batch, sent);
+  /** Sends a batch, and takes each part that the receiver has. Returns what stopped it, or null. */
+  async #deliver(batch: Batch): Promise<Failed | null> {
+    for (let rest = batch; ;) {
+      this.#transport ??= await this.#options.open(this.target);
+      const state = this.#open?.state ?? this.#held?.cursor.state ?? null;
+      const sent = await this.#transport.send(rest, state);
+      if (sent.ok) {
+        await this.#took(rest, sent);
+        return null;
+      }
+      if (!sent.isRefused) return sent;
+      const at = rest.lines.length === 1 ? 0 : sent.refusedAt;
+      if (at === undefined) return this.#halves(rest);
+      const after = await this.#without(rest, { at, why: sent.failed });
+      if (after.lines.length === 0) return null;
+      rest = after;
+    }
   }
 
-  /** Sends halves of a batch that the receiver refuses, until the refused record is alone; that one is left out. */
-  async #split(batch: Batch, why: Failed): Promise<Sent> {
+  /** The receiver does not say which record it refuses: sends halves, until that record is alone. */
+  async #halves(batch: Batch): Promise<Failed | null> {
     const { lines } = batch;
-    if (lines.length <= 1) {
-      const { projectId } = this.source;
-      const index = lines[0]?.index;
-      this.#options.log.error(
-        { target: this.target.name, projectId, index, why: why.failed },
-        'a receiver refuses a record',
-      );
-      return { ok: true, isKept: true, state: this.#held?.cursor.state ?? null, refused: lines.length };
-    }
     const middle = lines.length >> 1;
     const cut = lines[middle]?.index ?? batch.to;
-    const first = await this.#send({ ...batch, to: cut, lines: lines.slice(0, middle) });
-    if (!first.ok) return first;
-    const second = await this.#send({ ...batch, from: cut, lines: lines.slice(middle) });
-    if (!second.ok) return second;
-    return { ...second, refused: (first.refused ?? 0) + (second.refused ?? 0) };
+    const first = await this.#deliver({ ...batch, to: cut, lines: lines.slice(0, middle) });
+    return first ?? this.#deliver({ ...batch, from: cut, lines: lines.slice(middle) });
+  }
+
+  /** The receiver has the lines before `at` and refuses that one, which is left out. Returns the lines after it. */
+  async #without(batch: Batch, { at, why }: { at: number; why: string }): Promise<Batch> {
+    const { lines } = batch;
+    const { projectId } = this.source;
+    const fields = { target: this.target.name, projectId, index: lines[at]?.index, why };
+    this.#options.log.error(fields, 'a receiver refuses a record');
+    const from = lines[at + 1]?.index ?? batch.to;
+    const read = { ...batch, to: from, lines: lines.slice(0, at + 1) };
+    await this.#took(read, { ok: true, isKept: true, refused: 1 });
+    return { ...batch, from, lines: lines.slice(at + 1) };
   }
 
   /** The receiver has the batch, or will be asked whether it has. */
@@ -230,7 +240,7 @@ export class Lane {
         refused: cursor.refused + open.refused,
         lastDeliveredMs: open.records > 0 ? now() : cursor.lastDeliveredMs,
         failingSinceMs: null,
-        begun: null,
+        begun: cursor.begun !== null && cursor.begun > this.#position ? cursor.begun : null,
         ...(open.state === null ? {} : { state: open.state }),
       },
       isNews ? 'now' : 'soon',
@@ -364,29 +374,3 @@ export class Lane {
 /** How long the end of the process waits for a receiver. */
 const stopMs = 3000;
 const confirmMs = limits.forwardConfirmSeconds * 1000;
-
-export function statusOf(
-  { name, to, format }: ForwardTarget,
-  { cursor, treeSize }: { readonly cursor: Cursor; readonly treeSize: number },
-): ForwardStatus {
-  const { next, records, refused, lastDeliveredMs, lastError, lastErrorMs, failingSinceMs, gaps } = cursor;
-  const lag = Math.max(0, treeSize - next);
-  const state = failingSinceMs !== null ? 'failing' : lag > 0 ? 'behind' : records === 0 ? 'new' : 'current';
-  return {
-    name,
-    to,
-    format,
-    state,
-    position: next,
-    treeSize,
-    lag,
-    behindSinceMs: null,
-    records,
-    refused,
-    lastDeliveredMs,
-    lastError,
-    lastErrorMs,
-    retryMs: null,
-    gaps,
-  };
-}

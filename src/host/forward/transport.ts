@@ -38,6 +38,8 @@ export interface Failed {
   readonly retryAfterMs: number | null;
   /** The receiver refuses the content: the same bytes will fail again. */
   readonly isRefused: boolean;
+  /** Which line is refused, from 0: the receiver has those before it, and has not read those after it. */
+  readonly refusedAt?: number | undefined;
 }
 
 export interface Transport {

@@ -115,6 +115,27 @@ describe('forwarding over HTTP', () => {
     });
   });
 
+  it.each<[reply: unknown, refusedAt: number | undefined, isRefused: boolean]>([
+    [{ text: 'Invalid data format', code: 6, 'invalid-event-number': 0 }, 0, true],
+    [{ text: 'Invalid data format', code: 6, 'invalid-event-number': 2 }, 2, true],
+    [{ text: 'Invalid data format', code: 6, 'invalid-event-number': 3 }, undefined, true],
+    [{ code: 6, 'invalid-event-number': -1 }, undefined, true],
+    [{ code: 6, 'invalid-event-number': 1.5 }, undefined, true],
+    [{ code: 6, 'invalid-event-number': '1' }, undefined, true],
+    [{ code: 6, 'invalid-event-number': null }, undefined, true],
+    [{ text: 'Event field is required', code: 12, 'invalid-event-number': 1 }, undefined, true],
+    [{ text: 'Incorrect index', code: 7, 'invalid-event-number': 1 }, undefined, false],
+    [{ text: 'Data channel is missing', code: 10 }, undefined, false],
+    ['<html>', undefined, true],
+    [null, undefined, true],
+  ])('reads which of 3 events Splunk refuses from %j', async (reply, refusedAt, isRefused) => {
+    const body = typeof reply === 'string' ? reply : JSON.stringify(reply);
+    const each = open(await start(() => ({ status: 400, body })), { shape: 'splunk' });
+    const sent = await each.send(batch(0, 3));
+    expect(sent).toMatchObject({ ok: false, isRefused });
+    expect('refusedAt' in sent ? sent.refusedAt : undefined).toBe(refusedAt);
+  });
+
   it('sends bulk requests whose ids are the same for each repetition, and takes a known id as delivered', async () => {
     const reply = { errors: true, items: [{ create: { status: 409 } }, { create: { status: 201 } }] };
     const each = open(await start(() => ({ body: JSON.stringify(reply) })), { shape: 'elastic' });
