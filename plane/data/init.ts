@@ -14,6 +14,7 @@ import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../../src/host/data/files.ts';
 import { genesisLeaf } from '../../src/host/data/genesis.ts';
 import { createKeys, type HostKeys } from '../../src/host/data/keys.ts';
+import { refuseOther } from '../../src/host/data/made-before.ts';
 import { parseAddress, parseOptionalAddress } from '../../src/host/process/layers.ts';
 import { Checkpoints } from '../../src/service/log/checkpoints.ts';
 import { createKey } from '../../src/service/access/token-format.ts';
@@ -51,11 +52,28 @@ export interface Initialised {
 const defaultListen = '127.0.0.1:7460';
 const defaultMetricsListen = '127.0.0.1:7461';
 
-/** Makes a plane or finds an existing one. CONFLICT where the directory has other content. */
+/** Makes a plane or finds an existing one. CONFLICT where the directory has other content, or a plane of other settings. */
 export async function planeInit(options: InitOptions): Promise<Initialised> {
   const dataDir = resolve(options.dataDir);
-  if (existsSync(join(dataDir, 'plane.json'))) {
-    return describe(dataDir, readPlaneFile(join(dataDir, 'plane.json')), false);
+  const path = join(dataDir, 'plane.json');
+  if (existsSync(path)) {
+    const file = readPlaneFile(path);
+    refuseOther(path, [
+      { flag: '--listen', asked: options.listen, is: file.listen, member: 'listen' },
+      {
+        flag: '--metrics-listen',
+        asked: options.metricsListen,
+        is: file.metricsListen ?? 'off',
+        member: 'metricsListen',
+      },
+      {
+        flag: '--environment',
+        asked: options.environment,
+        is: file.environment,
+        remedy: 'A plane keeps its environment: make another plane, with another --data',
+      },
+    ]);
+    return describe(dataDir, file, false);
   }
   const file = planeFile(dataDir, options);
   await makeDirectory(dataDir, (draft) => fillPlane(draft, file, createKeys(draft, randomBytes)));

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { configPath, readProjectConfig, readUserConfig, storable } from './config.ts';
+import { planeFolderAt } from './folder.ts';
 import { lockable, policyPath, readLocks } from './locks.ts';
 import { kebab } from '../program/flags.ts';
 import type { Invocation } from '../program/command.ts';
@@ -94,11 +95,17 @@ function ofContext(name: Explained, { io, session }: Call): Candidate[] {
 
 function currentContextOf(io: Call['io']): Candidate[] {
   const { currentContext, contexts } = readUserConfig(io.env);
-  if (currentContext === undefined) return [];
+  const here = planeFolderAt(io.cwd, contexts)?.name;
+  const ofFolder =
+    typeof here === 'string' ? [{ value: here, from: 'folder of the plane', problem: null }] : [];
+  if (currentContext === undefined) return ofFolder;
   const problem = Object.hasOwn(contexts, currentContext)
     ? null
     : 'refused: there is no context of this name';
-  return [{ value: currentContext, from: lineOf(configPath(io.env), 'currentContext'), problem }];
+  return [
+    ...ofFolder,
+    { value: currentContext, from: lineOf(configPath(io.env), 'currentContext'), problem },
+  ];
 }
 
 /** Null also for a name without a context, which `context` reports. */

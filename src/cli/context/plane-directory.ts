@@ -10,12 +10,17 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Session } from './session.ts';
 
-/** Returns the response of the serving plane, or the result of `otherwise` if none serves. Rethrows other failures. */
+/**
+ * Returns the response of the plane that serves the directory, or the result of `otherwise` if none does. The plane of a copied
+ * directory may answer at its address, and is not asked. Rethrows other failures.
+ */
 export async function askOr<Answer>(
-  session: Session,
+  { session, dataDir }: { readonly session: Session; readonly dataDir: string },
   ask: (client: Client) => Promise<Answer>,
   otherwise: () => Promise<Answer>,
 ): Promise<Answer> {
+  const { isServed } = await import('../../../plane/serve/served.ts');
+  if (!isServed(dataDir)) return otherwise();
   try {
     return await ask(await session.client({ retries: 0 }));
   } catch (cause) {

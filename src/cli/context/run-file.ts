@@ -2,8 +2,9 @@
  * Reads `run.json` of a data directory. Commands that only call a plane need no code of the host, whose reader does the
  * same. Tested by `test/cli/context/run-file.test.ts`.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GovNetworkError } from '../../client/errors.ts';
 import { parseRunFile, runFileName, type RunFile } from '../../core/plane/run-file.ts';
 
 /** Returns no member if the plane does not serve, or this user may not read the file. */
@@ -13,4 +14,17 @@ export function readRunFile(dataDir: string): RunFile {
   } catch {
     return {};
   }
+}
+
+/**
+ * Errors: as of a refused connection, where no process serves the directory. The plane of another directory may answer at the
+ * same address, and knows the same keys if one directory is a copy of the other.
+ */
+export function refuseUnserved(dataDir: string, url: string): void {
+  if (existsSync(join(dataDir, runFileName))) return;
+  const message = `could not reach ${new URL(url).origin}: no process serves ${dataDir}`;
+  throw new GovNetworkError('ECONNREFUSED', message, {
+    retryable: true,
+    hint: `gov plane serve --data ${dataDir}`,
+  });
 }

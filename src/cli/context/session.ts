@@ -10,6 +10,7 @@ import type { WebOptions } from '../auth/web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { readSecret, readUserConfig } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
+import { planeFolderAt } from './folder.ts';
 import { placeOf, readCredentials } from './credentials.ts';
 import { policyPath, refuseAddress } from './locks.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -26,6 +27,7 @@ import {
   unknownContext,
 } from './place.ts';
 import type { Decided, NamedContext, Role } from './place.ts';
+import { refuseUnserved } from './run-file.ts';
 import type { Settings } from './settings.ts';
 
 export interface SessionOptions {
@@ -49,6 +51,8 @@ export class Session {
   readonly #opened: Client[] = [];
   #client: Promise<Client> | undefined;
   #context: NamedContext | null | undefined;
+  /** The plane's folder in which the command runs, where no context has it. */
+  #unnamedFolder: string | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -68,6 +72,7 @@ export class Session {
   /** Replaces the chosen context for the rest of the call; null: no context. */
   use(context: NamedContext | null): void {
     this.#context = context;
+    this.#unnamedFolder = undefined;
   }
 
   /** Uses the plane in this directory for the rest of the call; for a flag --data. */
@@ -78,7 +83,9 @@ export class Session {
   #choose(): NamedContext | null {
     const { settings, io } = this.#options;
     const { contexts, currentContext } = readUserConfig(io.env);
-    const name = settings.context ?? currentContext;
+    const here = settings.context === undefined ? planeFolderAt(io.cwd, contexts) : null;
+    if (here?.name === null) this.#unnamedFolder = here.dataDir;
+    const name = settings.context ?? here?.name ?? currentContext;
     if (name === undefined) return null;
     const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
     if (context === undefined) throw unknownContext(name, contexts);
@@ -93,6 +100,7 @@ export class Session {
   /** Returns the data directory of the chosen context. Errors: exit 2 if that is not a plane. */
   dataDir(): string {
     const chosen = this.context();
+    this.#refuseUnnamedFolder();
     if (chosen?.context.kind === 'plane') return chosen.context.dataDir;
     throw usage(
       'expected a data plane: no context of kind plane is chosen',
@@ -108,6 +116,7 @@ export class Session {
       return { value: givenAddress(settings.baseUrl, settings.environment?.value), from };
     }
     const chosen = this.context();
+    this.#refuseUnnamedFolder();
     if (chosen !== null) return ownBaseUrl(chosen);
     const locked = settings.locks.baseUrl;
     if (locked !== undefined)
@@ -116,6 +125,15 @@ export class Session {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
+  }
+
+  /** Whoever works in the folder of a plane does not mean another one. Errors: exit 2. */
+  #refuseUnnamedFolder(): void {
+    if (this.#unnamedFolder === undefined) return;
+    throw usage(
+      `expected a context for the plane of this folder, ${this.#unnamedFolder}, found none`,
+      'name it: gov context set NAME --data DIR; or say what is meant: --data, -C',
+    );
   }
 
   /** Returns whether a flag, a variable, a context or an administrator names the service. */
@@ -213,9 +231,11 @@ export class Session {
   }
 
   #open(defaults: Patience): Promise<Client> {
+    const chosen = this.#options.settings.baseUrl === undefined ? this.context() : null;
     return this.clientAt(this.baseUrl().value, {
       token: this.apiKey()?.value,
       project: this.project()?.value,
+      ...(chosen?.context.kind === 'plane' ? { dataDir: chosen.context.dataDir } : {}),
       ...defaults,
     });
   }
@@ -223,15 +243,29 @@ export class Session {
   /** Returns a client for an address and credential without a context, such as those of a sign-in. */
   async clientAt(
     baseUrl: string,
-    { token, project, ...defaults }: { token?: string | undefined; project?: string | undefined } & Patience,
+    {
+      token,
+      project,
+      dataDir,
+      ...defaults
+    }: {
+      readonly token?: string | undefined;
+      readonly project?: string | undefined;
+      /** Of a plane: no request is sent while no process serves it. */
+      readonly dataDir?: string;
+    } & Patience,
   ): Promise<Client> {
-    const { settings, signal, observe, warn, io } = this.#options;
+    const { settings, signal, warn, io } = this.#options;
     refuseAddress(baseUrl, { locks: settings.locks, io });
     const { createClient } = await import('../../client/create.ts');
     if (token !== undefined && !isPrivate(new URL(baseUrl)))
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
     const { env, ca, timeoutMs = defaults.timeoutMs } = this.webOptions();
     const attempts = settings.retries ?? defaults.retries;
+    const observe = (note: ClientNote): void => {
+      if (note.kind === 'request' && dataDir !== undefined) refuseUnserved(dataDir, note.url);
+      this.#options.observe(note);
+    };
     const client = createClient({
       baseUrl,
       signal,

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { randomBytes } from '../process/clock.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
 import { createKeys } from '../data/keys.ts';
+import { type Asked, refuseOther } from '../data/made-before.ts';
 import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../process/layers.ts';
 import { databaseOf } from '../data/config-secrets.ts';
 import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from './config.ts';
@@ -44,7 +45,11 @@ const defaultMetricsListen = '127.0.0.1:7471';
 export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitialised> {
   const dataDir = resolve(options.dataDir);
   const configFile = join(dataDir, 'service.json');
-  if (existsSync(configFile)) return describe(dataDir, readServiceFile(configFile), false);
+  if (existsSync(configFile)) {
+    const there = readServiceFile(configFile);
+    refuseOther(configFile, askedOf(options, there));
+    return describe(dataDir, there, false);
+  }
   const file = serviceFile(options);
   await makeDirectory(dataDir, async (draft) => {
     createKeys(draft, randomBytes);
@@ -72,6 +77,34 @@ function serviceFile(options: ServiceInitOptions): ServiceFile {
     ...(database === null ? {} : { database: withoutPassword(database) }),
     ...(options.issuer === undefined ? {} : { issuer: options.issuer }),
   };
+}
+
+/** The flags, beside the same values of an existing service. */
+function askedOf(options: ServiceInitOptions, there: ServiceFile): readonly Asked[] {
+  const { listen, metricsListen, name, publicUrl, database, issuer } = options;
+  const origin =
+    publicUrl === undefined ? undefined : parseOrigin({ value: publicUrl, from: '--public-url' });
+  const given =
+    database === undefined ? undefined : databaseOf(database, {}, { value: null, from: 'service.json' });
+  return [
+    { flag: '--listen', member: 'listen', asked: listen, is: there.listen },
+    {
+      flag: '--metrics-listen',
+      member: 'metricsListen',
+      asked: metricsListen,
+      is: there.metricsListen ?? 'off',
+    },
+    { flag: '--name', member: 'name', asked: name, is: there.name },
+    { flag: '--public-url', member: 'publicUrl', asked: origin ?? undefined, is: there.publicUrl ?? null },
+    {
+      flag: '--database',
+      member: 'database',
+      asked: typeof given === 'string' ? withoutPassword(given) : undefined,
+      is: there.database ?? null,
+    },
+    { flag: '--issuer', member: 'issuer', asked: issuer?.url, is: there.issuer?.url ?? null },
+    { flag: '--client-id', member: 'issuer', asked: issuer?.clientId, is: there.issuer?.clientId ?? null },
+  ];
 }
 
 function withoutPassword(database: string): string {

@@ -54,10 +54,22 @@ describe('service init', () => {
     const dataDir = place();
     await serviceInit({ dataDir, listen: '127.0.0.1:1', env: {} });
     const before = readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs);
-    expect(await serviceInit({ dataDir, listen: '127.0.0.1:2', env: {} })).toMatchObject({
+    expect(await serviceInit({ dataDir, listen: '127.0.0.1:1', env: {} })).toMatchObject({
       created: false,
       listen: '127.0.0.1:1',
     });
+    for (const other of [
+      { listen: '127.0.0.1:2' },
+      { metricsListen: 'off' },
+      { name: 'other.example' },
+      { publicUrl: 'https://other.example' },
+      { database: 'postgres://gov@127.0.0.1/gov' },
+      { issuer: { url: 'https://id.example', clientId: 'gov' } },
+    ])
+      await expect(serviceInit({ dataDir, ...other, env: {} })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringMatching(/^expected --[a-z-]+ .*service\.json has, got .*nothing was changed/),
+      });
     expect(readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs)).toEqual(before);
   });
 

@@ -98,8 +98,20 @@ describe('plane init', () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir, listen: '127.0.0.1:7470' });
     const before = readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs);
-    const again = await planeInit({ dataDir, listen: '127.0.0.1:9999' });
+    const again = await planeInit({ dataDir, listen: '127.0.0.1:7470', environment: 'production' });
     expect(again).toMatchObject({ created: false, listen: '127.0.0.1:7470' });
+    for (const [other, why] of [
+      [
+        { listen: '127.0.0.1:9999' },
+        /--listen 127\.0\.0\.1:7470, which .*plane\.json has, got .*:9999; noth/,
+      ],
+      [{ metricsListen: 'off' }, /--metrics-listen .*Set metricsListen in that file/],
+      [{ environment: 'sandbox' }, /--environment production.*make another plane/],
+    ] as const)
+      await expect(planeInit({ dataDir, ...other })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringMatching(why),
+      });
     expect(readdirSync(dataDir).map((name) => statSync(join(dataDir, name)).mtimeMs)).toEqual(before);
   });
 

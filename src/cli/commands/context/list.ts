@@ -1,6 +1,7 @@
 /** `gov context list`. Never shows a secret. Tested by `test/cli/context/config.test.ts`. */
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
+import { planeFolderAt } from '../../context/folder.ts';
 import { environmentOf } from '../../context/definition.ts';
 import type { Context } from '../../context/definition.ts';
 import { readCredentials } from '../../context/credentials.ts';
@@ -17,7 +18,7 @@ const view: View = { columns, wide: columns, id: 'name', items: undefined };
 
 export const run: Run<typeof spec> = async ({ out, io, settings }) => {
   const { contexts, currentContext } = readUserConfig(io.env);
-  const chosen = settings.context ?? currentContext;
+  const chosen = settings.context ?? planeFolderAt(io.cwd, contexts)?.name ?? currentContext;
   const credentials = readCredentials(io.env);
   const items = Object.entries(contexts).map(([name, context]) => ({
     name,

@@ -18,7 +18,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io, sig
   const { bytes } = await readInput(args.file, { io, signal });
   try {
     const applied = await askOr(
-      session,
+      { session, dataDir },
       async (client) =>
         (await client.applyConfigBundle({ body: { parts: partsOf(bytes), ...(older ? { older } : {}) } }))
           .body,

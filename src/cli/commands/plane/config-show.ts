@@ -17,7 +17,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   session.usePlane(dataDir);
   const held = await askOr(
-    session,
+    { session, dataDir },
     async (client) => (await client.getConfigBundle()).body,
     async () => {
       const { withHeldConfig } = await import('../../../../plane/config/direct.ts');

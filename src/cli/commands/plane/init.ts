@@ -2,6 +2,8 @@
  * `gov plane init`: makes the plane and its context, which becomes the current one if there is none.
  * Tested by `test/cli/commands/plane/init.test.ts`.
  */
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Run } from '../../program/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
@@ -14,14 +16,18 @@ import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../../plane/data/init.ts');
-  const { data: dataDir, ...options } = flags;
+  const { data, ...options } = flags;
+  const dataDir = resolve(io.cwd, data);
+  // whole or nothing: a plane is not made where its context cannot be
+  if (!existsSync(join(dataDir, 'plane.json')))
+    freeName(readUserConfig(io.env).contexts, { dataDir, name: flags.name ?? basename(dataDir) });
   const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
     throw unmakeable(dataDir, cause);
   });
-  const context = await addContext(io.env, { dataDir: made.dataDir, name: flags.name ?? made.name }).catch(
+  const context = await addContext(io.env, { dataDir, name: flags.name ?? made.name }).catch(
     async (cause: unknown) => {
       // the plane needs no context
-      if (!(cause instanceof CliError) || cause.code !== 'WRITE_FAILED') throw cause;
+      if (!(cause instanceof CliError) || !unstored.has(cause.code)) throw cause;
       await out.warn(safe`no context was stored: ${cause.message}`);
       return null;
     },
@@ -37,10 +43,17 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     safe`  agents   ${made.agentKeyFile}`,
     safe`  trust    ${made.trustFile}`,
   ]);
-  const isCurrent = context !== null && context === readUserConfig(io.env).currentContext;
-  const which = context === null ? ` --data ${made.dataDir}` : isCurrent ? '' : ` -C ${context}`;
+  const current = readUserConfig(io.env).currentContext;
+  if (context !== null && current !== undefined && context !== current)
+    await out.note(
+      safe`commands go on with context ${current}; for this plane: gov context use ${context}, -C ${context}, or work in its folder`,
+    );
+  const which = context === null ? ` --data ${made.dataDir}` : context === current ? '' : ` -C ${context}`;
   return out.note(safe`next: gov plane serve${which}`);
 };
+
+/** Why a context was not stored, where the plane is whole without it. */
+const unstored: ReadonlySet<string> = new Set(['WRITE_FAILED', 'CONFIG_IN_USE']);
 
 /** Explains a system error with the name of the directory; returns other errors unchanged. */
 function unmakeable(dataDir: string, cause: unknown): unknown {
@@ -51,25 +64,33 @@ function unmakeable(dataDir: string, cause: unknown): unknown {
   });
 }
 
-/** Returns the name of the directory's context; adds a context if it has none. */
-async function addContext(
-  env: Variables,
-  { dataDir, name }: { dataDir: string; name: string },
-): Promise<string> {
-  const { contexts } = readUserConfig(env);
+type Contexts = ReturnType<typeof readUserConfig>['contexts'];
+
+/** Returns the name of the directory's context, or the name that a new one may have. Errors: exit 2 for a taken name. */
+function freeName(contexts: Contexts, { dataDir, name }: { dataDir: string; name: string }): string {
   const known = Object.entries(contexts).find(
     ([, each]) => each.kind === 'plane' && each.dataDir === dataDir,
   );
   if (known !== undefined) return known[0];
-  if (Object.hasOwn(contexts, name)) {
-    throw usage(
-      `a context named ${JSON.stringify(name)} exists already`,
-      'the plane was made; give --name for its context',
-    );
-  }
-  await updateUserConfig(env, (config) => ({
-    currentContext: config.currentContext ?? name,
-    contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir } },
-  }));
-  return name;
+  const taken = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (taken === undefined) return name;
+  const place = taken.kind === 'plane' ? `the plane in ${taken.dataDir}` : `the service at ${taken.baseUrl}`;
+  throw usage(
+    `expected a free name for the context, got ${JSON.stringify(name)}, which names ${place}`,
+    `give another one, --name NAME; or first free this one: gov context delete ${name}`,
+  );
+}
+
+/** Returns the name of the directory's context; adds a context if it has none. */
+async function addContext(env: Variables, plane: { dataDir: string; name: string }): Promise<string> {
+  const { dataDir } = plane;
+  const known = freeName(readUserConfig(env).contexts, plane);
+  await updateUserConfig(env, (config) => {
+    const name = freeName(config.contexts, plane);
+    return {
+      currentContext: config.currentContext ?? name,
+      contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir } },
+    };
+  });
+  return known;
 }

@@ -12,6 +12,7 @@ import type { RunFile } from '../../../core/plane/run-file.ts';
 import { drillsText } from '../../agents/drill/results.ts';
 import type { Integrity } from '../../../contract/operations.ts';
 import { readRunFile } from '../../context/run-file.ts';
+import type { Session } from '../../context/session.ts';
 import { fetchMetrics } from '../../operations/metrics.ts';
 import { backupText, fsckText, integrityOf, scrubText } from '../../operations/lines.ts';
 import type { Run } from '../../program/command.ts';
@@ -122,7 +123,7 @@ async function healthOf(client: Client): Promise<Pick<PlaneStatus, 'state' | 're
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;
-  if (flags.data !== undefined) session.usePlane(resolve(flags.data));
+  if (flags.data !== undefined) session.usePlane(resolve(io.cwd, flags.data));
   if (flags.watch) {
     const { watchTop } = await import('../../screens/top/watch.ts');
     return watchTop(call, { ascii: flags.ascii });
@@ -136,7 +137,7 @@ export const run: Run<typeof spec> = async (call) => {
   const isNowhere = dataDir !== null && running.baseUrl === undefined && new URL(baseUrl).port === '0';
   const served = isNowhere
     ? { reasons: [`not running: no process serves ${dataDir}`] }
-    : await serving(await session.client({ retries: 0 }), {
+    : await serving(await asking(session, baseUrl), {
         dataDir,
         running,
         contentCapture,
@@ -163,11 +164,20 @@ export const run: Run<typeof spec> = async (call) => {
     ...served,
     reasons: [...new Set([...(served.reasons ?? []), ...(telemetry?.reasons ?? []), ...reasons])],
   };
-  out.verdict = verdictOf(status.state);
+  const { state } = status;
+  out.verdict = flags.serving && state !== 'not serving' ? exit.ok : verdictOf(state);
   if (out.isHuman) await out.lines(told(status, out.styles));
   else await out.one(status, plainView(Object.keys(status)));
   return out.verdict;
 };
+
+/** Asks whoever answers at the address: that it is another plane is worth saying. */
+const asking = (session: Session, baseUrl: string): Promise<Client> =>
+  session.clientAt(baseUrl, {
+    token: session.apiKey()?.value,
+    project: session.project()?.value,
+    retries: 0,
+  });
 
 const nowhere = { disk: null, telemetry: null, contentCapture: null, reasons: [] } as const;
 
@@ -195,13 +205,9 @@ async function serving(
 ): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
   try {
     const health = await healthOf(client);
-    // a plane shows its version to its own keys only
-    if (dataDir !== null && health.version === null) {
-      return {
-        reasons: [
-          `not_this_plane: the program that answers does not know the key of ${dataDir}; another plane may listen at this address`,
-        ],
-      };
+    if (dataDir !== null && !(await isOf(dataDir, health))) {
+      const why = `no process serves ${dataDir}; the plane of another folder answers at this address`;
+      return { reasons: [`not_this_plane: ${why}`] };
     }
     const { pid = null, startedAt = null, configHash = null, metricsUrl } = running;
     const chain = await chainOf(client, trust);
@@ -215,6 +221,13 @@ async function serving(
     if (!(cause instanceof GovNetworkError)) throw cause;
     return { reasons: [cause.message] };
   }
+}
+
+/** A plane shows its version to its own keys only. A copy of the folder has the keys, and nobody who holds its lock. */
+async function isOf(dataDir: string, { version }: Pick<PlaneStatus, 'version'>): Promise<boolean> {
+  if (version === null) return false;
+  const { isServed } = await import('../../../../plane/serve/served.ts');
+  return isServed(dataDir);
 }
 
 function verdictOf(state: PlaneStatus['state']): number {

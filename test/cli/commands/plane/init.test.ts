@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../../../src/client/index.ts';
 import { cleanEnv, emptyDirectory, ended, gov, govHere, runner } from '../../support/tool.ts';
 import type { Result } from '../../support/tool.ts';
+import { projectRoot } from '../../../paths.ts';
 
 const root = emptyDirectory();
 const dataDir = join(root, 'plane');
@@ -58,14 +59,26 @@ describe('a plane on this machine', () => {
   });
 
   it('gov plane init explains why the system refuses the directory', async () => {
-    const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane'], { env });
+    const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane', '--name', 'blocked'], {
+      env,
+    });
     expect(outcome).toMatchObject({
       code: 2,
       stderr: 'error: cannot make a data plane in /dev/null/plane: a file blocks the path\n',
     });
   });
 
+  /** The words of the Containerfile, for the plane of this test. */
+  const healthCheck = (): string[] => {
+    const [, words = '[]'] =
+      /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(readFileSync(join(projectRoot, 'Containerfile'), 'utf8')) ?? [];
+    const [program, ...rest] = JSON.parse(words) as string[];
+    expect(program).toBe('gov');
+    return rest.map((word, at) => (rest[at - 1] === '--data' ? dataDir : word));
+  };
+
   it('gov plane status exits with 10 for a plane that does not serve yet', async () => {
+    expect((await govHere(healthCheck(), { env })).code).toBe(10);
     const { code, stdout } = await govHere(['plane', 'status', '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([10, { state: 'not serving', pid: null, dataDir }]);
   });
@@ -77,6 +90,7 @@ describe('a plane on this machine', () => {
       0,
       { state: 'ok', pid: child.pid, queueDepth: expect.any(Number) },
     ]);
+    expect((await govHere(healthCheck(), { env })).code).toBe(0);
     const { baseUrl } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8'));
     const apiKey = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
     const client = createClient({ baseUrl, apiKey, env: {} });

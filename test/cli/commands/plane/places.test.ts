@@ -1,5 +1,14 @@
 /** Where a plane that does not serve is copied and archived to: not into itself, and not onto a disk that is full. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mountSmall } from '../../../faults/full.ts';
@@ -44,6 +53,43 @@ it('gov plane status does not take another plane at the same address for its own
     ]);
   } finally {
     await other.end();
+  }
+});
+
+it('gov plane status does not take the plane of the folder that it was copied from for its own', async () => {
+  const live = await startPlane();
+  try {
+    // a copy while the plane serves has its address, its keys and its run.json
+    const copy = at('live-copy');
+    cpSync(live.dataDir, copy, { recursive: true });
+    const file = join(copy, 'plane.json');
+    const { host } = new URL(live.baseUrl);
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), listen: host }));
+    const status = () => account.gov(['plane', 'status', '--data', copy, '-o', 'json']);
+    const unserved = {
+      state: 'not serving',
+      pid: null,
+      version: null,
+      reasons: [
+        `not_this_plane: no process serves ${copy}; the plane of another folder answers at this address`,
+      ],
+    };
+    const withRunFile = await status();
+    expect([withRunFile.code, JSON.parse(withRunFile.stdout)]).toMatchObject([10, unserved]);
+
+    // a restored backup has no run.json: nothing is sent to the plane that answers there
+    rmSync(join(copy, 'run.json'));
+    expect(await status()).toMatchObject({ code: 10 });
+    await account.gov(['context', 'set', 'copy', '--data', copy]);
+    const listed = await account.gov(['runs', 'list', '-C', 'copy', '--retries', '0']);
+    expect([listed.code, listed.stderr]).toEqual([
+      10,
+      expect.stringContaining(`no process serves ${copy}\n  gov plane serve --data ${copy}`),
+    ]);
+    const own = await account.gov(['plane', 'status', '--data', live.dataDir, '-o', 'json']);
+    expect(JSON.parse(own.stdout).pid).toBe(process.pid);
+  } finally {
+    await live.end();
   }
 });
 
