@@ -1,7 +1,8 @@
 /**
  * Looks at the newest runs once a minute, and gives health a reason where a recent run has calls that ran ungoverned, or a
  * source with a gap. A finding counts when two looks in a row have it: telemetry may be recorded before the program that
- * asked for the decision. Without an active policy nothing governs calls, so nothing is looked at.
+ * asked for the decision. Without an active policy nothing governs calls, so nothing is looked at. An imported recording is
+ * history: `gov runs coverage` judges it, and health leaves it out.
  * Proven by `test/plane/serve/coverage-watch.test.ts`.
  */
 import type { RunCoverage } from '../../src/contract/coverage.ts';
@@ -111,9 +112,12 @@ export class CoverageWatch implements Reporting {
   }
 }
 
-/** What health says of a run; null if nothing is wrong. */
-function findingOf({ counts, gaps, covered }: RunCoverage): Finding | null {
-  if (covered) return null;
+/**
+ * What health says of a run; null if nothing is wrong. A run that only recordings report was imported: its calls ran elsewhere or
+ * earlier, where nothing of this plane could have governed them.
+ */
+function findingOf({ counts, gaps, covered, sources }: RunCoverage): Finding | null {
+  if (covered || sources.every(({ source }) => source === 'transcript')) return null;
   const denied = counts['denied_but_ran'] ?? 0;
   const parts = [
     [denied, 'call that ran after its denial', 'calls that ran after their denial'],

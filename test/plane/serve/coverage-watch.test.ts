@@ -9,7 +9,7 @@ import { tasks } from '../../../src/service/tasks.ts';
 import type { TaskContext } from '../../../src/service/call/work.ts';
 import { log, logs, nanos, post, span, traceId, traces } from '../../http/otlp/requests.ts';
 import { governing } from '../../service/support/governed.ts';
-import { startPlane, type TestPlane } from '../../support/serving.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
 let gov: ReturnType<typeof governing>;
@@ -77,6 +77,45 @@ describe('the watch over recent runs', () => {
     await reader.close();
   });
 
+  it('leaves out a run that was only imported, and reports it once a live source has the calls too', async () => {
+    const reader = openReader(`${plane.dataDir}/gov.db`);
+    const context = { reader, host: {}, breathe: async () => {} } as unknown as TaskContext;
+    const watch = new CoverageWatch({
+      projectId: readPlaneFile(join(plane.dataDir, 'plane.json')).projectId,
+      store: reader,
+      work: { run: async (name, input) => tasks[name](context, input) },
+      now: Date.now,
+      log: silentLog,
+    });
+    const imported = ['tool.call', 'tool.result'].map((eventType) =>
+      event({
+        runId: 'imported',
+        eventType,
+        resource: { name: 'pay', type: 'tool' },
+        metadata: {
+          importer: 'openai-chat',
+          timestampSource: 'import',
+          toolCallId: 'c1',
+          outcome: 'success',
+        },
+      }),
+    );
+    await plane.call('POST', '/events/batch', { body: { events: imported } });
+    const judged = await plane.call('GET', '/runs/imported/coverage');
+    expect(judged.body).toMatchObject({ covered: false, counts: { ungoverned: 1 } });
+    const look = async (): Promise<readonly string[]> => {
+      await watch.look();
+      await watch.look();
+      return watch.reasons().filter((reason) => reason.includes('run imported'));
+    };
+    expect(await look()).toEqual([]);
+    await tool('imported', 9, Date.now());
+    expect(await look()).toEqual([
+      'coverage: run imported has 1 ungoverned call; see gov runs coverage imported',
+    ]);
+    await reader.close();
+  });
+
   it('gives one reason for many runs with findings, and each run with a denied call that ran its own', async () => {
     const runs = Array.from({ length: 5 }, (_, at) => ({
       runId: `r${at}`,
@@ -92,7 +131,12 @@ describe('the watch over recent runs', () => {
       work: {
         run: (_name, input) => {
           const counts = 'runId' in input && input.runId === 'r4' ? { denied_but_ran: 1 } : { ungoverned: 2 };
-          return Promise.resolve({ counts, gaps: [], covered: false } as never);
+          return Promise.resolve({
+            counts,
+            gaps: [],
+            covered: false,
+            sources: [{ source: 'otlp' }],
+          } as never);
         },
       },
       now: Date.now,

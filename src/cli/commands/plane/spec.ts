@@ -120,11 +120,15 @@ export const planeStatus = command({
   flags: {
     data,
     watch: { type: 'boolean', description: 'Watch on a screen; ? shows the keys' },
+    serving: {
+      type: 'boolean',
+      description: 'Exit 0 if it serves, also degraded or blocked; for the health check of a container',
+    },
     ascii: asciiFlag,
   },
   examples: ['gov plane status', 'gov plane status -o json', 'gov plane status --watch'],
   exitCodes: {
-    0: 'it serves and writes are durable',
+    0: 'it serves and writes are durable; with --serving: it serves',
     3: 'it serves but is degraded or blocked',
     10: 'it does not serve',
   },
