@@ -6,7 +6,7 @@
 import type { ErrorObject } from 'ajv';
 import { eventReadOnly, EventInput } from '../../contract/events.ts';
 import { nullDropper } from '../../contract/nulls.ts';
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { draftEvent } from '../../core/event/record.ts';
@@ -49,7 +49,7 @@ function schemaReason(errors: readonly ErrorObject[]): string {
 }
 
 function otherReason(event: EventInput, now: number): string | null {
-  if (isSystemRun(event.runId)) return `invalid_field: /runId ${systemRunRefusal}`;
+  if (isReservedRun(event.runId)) return `invalid_field: /runId ${reservedRunRefusal}`;
   const timestampMs = parseTimestamp(event.timestamp) ?? 0;
   if (timestampMs < earliestMs) return 'invalid_field: /timestamp expected a time from the year 2000 on';
   if (timestampMs - now > limits.futureSkewSeconds * 1000) {

@@ -8,7 +8,7 @@ import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import { rowNullDropper } from '../../contract/nulls.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import { isSystemRun, systemRunRefusal } from '../../contract/system-runs.ts';
+import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
@@ -51,7 +51,7 @@ export function judgeEvent(
   { redact, subjects }: Recording = plainly,
 ): Judged {
   const { now, salt, fingerprint, counts } = services;
-  if (isSystemRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', systemRunRefusal);
+  if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
   if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');
   if (timestampMs < earliestMs) {

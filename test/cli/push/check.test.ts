@@ -54,6 +54,7 @@ describe('judging locally', () => {
     ['a member of the service', event(0, { eventId: 'evt_x' })],
     ['a run id with a slash', event(0, { runId: 'a/b' })],
     ['a run of the service', event(0, { runId: 'gov.system' })],
+    ['a run of the service in capitals', event(0, { runId: 'GOV.SYSTEM' })],
     ['a run id of 128', event(0, { runId: 'r'.repeat(128) })],
     ['a run id of 129', event(0, { runId: 'r'.repeat(129) })],
     ['an action of 256', event(0, { action: 'a'.repeat(256) })],

@@ -280,6 +280,12 @@ describe('a broken record', () => {
       /gov\./,
     ],
     [
+      'with the run of the system in capitals',
+      tool(24, { 'session.id': 'GOV.SYSTEM' }, { traceId: traceId(74) }),
+      'rejected',
+      /gov\./,
+    ],
+    [
       'with a name of the prototype',
       tool(21, { __proto__x: '1', ['__proto__']: 'x', constructor: 'y' }),
       'kept',

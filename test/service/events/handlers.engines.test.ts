@@ -120,7 +120,7 @@ describe('POST /events', () => {
   });
 
   it('POST /events rejects events in the run of the service itself', async () => {
-    for (const runId of ['gov.system', 'gov.other']) {
+    for (const runId of ['gov.system', 'gov.other', 'GOV.SYSTEM', 'Gov.x']) {
       const { status, body } = await post({ runId });
       expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'VALIDATION_ERROR', '/runId']);
       const [result] = (await batch([event({ runId })])).body.results;
