@@ -4,6 +4,7 @@
  * Tested by `test/core/agents/hook-input.test.ts` with recordings of Claude Code 2.1.331 and Codex 0.169.
  */
 import { unnamedCallId } from '../intake/call-ids.ts';
+import { saysFailure } from '../intake/failure.ts';
 import { isSource, textOf, type Source } from '../intake/run.ts';
 import { parseLoose } from '../intake/source.ts';
 import { readingsOf, type McpTool } from './mcp-name.ts';
@@ -161,9 +162,12 @@ function toolOf(
   };
 }
 
-/** Gemini CLI has one event for results and errors. */
-function hasFailed({ tool_response: response }: Source): boolean {
-  return isSource(response) && isSource(response['error']);
+/** Clients report a command that ended with another exit code than 0 as a result; Gemini CLI also every error. */
+function hasFailed(event: Source): boolean {
+  const { tool_response: response, tool_output: output } = event;
+  if ([event, response, output].some(saysFailure)) return true;
+  if (!isSource(response)) return false;
+  return isSource(response['error']) || /^Exit Code: -?[1-9]\d*$/m.test(textOf(response['llmContent']) ?? '');
 }
 
 /** Claude Code and Codex write `mcp__SERVER__TOOL`; the shortest server is taken. Gemini CLI names the server apart. */
@@ -182,7 +186,7 @@ function contentOf(moment: HookMoment, value: Source): unknown {
     case 'result':
       return value['tool_response'] ?? value['tool_output'];
     case 'failure':
-      return value['error'] ?? value['error_message'] ?? value['tool_response'];
+      return value['error'] ?? value['error_message'] ?? value['tool_response'] ?? value['tool_output'];
     case 'stop':
       return value['last_assistant_message'] ?? value['prompt_response'];
     default:

@@ -74,6 +74,7 @@ export class CallIds {
     readonly matched: Matched;
   } {
     const found = sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
+    if (found.matched === 'order') this.#changes.add('result_by_order');
     if (found.matched === 'ambiguous') this.#changes.add('result_ambiguous');
     if (found.matched === 'none') this.#changes.add('call_unknown');
     this.#open = this.#open.filter(({ id }) => id !== found.id);

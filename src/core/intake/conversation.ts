@@ -223,6 +223,9 @@ export function readArguments(value: unknown): unknown {
   }
 }
 
+/** A block without a type is a text only if its text says so: other programs name their blocks by a member. */
+const isText = (part: Source): boolean => typeof part['text'] === 'string';
+
 /** Splits a list of content parts into those of known types and the others. Other content is known. */
 export function splitParts(
   content: unknown,
@@ -230,7 +233,8 @@ export function splitParts(
 ): { readonly content: unknown; readonly unknown: readonly unknown[] } {
   if (!Array.isArray(content)) return { content, unknown: [] };
   const isKnown = (part: unknown): boolean =>
-    typeof part === 'string' || (isSource(part) && known.has(String(part['type'] ?? 'text')));
+    typeof part === 'string' ||
+    (isSource(part) && (part['type'] === undefined ? isText(part) : known.has(String(part['type']))));
   const unknown = content.filter((part) => !isKnown(part));
   return unknown.length === 0 ? { content, unknown } : { content: content.filter(isKnown), unknown };
 }

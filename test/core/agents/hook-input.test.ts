@@ -42,6 +42,29 @@ const decision: ToolDecision = {
 
 describe('readHookInput', () => {
   it.each([
+    ['claude-code', 'PostToolUse', { tool_response: { stdout: '', interrupted: true } }],
+    ['codex', 'PostToolUse', { tool_response: 'Exit code: 1\nWall time: 1 seconds\nOutput:\n' }],
+    ['codex', 'PostToolUse', { tool_response: { output: '', metadata: { exit_code: 1 } } }],
+    ['gemini', 'AfterTool', { tool_response: { llmContent: 'Output: no\nExit Code: 1\nSignal: (none)' } }],
+    ['gemini', 'AfterTool', { tool_response: { error: { message: 'no' } } }],
+    ['cursor', 'postToolUse', { tool_output: '{"exitCode":1}' }],
+    ['opencode', 'tool.execute.after', { tool_response: '', exit_code: 1 }],
+  ] as const)('a result of %s in %s with %j is a failure', (client, hook_event_name, more) => {
+    const input = good(client, { ...call, hook_event_name, ...more });
+    expect(input.moment).toBe('failure');
+    expect(reportEvent(input, stamp).metadata).toMatchObject({ outcome: 'error' });
+    expect(input.content).toBeDefined();
+  });
+
+  it.each([
+    ['gemini', 'AfterTool', { tool_response: { llmContent: 'Output: yes\nExit Code: 0' } }],
+    ['codex', 'PostToolUse', { tool_response: '' }],
+    ['opencode', 'tool.execute.after', { tool_response: '', exit_code: 0 }],
+  ] as const)('a result of %s in %s with %j is no failure', (client, hook_event_name, more) => {
+    expect(good(client, { ...call, hook_event_name, ...more }).moment).toBe('result');
+  });
+
+  it.each([
     ['nothing', ''],
     ['a text that is not JSON', '{"session_id":'],
     ['a list', []],

@@ -72,6 +72,7 @@ export const Gov = async ({ directory }) => ({
       tool_name: input.tool,
       tool_input: input.args ?? {},
       tool_response: output.output,
+      exit_code: output.metadata?.exit,
     });
   },
 });

@@ -3,6 +3,7 @@
  * same blocks. Tested by `test/core/intake/formats/anthropic.test.ts`.
  */
 import { splitParts, words, type Call, type Conversation } from '../conversation.ts';
+import { saysFailure } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -61,7 +62,8 @@ export function writeResults(
       at,
       sourceId: textOf(id),
       content,
-      outcome: isError === true || hasErrorCode(content) ? 'error' : 'ok',
+      outcome:
+        isError === true || hasErrorCode(content) || [content, details].some(saysFailure) ? 'error' : 'ok',
       details,
       extra: Object.keys(own).length === 0 ? undefined : own,
       key: key === undefined ? undefined : `${key}.result${index === 0 ? '' : index + 1}`,

@@ -1,15 +1,17 @@
 /**
  * Chat messages in OpenAI's form. `openai-chat.ts` has the table. Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
-import { extraOf, readArguments, splitParts, words, type Call, type Conversation } from '../conversation.ts';
+import { extraOf, readArguments, words, type Call, type Conversation } from '../conversation.ts';
+import { saysFailure } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
+import { readParts, type PartResult } from './chat-parts.ts';
 
 export const isMessage = (value: unknown): value is Source =>
   isSource(value) &&
   typeof value['role'] === 'string' &&
   !('kind' in value) &&
-  ('content' in value || 'tool_calls' in value || 'function_call' in value);
+  ['content', 'tool_calls', 'function_call', 'tool_call_id'].some((name) => name in value);
 
 /** Returns the time of a message, if it has one. */
 export const messageTime = (message: Source): SourceTime | null =>
@@ -23,12 +25,11 @@ export function opening(messages: readonly Source[]): readonly Source[] {
   return messages.slice(0, user === -1 ? 1 : user + 1);
 }
 
-const partTypes = words('text image_url input_audio file refusal');
 const knownRoles = words('system developer user assistant tool function');
 const nameless = words(
   'role content refusal tool_calls function_call tool_call_id timestamp created created_at model',
 );
-const members = new Set([...nameless, 'name']);
+const members = new Set([...nameless, 'name', 'tool_name']);
 const namedRoles = words('user tool function');
 
 /** Writes one message. `usage` and `extra` come from around it. */
@@ -37,8 +38,9 @@ export function writeMessage(
   conversation: Conversation,
   { at, usage, extra: around }: { at: SourceTime | null; usage?: unknown; extra?: Source },
 ): void {
-  const { content, unknown } = splitParts(message['content'], partTypes);
   const role = String(message['role']);
+  const { content, calls, results, unknown } = readParts(message['content'], role);
+  const isEmpty = content === undefined && calls.length + results.length + unknown.length > 0;
   // only a user and a tool are known by their name below
   const own = extraOf(message, namedRoles.has(role) ? members : nameless);
   const extra = around === undefined && own === undefined ? undefined : { ...around, ...own };
@@ -48,6 +50,7 @@ export function writeMessage(
       conversation.instructed({ content, extra, at });
       break;
     case 'user':
+      if (isEmpty) break;
       conversation.prompted({
         content,
         extra,
@@ -61,28 +64,45 @@ export function writeMessage(
         extra,
         at,
         usage,
-        calls: readCalls(message),
+        calls: [...readCalls(message), ...calls],
+        delivers: !isEmpty,
         model: textOf(message['model']),
         refusal: refusalOf(message),
       });
       break;
     case 'tool':
     case 'function':
+      if (isEmpty) break;
       conversation.returned({
         content,
         extra,
         at,
         sourceId: textOf(message['tool_call_id']),
-        name: textOf(message['name']),
-        outcome: typeof content === 'string' && content.startsWith('Error') ? 'error' : 'ok',
+        // Ollama names the tool of a result so, and gives no id
+        name: textOf(message['name']) ?? textOf(message['tool_name']),
+        outcome: hasFailed(message, content) ? 'error' : 'ok',
       });
       break;
     default:
       conversation.unknown(`a message of the role ${role}`, message, { at, actor: { name: role } });
+      return;
   }
+  for (const result of results) writeResult(result, conversation, at);
   for (const call of strayCalls(message, role))
     conversation.unknown(`a call in a message of the role ${role}`, call, { at });
   for (const part of unknown) conversation.unknown(`a part in a message of the role ${role}`, part, { at });
+}
+
+const hasFailed = (message: Source, content: unknown): boolean =>
+  message['status'] === 'error' ||
+  saysFailure({ is_error: message['is_error'], isError: message['isError'] }) ||
+  saysFailure(content) ||
+  (typeof content === 'string' && content.startsWith('Error'));
+
+/** A result that stands among the parts of a message. */
+function writeResult(result: PartResult, conversation: Conversation, at: SourceTime | null): void {
+  const { extra, ...rest } = result;
+  conversation.returned({ ...rest, at, ...(extra === undefined ? {} : { extra }) });
 }
 
 /** Returns calls of messages that cannot have calls, and values that are no calls. Keeps a message of an unknown role whole. */
@@ -111,7 +131,7 @@ export function readCalls(message: Source): Call[] {
     return {
       sourceId: textOf(call['id']),
       name: textOf(called['name']) ?? 'unknown',
-      arguments: readArguments(called['arguments'] ?? called['input']),
+      arguments: readArguments(called['arguments'] ?? called['input'] ?? called['args']),
     };
   });
 }

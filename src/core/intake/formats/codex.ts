@@ -4,7 +4,8 @@
  * Tested by `test/core/intake/formats/codex.test.ts`.
  */
 import { isStepOfCodex } from '../codex-steps.ts';
-import { Conversation, words } from '../conversation.ts';
+import { Conversation, readArguments, words } from '../conversation.ts';
+import { exitCodeIn } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
@@ -181,8 +182,10 @@ const isBlocked = (output: unknown): boolean =>
 /** Older files say the exit code in the JSON of the output, or in its text. */
 function exitIn(output: unknown): number | undefined {
   if (typeof output !== 'string') return undefined;
-  const found = /"exit_code":\s*(-?\d+)|^(?:Process exited with code|Exit code:) (-?\d+)/m.exec(output);
-  return found === null ? undefined : Number(found[1] ?? found[2]);
+  const given = readArguments(output);
+  const metadata = isSource(given) ? given['metadata'] : undefined;
+  const code = isSource(metadata) ? metadata['exit_code'] : undefined;
+  return typeof code === 'number' ? code : exitCodeIn(output);
 }
 
 export const codex: Format = {

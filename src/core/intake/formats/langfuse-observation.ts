@@ -69,24 +69,45 @@ export function callIdOf({ attributes, source }: Observation): string | undefine
   const named = ['gen_ai.tool.call.id', 'ai.toolCall.id', 'tool_call.id'].map((name) =>
     textOf(attributes[name]),
   );
-  return named.find((id) => id !== undefined) ?? [...findIds(parsed(source['output']), answers)][0];
+  return named.find((id) => id !== undefined) ?? answeredIds(parsed(source['output']))[0];
 }
 
-/** Returns the ids of the calls that a model observation asked for. */
-export function askedIds({ attributes, source }: Observation): string[] {
+/** A call that a model asked for. */
+export interface AskedCall {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly arguments: unknown;
+}
+
+/** Returns the calls that a model observation asked for, each id once. */
+export function askedCalls({ attributes, source }: Observation): AskedCall[] {
   const listed = Array.isArray(source['toolCalls']) ? source['toolCalls'].map(parsed) : [];
+  const objects = [...findObjects(listed, () => true), ...findObjects(parsed(source['output']), calls)];
+  const read = objects.flatMap((object) => {
+    const id = idIn(object, callIdNames);
+    return id === undefined ? [] : [{ id, ...namedCall(object) }];
+  });
   const flattened = attributeIds(
     attributes,
     /^llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id$/,
-  );
-  const ids = [...findIds(listed, () => true), ...findIds(parsed(source['output']), calls), ...flattened];
-  return [...new Set(ids)];
+  ).map((id) => ({ id, name: undefined, arguments: undefined }));
+  return [
+    ...new Map([...flattened, ...read.toReversed()].map((call) => [call.id, call])).values(),
+  ].toReversed();
+}
+
+function namedCall(object: Source): Omit<AskedCall, 'id'> {
+  const called = isSource(object['function']) ? object['function'] : object;
+  return {
+    name: textOf(called['name']) ?? textOf(called['toolName']),
+    arguments: parsed(called['arguments'] ?? called['input'] ?? called['args']),
+  };
 }
 
 /** Returns the ids of the results that a model observation read. */
 export function readIds({ attributes, source }: Observation): string[] {
   const flattened = attributeIds(attributes, /^llm\.input_messages\.\d+\.message\.tool_call_id$/);
-  return [...new Set([...findIds(parsed(source['input']), answers), ...flattened])];
+  return [...new Set([...answeredIds(parsed(source['input'])), ...flattened])];
 }
 
 const attributeIds = (attributes: Source, name: RegExp): string[] =>
@@ -108,22 +129,24 @@ const answers = (object: Source): boolean =>
   object['role'] === 'tool' ||
   textOf(object['tool_call_id']) !== undefined;
 
+const callIdNames = ['call_id', 'toolCallId', 'id'];
+const answerIdNames = ['tool_call_id', 'tool_use_id', ...callIdNames];
+
+const idIn = (object: Source, names: readonly string[]): string | undefined =>
+  names.map((name) => textOf(object[name])).find((found) => found !== undefined);
+
+const answeredIds = (value: unknown): string[] =>
+  [...findObjects(value, answers)].flatMap((object) => idIn(object, answerIdNames) ?? []);
+
 /** Walks at most 20 containers deep, because the source may nest without limit. */
-function* findIds(value: unknown, wanted: (object: Source) => boolean, depth = 0): Generator<string> {
+function* findObjects(value: unknown, wanted: (object: Source) => boolean, depth = 0): Generator<Source> {
   if (depth > 20) return;
   // Koog writes the calls of a message as JSON text into its content
   if (typeof value === 'string' && value.startsWith('[{"function":'))
-    yield* findIds(parsed(value), wanted, depth + 1);
+    yield* findObjects(parsed(value), wanted, depth + 1);
   if (typeof value !== 'object' || value === null) return;
-  if (isSource(value) && wanted(value)) {
-    const names =
-      wanted === answers
-        ? ['tool_call_id', 'tool_use_id', 'call_id', 'toolCallId', 'id']
-        : ['call_id', 'toolCallId', 'id'];
-    const id = names.map((name) => textOf(value[name])).find((found) => found !== undefined);
-    if (id !== undefined) yield id;
-  }
-  for (const member of Object.values(value)) yield* findIds(member, wanted, depth + 1);
+  if (isSource(value) && wanted(value)) yield value;
+  for (const member of Object.values(value)) yield* findObjects(member, wanted, depth + 1);
 }
 
 /** Returns the parsed value of a JSON text; any other value unchanged. Some exports encode twice. */

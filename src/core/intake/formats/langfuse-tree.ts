@@ -1,7 +1,7 @@
 /**
  * The tree of observations in a Langfuse trace. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { askedIds, kindOf, parsed, type Observation } from './langfuse-observation.ts';
+import { askedCalls, kindOf, parsed, type AskedCall, type Observation } from './langfuse-observation.ts';
 import { readTime } from '../time.ts';
 import type { Changes } from '../fit.ts';
 import { isSource, textOf, type Source } from '../run.ts';
@@ -71,16 +71,17 @@ export function* ancestors(observation: Observation): Generator<Observation> {
 }
 
 /** Returns the calls of each model observation. A wrapper repeats its model's output, so the innermost one counts. */
-export function innermostCalls(observations: readonly Observation[]): Map<Observation, string[]> {
+export function innermostCalls(observations: readonly Observation[]): Map<Observation, AskedCall[]> {
   const models = observations.filter((observation) => kindOf(observation) === 'model');
-  const asked = new Map(models.map((model) => [model, askedIds(model)]));
-  for (const [model, ids] of asked) {
+  const asked = new Map(models.map((model) => [model, askedCalls(model)]));
+  for (const [model, calls] of asked) {
+    const ids = new Set(calls.map(({ id }) => id));
     for (const above of ancestors(model)) {
       const outer = asked.get(above);
       if (outer !== undefined)
         asked.set(
           above,
-          outer.filter((id) => !ids.includes(id)),
+          outer.filter(({ id }) => !ids.has(id)),
         );
     }
   }

@@ -4,13 +4,15 @@
  * Ids come from the source alone, so the same trace in two files is the same run. Events are ordered by time, parents
  * first. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
+import { saysFailure } from '../failure.ts';
+import { hasEnded, joinCalls, type JoinedCall } from './langfuse-calls.ts';
 import {
-  callIdOf,
   calledName,
   kindOf,
   nameOf,
   parsed,
   readIds,
+  type AskedCall,
   type Kind,
   type Observation,
 } from './langfuse-observation.ts';
@@ -74,11 +76,12 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
   const given = observationsOf(entry).filter(isObservation);
   const observations = buildTree(distinct(given, run.changes));
   const asked = innermostCalls(observations);
+  const joined = joinCalls(observations, asked);
   const { input, output, scores, metadata, timestamp, ...facts } = trace;
   const members = Object.entries(facts);
   const agent: Party = { name: textOf(trace['name']) ?? name, role: 'agent' };
   const timed = observations
-    .flatMap((observation) => describe(observation, { run, agent, asked }))
+    .flatMap((observation) => describe(observation, { run, agent, asked, joined }))
     .toSorted((a, b) => byOrder(a.order, b.order) || (a.key < b.key ? -1 : 1));
   run.add({
     eventType: 'run.started',
@@ -99,8 +102,8 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
     timed[0],
   );
   const roots = observations.filter(({ parent }) => parent === undefined);
-  const hasEnded = roots.length > 0 && roots.every(({ source }) => readTime(source['endTime']) !== null);
-  if (hasEnded || (output ?? null) !== null) {
+  const isOver = roots.length > 0 && roots.every(({ source }) => readTime(source['endTime']) !== null);
+  if (isOver || (output ?? null) !== null) {
     const ended = {
       output,
       scores: Array.isArray(scores) && scores.length === 0 ? undefined : scores,
@@ -123,7 +126,8 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
 interface Surroundings {
   readonly run: RunBuilder;
   readonly agent: Party;
-  readonly asked: ReadonlyMap<Observation, readonly string[]>;
+  readonly asked: ReadonlyMap<Observation, readonly AskedCall[]>;
+  readonly joined: ReadonlyMap<Observation, JoinedCall>;
 }
 
 /**
@@ -137,7 +141,7 @@ const byOrder = (a: Order, b: Order): number => a[0] - b[0] || a[1] - b[1] || a[
 const rankOf = (kind: Kind): number =>
   kind === 'model' || kind === 'embedding' ? 2 : kind === 'tool' || kind === 'retrieval' ? 1 : 0;
 
-function describe(observation: Observation, { run, agent, asked }: Surroundings): Timed[] {
+function describe(observation: Observation, { run, agent, asked, joined }: Surroundings): Timed[] {
   const { source, parent, parentId } = observation;
   const kind = kindOf(observation);
   const start = readTime(source['startTime']);
@@ -145,12 +149,10 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
   if (start === null) run.changes.add('time_unreadable');
   if (parentId !== undefined && parent === undefined) run.changes.add('parent_unknown');
   const depth = [...ancestors(observation)].length;
-  const hasOutput = (source['output'] ?? null) !== null;
+  const result = kind === 'tool' ? resultOf(observation) : undefined;
   // the id may stand in the output, which may come later
-  const toolCallId =
-    kind === 'tool'
-      ? (callIdOf(observation) ?? (hasOutput ? `import:${observation.id}` : undefined))
-      : undefined;
+  const call =
+    joined.get(observation) ?? (result === undefined ? undefined : { id: `import:${observation.id}` });
   const shared = { actor: actorOf(observation, agent), ...callee(observation, kind) };
   const first: Timed = {
     ...shared,
@@ -160,8 +162,9 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
     metadata: {
       parentEventId: parent === undefined ? undefined : run.idOf(parent.id),
       sourceParentId: parentId,
-      toolCallId,
-      toolCallIds: some(asked.get(observation)),
+      toolCallId: call?.id,
+      matchedBy: call?.matchedBy,
+      toolCallIds: some(asked.get(observation)?.map(({ id }) => id)),
       toolResultIds: kind === 'model' ? some(readIds(observation)) : undefined,
       ...particulars(observation, {
         kind,
@@ -169,23 +172,33 @@ function describe(observation: Observation, { run, agent, asked }: Surroundings)
       }),
     },
   };
-  if (kind !== 'tool' || !hasOutput) return [first];
-  const failed = source['level'] === 'ERROR';
-  const result: Timed = {
+  if (result === undefined) return [first];
+  const returned: Timed = {
     ...shared,
     eventType: 'tool.result',
     action: 'return',
     key: `${observation.id}.result`,
     at: end ?? start,
     order: [(end ?? start)?.unixMs ?? 0, rankOf(kind), depth],
-    metadata: {
-      parentEventId: run.idOf(observation.id),
-      toolCallId,
-      content: source['output'],
-      outcome: failed ? 'error' : 'ok',
-    },
+    metadata: { parentEventId: run.idOf(observation.id), toolCallId: call?.id, ...result },
   };
-  return [first, result];
+  return [first, returned];
+}
+
+/**
+ * What a tool returned: its output, or the message of its error. A tool of Langfuse that has ended without an output has
+ * returned nothing; a span that only looks like a tool may be a part of one.
+ */
+function resultOf(observation: Observation): { content: unknown; outcome: 'ok' | 'error' } | undefined {
+  const { source } = observation;
+  const output = source['output'] ?? null;
+  const failed = source['level'] === 'ERROR';
+  const hasReturned = output !== null || failed || source['type'] === 'TOOL';
+  if (!hasReturned || !hasEnded(observation)) return undefined;
+  return {
+    content: output ?? textOf(source['statusMessage']),
+    outcome: failed || saysFailure(parsed(output)) ? 'error' : 'ok',
+  };
 }
 
 const some = (ids: readonly string[] | undefined): readonly string[] | undefined =>
@@ -299,7 +312,7 @@ export const langfuse: Format = {
   maps: [
     ['trace', 'run.started; run.ended if it has an output or its roots have ended'],
     ['GENERATION, EMBEDDING', 'model.invoked'],
-    ['TOOL', 'tool.call, and tool.result once it has an output'],
+    ['TOOL', 'tool.call, and tool.result once it has an output or has ended'],
     ['AGENT, CHAIN', 'agent.invoked, workflow.invoked'],
     ['RETRIEVER', 'kb.query'],
     ['GUARDRAIL, EVALUATOR', 'policy.evaluated'],

@@ -4,6 +4,7 @@
  * the id of its event. An answer to an elicitation comes from the client's program, so it is never an approval.
  * Tested by `test/core/intake/formats/mcp.test.ts`.
  */
+import { saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import {
   isSource,
@@ -185,7 +186,8 @@ class MessageWriter {
     const answerer = from ?? (place?.startsWith('server') === true ? 'client' : 'server');
     const result = isSource(message['result']) ? message['result'] : undefined;
     this.#learnServer(result, answerer);
-    const failed = 'error' in message || result?.['isError'] === true;
+    const said = [result, result?.['content'], result?.['structuredContent']];
+    const failed = 'error' in message || said.some(saysFailure);
     const outcome = failed ? 'error' : result?.['resultType'] === 'input_required' ? 'input_required' : 'ok';
     if (asked === undefined) this.#run.changes.add('call_unknown');
     this.#run.add({

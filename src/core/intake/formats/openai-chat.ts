@@ -16,6 +16,7 @@ import {
 } from '../run.ts';
 import { readTime } from '../time.ts';
 import { isMessage, messageTime, opening, writeMessage } from './chat-messages.ts';
+import { partsProgram } from './chat-parts.ts';
 
 const name = 'openai-chat';
 
@@ -62,7 +63,10 @@ const messagesOf = (value: Source): readonly Source[] | undefined =>
 function describe(value: unknown): string | undefined {
   if (isResult(value)) return 'τ-bench results with traj';
   if (isDisplay(value)) return 'displays with messages_display';
-  if (isMessages(value)) return 'messages with role and content';
+  if (isMessages(value)) {
+    const program = partsProgram(value);
+    return program === undefined ? 'messages with role and content' : `messages of ${program}`;
+  }
   if (!isSource(value)) return undefined;
   if (completionOf(value) !== undefined) return 'a chat completion with choices';
   return isMessages(value['messages']) ? 'an object with messages' : undefined;
@@ -214,14 +218,15 @@ function write(recording: Recording, context: ImportContext): ImportedRun {
 
 export const openaiChat: Format = {
   name,
-  about: 'OpenAI chat messages, requests and chat completions; τ-bench results',
+  about:
+    'OpenAI chat messages, requests and completions; messages of the AI SDK and of Bedrock; τ-bench results',
   expects: 'messages, {messages}, a chat completion, or τ-bench results',
   maps: [
     ['system, developer', 'snapshot.captured'],
     ['user', 'prompt.submitted'],
     ['assistant', 'model.invoked, then a tool.call for each call, or output.delivered for its text'],
     ['assistant with refusal', 'model.invoked, output.delivered with action refuse'],
-    ['tool, function', 'tool.result'],
+    ['tool, function; tool-result, toolResult', 'tool.result'],
     ['another role, an unknown part', 'x.unknown'],
     ['τ-bench result', 'run.ended with reward and ground truth'],
   ],

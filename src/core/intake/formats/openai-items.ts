@@ -4,6 +4,7 @@
  * Tested by `test/core/intake/formats/openai-responses.test.ts`.
  */
 import { extraOf, readArguments, splitParts, words, type Conversation } from '../conversation.ts';
+import { saysFailure } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -169,7 +170,7 @@ export class ItemWriter {
       { ...around, extra },
       invoked,
     );
-    const failed = (error ?? null) !== null || status === 'failed';
+    const failed = (error ?? null) !== null || status === 'failed' || saysFailure(result);
     if ((result ?? null) === null && !failed && status !== 'completed') return;
     this.#conversation.returned({
       at: around.at,
@@ -184,7 +185,8 @@ export class ItemWriter {
 
   #output(item: Source, { at, key, extra, failed }: Written): void {
     const output = item['output'] ?? item['tools'];
-    const isFailed = failed === true || item['status'] === 'failed' || item['status'] === 'incomplete';
+    const isIncomplete = item['status'] === 'failed' || item['status'] === 'incomplete';
+    const isFailed = failed === true || isIncomplete || saysFailure(output);
     this.#conversation.returned({
       at,
       key,

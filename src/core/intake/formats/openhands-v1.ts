@@ -3,6 +3,7 @@
  * own. An observation names the action that it answers. Tested by `test/core/intake/formats/openhands-v1.test.ts`.
  */
 import { Conversation, extraOf, readArguments, splitParts, words } from '../conversation.ts';
+import { saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
@@ -158,14 +159,14 @@ class EventWriter {
         at: said.at,
       });
     }
-    const failed = isError === true || isRejected || event['kind'] === 'AgentErrorEvent';
-    const exitCode = details['exit_code'];
+    const isStated = isError === true || details['error'] === true || details['timeout'] === true;
+    const failed = isStated || isRejected || event['kind'] === 'AgentErrorEvent' || saysFailure(observation);
     this.#conversation.returned({
       ...said,
       sourceId: textOf(event['tool_call_id']) ?? this.#calls.get(event['action_id']),
       name: textOf(event['tool_name']),
       content: content ?? event['error'] ?? event['rejection_reason'],
-      outcome: failed || (typeof exitCode === 'number' && exitCode > 0) ? 'error' : 'ok',
+      outcome: failed ? 'error' : 'ok',
       details: Object.keys(details).length === 0 ? undefined : details,
     });
   }

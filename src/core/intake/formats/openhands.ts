@@ -15,6 +15,7 @@ import {
   type Party,
   type Source,
 } from '../run.ts';
+import { saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { readTime } from '../time.ts';
 
@@ -267,7 +268,7 @@ function outcomeOf(event: Source): 'ok' | 'error' {
   const shell = isSource(extras['metadata']) ? extras['metadata'] : {};
   const exitCode = event['exit_code'] ?? extras['exit_code'] ?? shell['exit_code'];
   if (event['observation'] === 'error' || event['success'] === false) return 'error';
-  if (typeof exitCode === 'number' && exitCode !== 0) return 'error';
+  if ([event, { exit_code: exitCode }].some(saysFailure)) return 'error';
   return typeof event['content'] === 'string' && event['content'].startsWith('ERROR') ? 'error' : 'ok';
 }
 

@@ -4,8 +4,9 @@
  */
 import { unnamedCallId } from '../call-ids.ts';
 import { readArguments } from '../conversation.ts';
+import { saysFailure } from '../failure.ts';
 import { isStepOfCodex } from '../codex-steps.ts';
-import { textAttribute, attributeOf } from '../otlp/dialects.ts';
+import { attributeOf, textAttribute, toolOutputOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
 import { isSource, shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type Timed } from './otlp-timed.ts';
@@ -166,7 +167,9 @@ const isRefusedByGemini = (log: LogRecord): boolean =>
 /** One record reports a call and its outcome. */
 function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
   const id = toolCallId ?? `import:${shared.key}`;
-  const failed = /^(false|error)$/.test(String(attributes['success'] ?? attributes['status']));
+  const [output] = toolOutputOf(attributes);
+  const isStated = /^(false|error)$/.test(String(attributes['success'] ?? attributes['status']));
+  const failed = isStated || textOf(attributes['error.type']) !== undefined || saysFailure(output);
   const call = { ...shared, mergeable: true, resource: tool };
   return [
     {
@@ -185,7 +188,7 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
         importer: 'otlp',
         signal: 'log',
         toolCallId: id,
-        content: attributeOf(attributes, 'toolOutput'),
+        content: output,
         outcome: failed ? 'error' : 'ok',
         durationMs: attributes['duration_ms'],
         otel: isNumbered(attributes) ? { 'event.sequence': attributes['event.sequence'] } : undefined,

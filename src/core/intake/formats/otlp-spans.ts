@@ -3,7 +3,14 @@
  * a second one at its end. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
-import { attributeOf, kindByAttributes, textAttribute, type SpanKind } from '../otlp/dialects.ts';
+import { saysFailure } from '../failure.ts';
+import {
+  attributeOf,
+  kindByAttributes,
+  textAttribute,
+  toolOutputOf,
+  type SpanKind,
+} from '../otlp/dialects.ts';
 import type { LogRecord, SpanRecord } from '../otlp/records.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type Timed } from './otlp-timed.ts';
@@ -92,6 +99,10 @@ export function describeSpan(
   const toolCallId =
     kind === 'tool' ? (textAttribute(span.attributes, 'callId') ?? `import:${span.spanId}`) : undefined;
   const shared = { actor, mergeable: kind === 'tool', ...calleeOf(span, kind) };
+  const output = toolOutputOf(span.attributes);
+  const result = readArguments(output[0]);
+  const failed = hasFailed(span) || (kind === 'tool' && saysFailure(result));
+  const statusMessage = span.statusMessage ?? textOf(span.attributes['langfuse.observation.status_message']);
   const first: Timed = {
     ...shared,
     key: keyOf(span),
@@ -109,13 +120,12 @@ export function describeSpan(
       name: span.name,
       endTime: span.end?.timestamp,
       durationMs: span.start === null || span.end === null ? undefined : span.end.unixMs - span.start.unixMs,
-      outcome: span.failed ? 'error' : undefined,
-      statusMessage: span.statusMessage,
+      outcome: failed ? 'error' : undefined,
+      statusMessage,
       otel: otherAttributes(span.attributes, used),
     },
   };
-  const result = attributeOf(span.attributes, 'toolOutput');
-  if (kind !== 'tool' || (result === undefined && !span.failed)) return [first];
+  if (kind !== 'tool' || (output.length === 0 && !failed)) return [first];
   return [
     first,
     {
@@ -130,12 +140,18 @@ export function describeSpan(
         signal: 'span',
         parentEventId: run.idOf(keyOf(span)),
         toolCallId,
-        content: readArguments(result),
-        outcome: span.failed ? 'error' : 'ok',
+        content: result ?? statusMessage,
+        outcome: failed ? 'error' : 'ok',
       },
     },
   ];
 }
+
+/** The status says it, or the attribute of the conventions, or Langfuse's level, also where the status is unset. */
+const hasFailed = ({ failed, attributes }: SpanRecord): boolean =>
+  failed ||
+  textOf(attributes['error.type']) !== undefined ||
+  attributes['langfuse.observation.level'] === 'ERROR';
 
 /** A call of Gemini CLI under an id that neither its hooks nor its log have. Its log reports each call, with arguments. */
 const isLoggedToo = ({ scope, name }: SpanRecord): boolean => scope === 'gemini-cli' && name === 'tool_call';

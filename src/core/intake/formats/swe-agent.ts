@@ -10,6 +10,7 @@
 import { alignHistory, type Aligned } from './swe-align.ts';
 import { opening, readCalls } from './chat-messages.ts';
 import { CallIds } from '../call-ids.ts';
+import { exitCodeIn, saysFailure } from '../failure.ts';
 import { digest } from '../fit.ts';
 import type { Format } from '../format.ts';
 import type { Json } from '../../json/canonical.ts';
@@ -121,11 +122,12 @@ function commandIn(content: unknown, label: string): string | undefined {
 /** Returns the tool of a command line: its first word, because SWE-agent's tools are shell commands. */
 const toolOf = (command: string): string => /^[A-Za-z_][\w.-]*/.exec(command.trim())?.[0] ?? 'shell';
 
-/** mini-swe-agent writes the exit code into the text for the model; SWE-agent records none. */
+/** mini-swe-agent writes the exit code into the text for the model; SWE-agent records none, but says a timeout. */
 function outcomeOf(content: unknown): 'ok' | 'error' | undefined {
-  const code =
-    typeof content === 'string' ? /^<returncode>(-?\d+)<\/returncode>/.exec(content)?.[1] : undefined;
-  return code === undefined ? undefined : code === '0' ? 'ok' : 'error';
+  if (saysFailure(content)) return 'error';
+  if (typeof content !== 'string') return undefined;
+  if (/^\s*EXECUTION TIMED OUT/.test(content)) return 'error';
+  return exitCodeIn(content) === 0 ? 'ok' : undefined;
 }
 
 /** Returns the members of a message other than the known ones. */

@@ -107,6 +107,7 @@ const names = {
     'function_args',
     'traceloop.entity.input',
     'input.value',
+    'langfuse.observation.input',
     'tool_parameters',
   ],
   toolOutput: [
@@ -115,6 +116,7 @@ const names = {
     'output',
     'traceloop.entity.output',
     'output.value',
+    'langfuse.observation.output',
   ],
   model: [
     'gen_ai.response.model',
@@ -136,6 +138,12 @@ export function attributeOf(attributes: Source, group: keyof typeof names): unkn
     if (value !== undefined && value !== '') return value;
   }
   return undefined;
+}
+
+/** Returns the output of a tool as a list of one; an empty list if no attribute reports it. An empty output is one. */
+export function toolOutputOf(attributes: Source): readonly [output?: unknown] {
+  const name = names.toolOutput.find((each) => Object.hasOwn(attributes, each));
+  return name === undefined ? [] : [attributeOf(attributes, 'toolOutput') ?? attributes[name]];
 }
 
 export const textAttribute = (attributes: Source, group: keyof typeof names): string | undefined =>

@@ -50,7 +50,7 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
     expect(distinct.size).toBe(runs.flatMap((run) => run.events).length - first!.events.length);
   });
 
-  it('the Langfuse importer finds 42 model calls and 19 tool calls, 11 with an id from a model', () => {
+  it('the Langfuse importer finds 42 model calls and 19 tool calls, 13 with an id from a model', () => {
     expect(ofType(runs, 'model.invoked').length).toBe(42);
     expect(ofType(runs, 'tool.call').length).toBe(19);
     expect(ofType(runs, 'tool.result').length).toBe(17);
@@ -58,7 +58,7 @@ describe.skipIf(!hasData)('importing Langfuse traces (skipped without the record
       const asked = new Set(run.events.flatMap((event) => meta(event)['toolCallIds'] ?? []));
       return ofType([run], 'tool.call').filter((event) => asked.has(meta(event)['toolCallId'])).length;
     });
-    expect(linked.reduce((a, b) => a + b)).toBe(11);
+    expect(linked.reduce((a, b) => a + b)).toBe(13);
   });
 
   it('the Langfuse importer puts causes before effects', () => {
@@ -159,6 +159,53 @@ describe('importing observations', () => {
       [expect.stringMatching(/^t:o1-2-[0-9a-f]{8}$/), { name: 'delete_account', type: 'tool' }],
     ]);
     expect(run?.changes.get('observation_numbered')).toBe(1);
+  });
+
+  const asking = observation('g', {
+    type: 'GENERATION',
+    startTime: '2025-12-31T23:59:59.000Z',
+    output: {
+      role: 'assistant',
+      tool_calls: [5, 6].map((amount) => ({
+        id: `c${amount}`,
+        type: 'function',
+        function: { name: 'pay', arguments: JSON.stringify({ amount }) },
+      })),
+    },
+  });
+  const reported = (more: Source) => {
+    const [run] = importValue({ trace: { id: 't' }, observations: [asking, version({ ...newer, ...more })] });
+    return [meta(ofType([run!], 'tool.call')[0]), meta(ofType([run!], 'tool.result')[0])];
+  };
+
+  it('the Langfuse importer records a failed tool without output as an error with its message', () => {
+    const failed = { output: null, level: 'ERROR', statusMessage: 'timeout' };
+    const [call, result] = reported(failed);
+    expect(call).toMatchObject({ toolCallId: 'c5', matchedBy: 'arguments' });
+    expect(result).toMatchObject({ toolCallId: 'c5', outcome: 'error', content: 'timeout' });
+    const [open] = reported({ ...failed, endTime: null });
+    expect(open).not.toHaveProperty('toolCallId');
+  });
+
+  it('the Langfuse importer records the end of a tool that returned nothing, and an exit code', () => {
+    for (const output of ['', [], null]) expect(reported({ output })[1]).toMatchObject({ outcome: 'ok' });
+    for (const output of [{ exit_code: 1 }, 'Exit code 1'])
+      expect(reported({ output })[1]).toMatchObject({ outcome: 'error' });
+  });
+
+  it('the Langfuse importer joins a tool to the call of its name, and no call twice', () => {
+    const observations = [
+      asking,
+      ...[7, 8, 9].map((amount) => version({ ...newer, id: `t${amount}`, input: { amount } })),
+    ];
+    const [run] = importValue({ trace: { id: 't' }, observations });
+    expect(
+      ofType([run!], 'tool.call').map((event) => [meta(event)['toolCallId'], meta(event)['matchedBy']]),
+    ).toEqual([
+      ['c5', 'order'],
+      ['c6', 'name'],
+      ['import:t9', undefined],
+    ]);
   });
 
   it('the Langfuse importer ends a run when its outermost observations ended or it has output', () => {

@@ -95,6 +95,36 @@ describe('importing spans and logs', () => {
     expect(run?.changes.get('call_merged')).toBe(1);
   });
 
+  it.each([
+    ['an empty text', { 'gen_ai.tool.call.result': '' }, 'ok'],
+    ['an exit code of 1', { 'gen_ai.tool.call.result': '{"exit_code":1}' }, 'error'],
+    ['a result of MCP that is an error', { 'output.value': '{"isError":true,"content":[]}' }, 'error'],
+    ['an error type', { 'error.type': 'timeout' }, 'error'],
+    [
+      'an error level of Langfuse',
+      { 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'too much' },
+      'error',
+    ],
+    ['an output of Langfuse', { 'langfuse.observation.output': 'paid' }, 'ok'],
+  ])('the OTLP importer records a result of a span with %s', (_, more, outcome) => {
+    const [run] = importValue(traces(span('b'.repeat(16), { ...tool, ...more })));
+    const [result] = ofType([run!], 'tool.result');
+    expect(meta(result)).toMatchObject({ toolCallId: 'c1', outcome });
+  });
+
+  it('the OTLP importer reads the exit code in the output that Codex logs', () => {
+    const of = { 'conversation.id': 's', call_id: 'c', tool_name: 'exec_command', success: 'true' };
+    const outcomeOf = (output: string) => {
+      const [run] = importValue(log({ 'event.name': 'codex.tool_result', ...of, output }));
+      return meta(ofType([run!], 'tool.result')[0])['outcome'];
+    };
+    const head = 'Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code';
+    expect([outcomeOf(`${head} 1\nOutput:\n`), outcomeOf(`${head} 0\nOutput:\nExit code: 1`)]).toEqual([
+      'error',
+      'ok',
+    ]);
+  });
+
   it('the OTLP importer records a repeated span once, and a refused call as blocked', () => {
     const one = span('b'.repeat(16), tool);
     expect(importValue(traces(one, one))[0]?.events.length).toBe(1);

@@ -1,0 +1,75 @@
+/**
+ * The call ids of tool observations: their own, else that of a call that a model asked for before. Langfuse's own spans of
+ * tools have no id of the call. Tested by `test/core/intake/formats/langfuse.test.ts`.
+ */
+import { readTime } from '../time.ts';
+import {
+  calledName,
+  callIdOf,
+  kindOf,
+  parsed,
+  type AskedCall,
+  type Observation,
+} from './langfuse-observation.ts';
+
+export interface JoinedCall {
+  readonly id: string;
+  /** How it was found; absent: the observation has the id itself. */
+  readonly matchedBy?: 'arguments' | 'name' | 'order';
+}
+
+interface OpenCall extends AskedCall {
+  readonly askedAtMs: number;
+}
+
+const startOf = ({ source }: Observation): number => readTime(source['startTime'])?.unixMs ?? 0;
+
+/** Whether a tool has ended: before, its id may still come with its output. */
+export const hasEnded = ({ source }: Observation): boolean =>
+  (source['output'] ?? null) !== null || readTime(source['endTime']) !== null;
+
+/**
+ * Returns the call of each tool observation that has one. A tool without an id takes a call of its name that no other has:
+ * the one with its arguments, else the only one, else the oldest.
+ */
+export function joinCalls(
+  observations: readonly Observation[],
+  asked: ReadonlyMap<Observation, readonly AskedCall[]>,
+): Map<Observation, JoinedCall> {
+  const joined = new Map<Observation, JoinedCall>();
+  const tools = observations.filter((each) => kindOf(each) === 'tool');
+  const taken = new Set<string>();
+  for (const tool of tools) {
+    const id = callIdOf(tool);
+    if (id === undefined) continue;
+    taken.add(id);
+    joined.set(tool, { id });
+  }
+  const open: OpenCall[] = [...asked].flatMap(([model, calls]) =>
+    calls.map((call) => ({ ...call, askedAtMs: startOf(model) })),
+  );
+  for (const tool of tools.toSorted((a, b) => startOf(a) - startOf(b))) {
+    if (joined.has(tool) || !hasEnded(tool)) continue;
+    const name = calledName(tool, 'tool');
+    const found = bestOf(
+      open.filter((call) => !taken.has(call.id) && call.name === name && call.askedAtMs < startOf(tool)),
+      tool,
+    );
+    if (found === undefined) continue;
+    taken.add(found.id);
+    joined.set(tool, found);
+  }
+  return joined;
+}
+
+function bestOf(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
+  const input = JSON.stringify(parsed(source['input']));
+  const equal = calls.find(
+    (call) => call.arguments !== undefined && JSON.stringify(call.arguments) === input,
+  );
+  if (equal !== undefined) return { id: equal.id, matchedBy: 'arguments' };
+  const [oldest] = calls.toSorted((a, b) => a.askedAtMs - b.askedAtMs);
+  return oldest === undefined
+    ? undefined
+    : { id: oldest.id, matchedBy: calls.length === 1 ? 'name' : 'order' };
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { expectToFit, importText, importValue, meta, ofType, types } from '../fits.ts';
+
+const calls = (tools: readonly string[]) => ({
+  role: 'assistant',
+  content: '',
+  tool_calls: tools.map((name) => ({ function: { name, arguments: {} } })),
+});
+
+describe('results of Ollama', () => {
+  it('a result that names its tool in tool_name answers the call of that tool', () => {
+    const [run] = importValue([
+      { role: 'user', content: 'go' },
+      calls(['read', 'write']),
+      { role: 'tool', tool_name: 'write', content: 'two' },
+      { role: 'tool', tool_name: 'read', content: 'one' },
+    ]);
+    const [read, write] = ofType([run!], 'tool.call').map((event) => meta(event)['toolCallId']);
+    expect(
+      ofType([run!], 'tool.result').map((event) => [meta(event)['toolCallId'], meta(event)['content']]),
+    ).toEqual([
+      [write, 'two'],
+      [read, 'one'],
+    ]);
+    expect(run?.changes.has('result_by_order')).toBe(false);
+  });
+
+  it('results of two calls of one tool are joined in order, and counted', () => {
+    const result = (content: string) => ({ role: 'tool', tool_name: 'read', content });
+    const [run] = importValue([calls(['read', 'read']), result('one'), result('two')]);
+    expect(ofType([run!], 'tool.result').map((event) => meta(event)['matchedBy'])).toEqual(['order', 'name']);
+    expect(run?.changes.get('result_by_order')).toBe(1);
+  });
+});
+
+describe('messages of Bedrock Converse', () => {
+  const use = { toolUse: { toolUseId: 'c1', name: 'pay', input: { amount: 5 } } };
+  const answer = { toolResult: { toolUseId: 'c1', content: [{ json: { ok: false } }], status: 'error' } };
+
+  it('toolUse is a call and toolResult its result', () => {
+    const seen: string[] = [];
+    const [run] = importText(
+      JSON.stringify([
+        { role: 'user', content: [{ text: 'pay bob' }] },
+        { role: 'assistant', content: [{ text: 'I pay.' }, use] },
+        { role: 'user', content: [answer] },
+      ]),
+      { sourceName: 'bedrock.json', saw: (_, why) => seen.push(why) },
+    );
+    expect(seen).toEqual(['messages of Bedrock Converse']);
+    expect(types(run)).toEqual([
+      'run.started',
+      'prompt.submitted',
+      'model.invoked',
+      'tool.call',
+      'tool.result',
+    ]);
+    expect(meta(ofType([run!], 'tool.call')[0])).toMatchObject({
+      toolCallId: 'c1',
+      arguments: { amount: 5 },
+    });
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'c1', outcome: 'error' });
+    expectToFit([run!]);
+  });
+
+  it.each([
+    ['user', use],
+    ['user', { hologram: { text: 'pay' } }],
+    ['assistant', { hologram: {} }],
+    ['assistant', { toolUse: 'pay' }],
+    ['user', { type: 'hologram', text: 'pay' }],
+  ])('a block of a %s that is no text and no call is never a prompt or an answer: %j', (role, block) => {
+    const [run] = importValue([{ role, content: [block] }]);
+    expect(types(run).filter((type) => /prompt|output|tool/.test(type))).toEqual([]);
+    expect(meta(ofType([run!], 'x.unknown')[0])['value']).toEqual(block);
+  });
+});
+
+describe('messages of the AI SDK', () => {
+  const call = (input: object) => ({ type: 'tool-call', toolCallId: 'c1', toolName: 'pay', ...input });
+  const result = (output: object) => ({ type: 'tool-result', toolCallId: 'c1', toolName: 'pay', ...output });
+
+  it.each([
+    ['version 4', { args: { amount: 5 } }, { result: { paid: true } }, 'ok', { paid: true }],
+    ['version 4, failed', { args: { amount: 5 } }, { result: 'no', isError: true }, 'error', 'no'],
+    [
+      'version 5',
+      { input: { amount: 5 } },
+      { output: { type: 'json', value: { paid: true } } },
+      'ok',
+      { paid: true },
+    ],
+    ['version 5, empty', { input: { amount: 5 } }, { output: { type: 'text', value: '' } }, 'ok', ''],
+    [
+      'version 5, failed',
+      { input: { amount: 5 } },
+      { output: { type: 'error-text', value: 'no' } },
+      'error',
+      'no',
+    ],
+    [
+      'version 6, denied',
+      { input: { amount: 5 } },
+      { output: { type: 'execution-denied', reason: 'no' } },
+      'error',
+      'no',
+    ],
+  ])('parts of %s are a call and its result', (_, input, output, outcome, content) => {
+    const [run] = importValue([
+      { role: 'user', content: [{ type: 'text', text: 'pay' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'I pay.' }, call(input)] },
+      { role: 'tool', content: [result(output)] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Paid.' }] },
+    ]);
+    expect(types(run)).toEqual([
+      'run.started',
+      'prompt.submitted',
+      'model.invoked',
+      'tool.call',
+      'tool.result',
+      'model.invoked',
+      'output.delivered',
+    ]);
+    expect(meta(ofType([run!], 'tool.call')[0])).toMatchObject({
+      toolCallId: 'c1',
+      arguments: { amount: 5 },
+    });
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'c1', outcome, content });
+    expectToFit([run!]);
+  });
+
+  it('two results in one message are two events', () => {
+    const calls = ['a', 'b'].map((id) => ({ ...call({}), toolCallId: id }));
+    const results = ['b', 'a'].map((id) => ({ ...result({ result: id }), toolCallId: id }));
+    const [run] = importValue([
+      { role: 'assistant', content: calls },
+      { role: 'tool', content: results },
+    ]);
+    expect(
+      ofType([run!], 'tool.result').map((event) => [meta(event)['toolCallId'], meta(event)['content']]),
+    ).toEqual([
+      ['b', 'b'],
+      ['a', 'a'],
+    ]);
+  });
+});
