@@ -82,7 +82,8 @@ async function show(page: DevicePage, { flags, out, io }: Surroundings): Promise
   await out.note(safe`waiting for the sign-in, at most ${minutes} min; Ctrl-C ends it`);
   if (!flags.open) return;
   const { openPage } = await import('../terminal/browser.ts');
-  await openPage(wholeAddress ?? address, io.env).catch((cause: unknown) =>
-    out.warn(safe`${cause instanceof Error ? cause.message : 'no browser was opened'}`),
+  const why = await openPage(wholeAddress ?? address, io.env).catch((cause: unknown) =>
+    cause instanceof Error ? cause.message : 'no browser was opened',
   );
+  if (why !== null) await out.warn(safe`no browser opened: ${why}`);
 }

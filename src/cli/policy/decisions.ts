@@ -24,6 +24,15 @@ export function combinedLine(summary: PolicySummary, styles: Styles): Safe {
   return safe`${painted(combined, styles)}  ${by} ${styles.dim(`(${of})`)}`;
 }
 
+/** The same for a pipe. */
+export const combinedFacts = ({ combined, decidedBy, total, matched, indeterminate }: PolicySummary) => ({
+  combined,
+  decidedBy: decidedBy.join(', '),
+  total,
+  matched,
+  indeterminate,
+});
+
 export function painted(decision: PolicyAction, styles: Styles): Safe {
   const paint = { allow: styles.green, warn: styles.yellow, escalate: styles.yellow, deny: styles.red };
   return styles.bold(paint[decision](decision));

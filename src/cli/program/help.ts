@@ -154,7 +154,10 @@ const formatting: readonly Pair[] = [
   ['yaml', 'The same as json, for people'],
   ['csv', 'Every column, with a header; a quote precedes cells that a spreadsheet would run'],
   ['id', 'Only identifiers, one per line'],
-  ['(a pipe)', 'Without -o: tab-separated, no header, full values'],
+  [
+    '(a pipe)',
+    'Without -o: tab-separated, no header, full values; lines of several kinds begin with their kind',
+  ],
 ];
 
 const inPipelines: readonly Pair[] = [

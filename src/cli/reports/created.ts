@@ -106,7 +106,8 @@ export async function deliver(
   } finally {
     await file.close();
   }
-  if (target.open) await openPath(to, call.io);
+  const why = target.open ? await openPath(to, call.io) : null;
+  if (why !== null) await call.out.warn(safe`the report did not open: ${why}`);
 }
 
 type Artifact = ReportExecution['artifacts'][number];

@@ -7,22 +7,25 @@ import type { Io } from './io.ts';
 /** An opener that runs longer has succeeded: it ends with the browser. */
 const patienceMs = 1000;
 
-/** Resolves once the opener has the address. Errors: exit 1 without an opener, or for an address that is not a page. */
-export async function openPage(address: string, env: Io['env']): Promise<void> {
+/**
+ * Returns null once the opener has the address, else why no browser opened: the caller prints the address, so that a
+ * person opens it elsewhere. Errors: exit 1 for an address that is not a page.
+ */
+export async function openPage(address: string, env: Io['env']): Promise<string | null> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new CliError(
       exit.error,
       `expected the address of a page, got ${JSON.stringify(address.slice(0, 64))}`,
     );
-  await open(url.href, env);
+  return open(url.href, env);
 }
 
-/** Opens a file in the user's program for its kind. Errors: exit 1 without an opener. */
-export const openPath = (path: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Promise<void> =>
+/** Opens a file in the user's program for its kind. Returns null, or why nothing opened. */
+export const openPath = (path: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Promise<string | null> =>
   open(resolve(cwd, path), env);
 
-async function open(target: string, env: Io['env']): Promise<void> {
+async function open(target: string, env: Io['env']): Promise<string | null> {
   const [program, ...words] = opener();
   const child = spawn(program, [...words, target], { stdio: 'ignore', detached: true, env: { ...env } });
   const code = await new Promise<number | string | null>((resolve) => {
@@ -31,10 +34,10 @@ async function open(target: string, env: Io['env']): Promise<void> {
     setTimeout(resolve, patienceMs, 0).unref();
   });
   child.unref();
-  if (code === 0) return;
-  throw new CliError(exit.error, `cannot open it: ${program} ended with ${code ?? 'a signal'}`, {
-    hint: `open it yourself: ${target}`,
-  });
+  if (code === 0) return null;
+  return code === 'ENOENT'
+    ? `${program} is not installed here`
+    : `${program} ended with ${code ?? 'a signal'}`;
 }
 
 function opener(): readonly [program: string, ...words: string[]] {

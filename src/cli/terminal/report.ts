@@ -15,14 +15,28 @@ export interface Report {
   readonly rows: readonly Row[];
   readonly head?: readonly Safe[];
   readonly foot?: readonly Safe[];
+  /** Present where the table is only the reasons of the result, so that a pipe gets the result too. */
+  readonly result?: Result;
 }
 
-/** `-o id` prints the first column. */
+interface Result {
+  /** What the lines around the table say, as `name TAB value`. */
+  readonly facts: Row;
+  /** The first cell of a row of the table. */
+  readonly rowKind: string;
+}
+
+/** `-o id` prints the first column, `-o csv` the table alone. */
 export async function printReport(out: Out, report: Report): Promise<void> {
-  const { whole, columns, rows, head = [], foot = [] } = report;
+  const { whole, columns, rows, head = [], foot = [], result } = report;
   if (out.isJson || out.format === 'yaml') return out.one(whole, plainView([]));
   if (out.format === 'id') {
     return out.lines(rows.map((row) => Safe.cell(String(row[columns[0]?.name ?? ''] ?? ''))));
+  }
+  if (out.format === 'tsv' && result !== undefined) {
+    const { facts, rowKind } = result;
+    const reasons = rows.map((row) => [rowKind, ...columns.map(({ name }) => row[name])]);
+    return out.lines(kindLines(out, [...Object.entries(facts), ...reasons]));
   }
   if (out.isHuman) await out.lines(head);
   await out.table(rows, columns);
@@ -34,7 +48,7 @@ export const textColumns = (names: readonly string[]): Column[] =>
   names.map((name) => ({ name, kind: /^id$|Id$/.test(name) ? 'id' : 'text' }));
 
 /** Lines of several kinds for a pipe: each begins with its kind, tab-separated or CSV. */
-export const kindLines = (out: Out, lines: readonly (readonly (string | number)[])[]): Safe[] =>
+export const kindLines = (out: Out, lines: readonly (readonly unknown[])[]): Safe[] =>
   lines.map((cells) => {
     if (out.format === 'csv') return csvLine(cells);
     const columns = textColumns(cells.map((_, at) => String(at)));

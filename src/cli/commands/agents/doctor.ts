@@ -30,7 +30,7 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
   await printReport(out, {
     whole: { ok, clients: here },
     // a terminal has the problems below the table
-    columns: textColumns(out.isHuman ? names : [...names, 'problems']),
+    columns: textColumns(out.isHuman ? names : [...names, 'problems', 'tested']),
     rows: here.map((report) => ({
       ...report,
       found: said(report.found !== null),
@@ -41,6 +41,7 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
       reachable: said(report.reachable),
       drilled: report.drilled ?? '-',
       problems: report.problems.join('; '),
+      tested: report.tested ?? '-',
     })),
     foot: here.flatMap(({ title, tested, problems }) => [
       ...problems.map((problem) => safe`${out.styles.red('✗')} ${title}: ${problem}`),

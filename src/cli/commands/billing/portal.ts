@@ -2,7 +2,7 @@
 import { refusePlane } from '../../context/target.ts';
 import type { Run } from '../../program/command.ts';
 import { usage } from '../../program/exit.ts';
-import { Safe } from '../../terminal/safe.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
 import type { billingPortal as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
@@ -20,5 +20,6 @@ export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {
     : out.one(body, viewOf('openBillingPortal')));
   if (!flags.open) return;
   const { openPage } = await import('../../terminal/browser.ts');
-  await openPage(body.url, io.env);
+  const why = await openPage(body.url, io.env);
+  if (why !== null) await out.warn(safe`no browser opened: ${why}; open the address above`);
 };

@@ -16,6 +16,13 @@ const columns = [
   { name: 'deletedAt', kind: 'time' },
 ] as const;
 
+/** For programs, which do not get the line above the table. */
+const more = [
+  { name: 'organizationId', kind: 'id' },
+  { name: 'period', kind: 'text' },
+  { name: 'hasCustomer', kind: 'flag' },
+] as const;
+
 export const run: Run<typeof spec> = async ({ out, session }) => {
   const client = await session.client();
   const { body } = await client.getBillingSummary();
@@ -24,8 +31,14 @@ export const run: Run<typeof spec> = async ({ out, session }) => {
   if (!complete) await out.note(safe`too many projects were deleted to list all: the oldest are missing`);
   await printReport(out, {
     whole: body,
-    columns,
-    rows: projects.map(({ used, ...project }) => ({ ...project, ...used })),
+    columns: out.isHuman ? columns : [...columns, ...more],
+    rows: projects.map(({ used, ...project }) => ({
+      ...project,
+      ...used,
+      organizationId,
+      period,
+      hasCustomer,
+    })),
     head: [safe`${out.styles.bold(organizationId)} in ${period}, ${payment}`],
   });
 };

@@ -23,9 +23,10 @@ export const run: Run<typeof spec> = async (call) => {
   const expiresAt = link?.expiresAt ?? null;
   if (out.isHuman && !flags.print) {
     const { openPage } = await import('../../terminal/browser.ts');
-    await openPage(url, io.env);
+    const why = await openPage(url, io.env);
     const next = link === null ? `at ${place}; sign in there` : 'in the browser';
-    return out.note(safe`opened the console ${next}`);
+    if (why === null) return out.note(safe`opened the console ${next}`);
+    await out.note(safe`no browser opened: ${why}; open this address in one:`);
   }
   if (!out.isHuman && out.format !== 'tsv')
     return out.one({ url, expiresAt }, plainView(['url', 'expiresAt']));

@@ -7,6 +7,7 @@ import type { HeldPlaneConfig } from '../../../contract/plane-config.ts';
 import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { askOr } from '../../context/plane-directory.ts';
+import type { Row } from '../../terminal/out.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import type { planeConfigShow as spec } from './spec.ts';
@@ -35,9 +36,28 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
       held.signed === null
         ? [safe`the copy of the current configuration is lost; the service sends it again`]
         : [],
+    result: { facts: factsOf(held), rowKind: 'policy' },
   });
   return out.verdict;
 };
+
+/** What `told` says, for a pipe. */
+function factsOf({ bundleVersion, bundleHash, signed, plane }: HeldPlaneConfig): Row {
+  const { projectId, environment, issuedAt, riskConfig, settings } = signed?.bundle ?? {};
+  const { mode, appliedAt, from, contentCapture, refused } = plane ?? {};
+  const about = { projectId, environment, issuedAt, risk: riskConfig?.config.mode };
+  return {
+    bundleVersion,
+    bundleHash,
+    ...about,
+    redactionKeys: settings?.redactionKeys.join(' '),
+    contentCapture: contentCapture?.value,
+    mode,
+    appliedAt,
+    from,
+    refused: refused ? `${refused.since} ${refused.reason}: ${refused.detail}` : null,
+  };
+}
 
 const sourceText = {
   default: 'the default',

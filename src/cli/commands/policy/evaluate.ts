@@ -7,7 +7,7 @@ import type { Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';
-import { combinedLine } from '../../policy/decisions.ts';
+import { combinedFacts, combinedLine } from '../../policy/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { policyEvaluate as spec } from './spec.ts';
@@ -27,6 +27,10 @@ export const run: Run<typeof spec> = async ({ flags, out, io, session, settings,
     columns,
     rows: body.decisions,
     head: [combinedLine(body.summary, out.styles)],
+    result: {
+      facts: { ...combinedFacts(body.summary), evaluationId: body.evaluationId, approvalId: body.approvalId },
+      rowKind: 'decision',
+    },
   });
   await out.detail(safe`recorded as ${body.evaluationId}`);
   if (body.approvalId !== null)

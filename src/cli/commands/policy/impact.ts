@@ -39,7 +39,8 @@ export const run: Run<typeof spec> = async (invocation) => {
     told.changeRate > most || flags.failOn.some((word) => counts[word as keyof typeof counts] > 0);
   out.verdict = failed ? exit.checkFailed : exit.ok;
   const checks = (): Checks => checksOf(invocation, told, { group: idOf(invocation, proposed), most });
-  if (!(await reported(invocation, checks))) await printReport(out, told);
+  const result = { facts: { ...counts, total: told.total, changeRate: told.changeRate }, rowKind: 'change' };
+  if (!(await reported(invocation, checks))) await printReport(out, { ...told, result });
   return out.verdict;
 };
 
@@ -92,6 +93,7 @@ interface ImpactReport {
   readonly changed: number;
   readonly loosened: number;
   readonly tightened: number;
+  readonly total: number;
   readonly changeRate: number;
 }
 
@@ -138,6 +140,7 @@ async function onSamples(
     head: [headLine({ ...counts, total: body.sampleCount, rate: body.changeRate, what: 'samples' }, out)],
     foot: [],
     ...counts,
+    total: body.sampleCount,
     changeRate: body.changeRate,
   };
 }
@@ -176,6 +179,7 @@ async function onHistory(invocation: Call, client: Client, proposed: PolicyFile)
           safe`${out.styles.bold(key)}  ${group.loosened} loosened, ${group.tightened} tightened of ${total}`,
       ),
     ...counts,
+    total: replayed,
     changeRate,
   };
 }

@@ -9,7 +9,7 @@ import type { Invocation, Run } from '../../program/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';
-import { combinedLine, decidingClauses, explanationLines } from '../../policy/decisions.ts';
+import { combinedFacts, combinedLine, decidingClauses, explanationLines } from '../../policy/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import type { policySimulate as spec } from './spec.ts';
 
@@ -31,6 +31,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     columns,
     rows: told.map((each) => ({ ...each, clause: clauses.get(each.policyId) ?? '' })),
     head: [combinedLine(body.summary, out.styles)],
+    result: { facts: combinedFacts(body.summary), rowKind: 'decision' },
     foot: flags.explain ? told.flatMap((each) => explanationLines(each, out)) : [],
   });
   return out.verdict;

@@ -33,6 +33,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     rows: body.factors,
     head: [headLine(body, out)],
     foot: [out.styles.dim(safe`recorded as ${body.id}, inputs ${body.deterministicInputsHash}`)],
+    result: { facts: factsOf(body), rowKind: 'factor' },
   });
   return out.verdict;
 };
@@ -60,6 +61,14 @@ function signalOf(text: string): { signal: string; value: number } {
   }
   throw usage(`--signal: expected NAME=NUMBER, got ${JSON.stringify(text.slice(0, 64))}`);
 }
+
+const factsOf = ({ action, score, wouldBeAction, id, deterministicInputsHash }: RiskDecision) => ({
+  action,
+  score,
+  wouldBeAction,
+  id,
+  deterministicInputsHash,
+});
 
 function headLine({ action, wouldBeAction, score }: RiskDecision, { styles }: Out): Safe {
   const paint = { allow: styles.green, flag: styles.yellow, escalate: styles.yellow, block: styles.red };

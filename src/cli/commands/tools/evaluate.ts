@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/tools/exec.test.ts`.
  */
 import { policyActions } from '../../../contract/policy-words.ts';
-import type { ToolCall } from '../../../contract/tools.ts';
+import type { ToolCall, ToolDecision } from '../../../contract/tools.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
@@ -28,13 +28,20 @@ export const run: Run<typeof spec> = async (invocation) => {
     rows: body.matchedPolicies,
     head: [safe`${painted(body.decision, out.styles)}  ${body.reason}`],
     foot: [out.styles.dim(safe`${body.evaluationId}, arguments ${body.argumentsHash}`)],
+    result: { facts: factsOf(body), rowKind: 'policy' },
   });
-  if (!out.isHuman && !out.isJson && body.matchedPolicies.length === 0)
-    await out.note(safe`${body.decision}: ${body.reason}`);
   if (body.approvalId !== null)
     await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);
   return out.verdict;
 };
+
+const factsOf = ({ decision, reason, evaluationId, approvalId, argumentsHash }: ToolDecision) => ({
+  decision,
+  reason,
+  evaluationId,
+  approvalId,
+  argumentsHash,
+});
 
 async function callOf({ args, flags, io, signal }: Invocation<typeof spec>): Promise<ToolCall> {
   const given = args.file === undefined ? {} : objectOf(await readInput(args.file, { io, signal }));

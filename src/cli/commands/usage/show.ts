@@ -25,7 +25,7 @@ const rest = [
   { name: 'share', kind: 'count' },
 ] as const;
 const resetAt = { name: 'resetAt', kind: 'time' } as const;
-const forPrograms = [...used, hybrid, ...rest, resetAt] as const;
+const forPrograms = [...used, hybrid, ...rest, resetAt, { name: 'period', kind: 'text' }] as const;
 
 /** Adds the column of data planes if any of them reported. */
 const forPeople = (items: readonly Item[]) =>
@@ -50,7 +50,7 @@ export const run: Run<typeof spec> = async ({ flags, out, session }) => {
   await printReport(out, {
     whole: body,
     columns: out.isHuman ? forPeople(body.items) : forPrograms,
-    rows: body.items.map((item) => rowOf(item, out)),
+    rows: body.items.map((item) => ({ ...rowOf(item, out), period: body.period })),
     head: [safe`${out.styles.bold(body.period)}, calendar month in UTC`],
     foot: over.map((item) => overLine(item, out)),
   });

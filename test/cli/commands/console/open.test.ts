@@ -35,6 +35,15 @@ describe('gov console open', () => {
     expect(stdout + stderr).not.toContain(plane.key);
   });
 
+  it('gov console open prints a link that works and exits with 0 where no browser opens', async () => {
+    const bare = { columns: 100, env: { PATH: '/nowhere' } };
+    const { code, stdout, stderr } = await plane.gov('console open', bare);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^http:\S+\/console\/#code=[\w-]{43}\n$/)]);
+    expect(stderr).toMatch(/^no browser opened: xdg-open is not installed here; open this address in one:\n/);
+    expect(stderr).toMatch(/the link works once, until \d{4}-/);
+    expect((await identityIn(stdout)).body.scopes).toEqual(['*']);
+  });
+
   it('gov console open --key signs in as the key in a file', async () => {
     const file = join(plane.dataDir, 'other.key');
     writeFileSync(file, `${plane.keys['approver'] ?? ''}\n`, { mode: 0o600 });

@@ -50,7 +50,9 @@ describe('policy impact', () => {
       'policy impact --proposed looser.policy --samples samples.json --fail-on loosened',
     );
     expect(result.code).toBe(3);
-    expect(result.stdout.split('\n')[0]).toMatch(/^1\tdeny\tallow\tloosened\t/);
+    expect(result.stdout).toMatch(
+      /^loosened\t1\ntightened\t0\nchanged\t1\ntotal\t2\nchangeRate\t0.5\nchange\t1\tdeny\tallow\tloosened\t/,
+    );
     const both = await plane.gov('policy impact --proposed looser.policy --samples samples.json --since 1d');
     expect(both.code).toBe(2);
     plane.write(
@@ -109,8 +111,11 @@ describe('risk', () => {
     plane.write('risk.json', { runId: 'r2', explicitSignals: { pii: 1 } });
     const { stdout } = await plane.gov('risk evaluate risk.json', { columns: 100 });
     expect(stdout).toMatch(/^\w+ {2}score /);
+    const piped = await plane.gov('risk evaluate risk.json');
+    expect(piped.stdout).toMatch(/^action\t\w+\nscore\t[\d.]+\nwouldBeAction\t\nid\trsk_\w+\n/);
+    expect(piped.stdout).toMatch(/\nfactor\texplicit:pii\t[\d.]+\t[\d.]+\t[\d.]+\n$/);
     const { data } = await plane.json('risk decisions');
-    expect(data.map(({ runId }: { runId: string }) => runId)).toEqual(['r2', 'r1', 'r1']);
+    expect(data.map(({ runId }: { runId: string }) => runId)).toEqual(['r2', 'r2', 'r1', 'r1']);
     expect((await plane.gov('risk evaluate')).code).toBe(2);
   });
 

@@ -92,8 +92,13 @@ describe('policy simulate', () => {
     const { code, stdout } = await plane.gov('policy simulate --checkpoint shell.json');
     expect(code).toBe(0);
     expect(stdout.split('\n')).toEqual([
-      'no-shell\t1\tdeny\thigh\tmatched\tcontext.tool.name == "shell"; context.n > 3',
-      'refund\t1\tallow\t\tnot_matched\t',
+      'combined\tdeny',
+      'decidedBy\tno-shell',
+      'total\t2',
+      'matched\t1',
+      'indeterminate\t0',
+      'decision\tno-shell\t1\tdeny\thigh\tmatched\tcontext.tool.name == "shell"; context.n > 3',
+      'decision\trefund\t1\tallow\t\tnot_matched\t',
       '',
     ]);
     expect((await plane.json('policy evaluations')).data).toEqual([]);
@@ -128,9 +133,11 @@ describe('policy simulate', () => {
 
 describe('policy evaluate', () => {
   it('policy evaluate records the decision and names the approval that it opens', async () => {
-    const { code, stderr } = await plane.gov(
+    const { code, stderr, stdout } = await plane.gov(
       'policy evaluate --run r1 --checkpoint refund.json --fail-on escalate',
     );
+    expect(stdout).toMatch(/^combined\tescalate\ndecidedBy\trefund\n/);
+    expect(stdout).toMatch(/\nevaluationId\tpev_\w+\napprovalId\tapr_\w+\ndecision\t/);
     expect([code, stderr]).toEqual([3, expect.stringMatching(/gov approvals approve apr_/)]);
     const { data } = await plane.json('policy evaluations --run r1');
     expect(data).toMatchObject([{ runId: 'r1', combined: 'escalate', checkpoint: { step: 2 } }]);

@@ -45,7 +45,9 @@ describe('tools evaluate', () => {
     expect(await plane.json('tools evaluate call.json --tool deploy')).toMatchObject({
       decision: 'escalate',
     });
-    expect((await plane.gov('tools evaluate --tool shell --fail-on escalate')).code).toBe(3);
+    const denied = await plane.gov('tools evaluate --tool shell --fail-on escalate');
+    expect([denied.code, denied.stdout]).toEqual([3, expect.stringMatching(/^decision\tdeny\nreason\t.+\n/)]);
+    expect(denied.stdout).toMatch(/\npolicy\t[\w-]+\t1\tdeny\n$/);
     expect((await plane.gov('tools evaluate --tool search --fail-on warn')).code).toBe(0);
   });
 

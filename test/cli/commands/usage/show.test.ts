@@ -48,7 +48,7 @@ describe('gov usage show', () => {
     await record(8);
     const { stdout } = await account.gov(['usage', 'show', '-o', 'csv']);
     const [head, ...rows] = stdout.trim().split('\n');
-    expect(head).toBe('type,used,hybrid,limit,remaining,share,resetAt');
+    expect(head).toBe('type,used,hybrid,limit,remaining,share,resetAt,period');
     const row = (type: string) =>
       rows
         .find((each) => each.startsWith(`${type},`))
@@ -137,9 +137,10 @@ describe('gov billing', () => {
     expect(whole).toMatchObject({ organizationId: tenant.orgId, hasCustomer: false });
     const { stdout } = await account.gov(['billing', 'summary', '-o', 'csv']);
     expect(stdout.split('\n')[0]).toBe(
-      'projectId,name,environment,audit_event,compliance_proof,risk_decision,replay_verification,deletedAt',
+      'projectId,name,environment,audit_event,compliance_proof,risk_decision,replay_verification,deletedAt,organizationId,period,hasCustomer',
     );
-    expect(stdout).toContain(`${tenant.projectId},Sandbox,sandbox,10,0,0,0,\n`);
+    const month = `${tenant.orgId},${whole.period},false`;
+    expect(stdout).toContain(`${tenant.projectId},Sandbox,sandbox,10,0,0,0,,${month}\n`);
   });
 
   it('gov billing retention sets how long bodies are kept, and the legal hold', async () => {
@@ -187,6 +188,11 @@ describe('gov billing', () => {
       expect((await portal('--open')).code).toBe(0);
       expect(`${account.file('opened').text}\n`).toBe(stdout);
       expect(JSON.parse((await portal('-o', 'json')).stdout)).toEqual({ url: stdout.trim() });
+      writeFileSync(opener, '#!/bin/sh\nexit 3\n');
+      const unopened = await portal('--open');
+      writeFileSync(opener, '#!/bin/sh\n');
+      expect([unopened.code, unopened.stdout]).toEqual([0, expect.stringMatching(/^https:\S+\n$/)]);
+      expect(unopened.stderr).toContain('no browser opened: xdg-open ended with 3');
     });
   });
 });
@@ -200,11 +206,9 @@ describe('a page', () => {
   );
 
   it('a page that no program opens is reported, so that a person can open it', async () => {
-    await expect(
-      openPage('https://example.test/x', { PATH: account.folder, HOME: '/' }),
-    ).resolves.toBeUndefined();
-    await expect(openPage('https://example.test/x', { PATH: '/nowhere' })).rejects.toMatchObject({
-      hint: 'open it yourself: https://example.test/x',
-    });
+    await expect(openPage('https://example.test/x', { PATH: account.folder, HOME: '/' })).resolves.toBeNull();
+    await expect(openPage('https://example.test/x', { PATH: '/nowhere' })).resolves.toBe(
+      'xdg-open is not installed here',
+    );
   });
 });
