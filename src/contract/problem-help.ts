@@ -17,7 +17,7 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   INVALID_TRANSITION: 'Choose one of the moves in `allowed`.',
   IDEMPOTENCY_KEY_REUSE: 'Send a new `Idempotency-Key` with each different request.',
   NAME_TAKEN: 'Choose another name.',
-  RUN_HAS_NO_EVENTS: 'Check the run id. Record events before you prove the run.',
+  RUN_HAS_NO_EVENTS: 'Check the run id. Record events before you prove or replay the run.',
   RUN_TOO_LARGE_FOR_SYNC: 'Send `"async": true` and poll the job.',
   PROOF_NOT_FOUND: 'Check the proof id and the project of the key.',
   REPORT_CONFLICT: 'Give the changed report a new id.',

@@ -109,6 +109,7 @@ export interface Failure {
 /** Codes whose status alone would give the wrong exit code. */
 const byCode: Readonly<Record<string, ExitCode>> = {
   PROOF_NOT_FOUND: exit.notFound,
+  RUN_HAS_NO_EVENTS: exit.notFound,
   INVALID_TRANSITION: exit.conflict,
 };
 const byStatus: Readonly<Record<number, ExitCode>> = {
@@ -263,8 +264,10 @@ function apiFailure(thrown: GovApiError, listing: string | undefined): Failure {
       ? 'the base URL redirects; use the address that it redirects to'
       : undefined;
   const others = code === 'NOT_FOUND' && listing !== undefined ? `see what there is: ${listing}` : undefined;
+  // a policy in a body is missing as one in a path is
+  const isUnknown = errors.length > 0 && errors.every((each) => each.code === 'UNKNOWN_POLICY');
   return {
-    exit: exitOf(code, status),
+    exit: isUnknown ? exit.notFound : exitOf(code, status),
     code,
     message,
     status,

@@ -66,13 +66,11 @@ export const jobFailure = ({ jobId, status, errorSummary }: Pick<Job, 'jobId'> &
     : `job ${jobId} failed${(errorSummary ?? '') === '' ? '' : `: ${errorSummary}`}`;
 
 /** The error of a command that needed the result of the job. */
-export const unfinished = (job: Job): CliError =>
-  new CliError(exit.error, jobFailure(job), {
+export function unfinished(job: Job): CliError {
+  // of a service of an older release, which accepts it; a run gets events from its agent, not from another try
+  const isEmpty = job.errorSummary?.startsWith('RUN_HAS_NO_EVENTS') === true;
+  return new CliError(isEmpty ? exit.notFound : exit.error, jobFailure(job), {
     code: job.status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED',
-    // a run gets events from its agent, not from another try
-    next: [
-      job.errorSummary?.startsWith('RUN_HAS_NO_EVENTS') === true
-        ? 'gov runs list'
-        : `gov jobs retry ${job.jobId}`,
-    ],
+    next: [isEmpty ? 'gov runs list' : `gov jobs retry ${job.jobId}`],
   });
+}

@@ -15,6 +15,7 @@ import { canonicalInSlices } from '../../core/json/sliced.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Effect, StoredJob } from '../../store/port/store.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
+import { missingRun } from '../completeness/missing-run.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
@@ -47,8 +48,9 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   },
 
   async createReplay(call, services) {
-    const { runId, replaySnapshot } = call.body;
+    const { runId, compareRunId = runId, replaySnapshot } = call.body;
     if (replaySnapshot !== undefined) refuseSystemRun(runId, 'body');
+    await requireEvents(call, services, [runId, compareRunId]);
     return enqueue(call, services, {
       request: canonicalText(call.body),
       snapshot: replaySnapshot ?? null,
@@ -58,6 +60,7 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   async createGraphReplay(call, services) {
     const { runId, nodes, edges } = call.body;
     refuseSystemRun(runId, 'body');
+    await requireEvents(call, services, [runId]);
     const { projectId } = call.caller.project;
     const slice = services.slices.of(projectId);
     const checks = checking({ nodes, edges }, runId, () => true);
@@ -79,6 +82,19 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
     return { status: 200, raw: Buffer.from(result) };
   },
 };
+
+/** RUN_HAS_NO_EVENTS where one of the runs has none: its job could only fail (contract F10). One read a run. */
+async function requireEvents(
+  { caller }: Accepting,
+  services: Services,
+  runIds: readonly string[],
+): Promise<void> {
+  const { projectId } = caller.project;
+  for (const runId of new Set(runIds)) {
+    const events = (await services.store.run(projectId, runId))?.events ?? 0;
+    if (events === 0) throw await missingRun(services, { projectId, runId });
+  }
+}
 
 interface Accepting {
   readonly body: { readonly runId: string };

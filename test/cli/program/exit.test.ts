@@ -6,7 +6,7 @@ import { GovError, problems } from '../../../src/contract/problems.ts';
 
 /** What a pipeline meets, for every code of the register. */
 const expected = (code: string, status: number): number => {
-  if (code === 'PROOF_NOT_FOUND') return 5;
+  if (code === 'PROOF_NOT_FOUND' || code === 'RUN_HAS_NO_EVENTS') return 5;
   if (code === 'INVALID_TRANSITION') return 6;
   if (status === 401 || status === 403) return 4;
   if (status === 402 || status === 429) return 7;

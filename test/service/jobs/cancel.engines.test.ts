@@ -75,9 +75,10 @@ describe('POST /jobs/{jobId}/cancel', () => {
     const completed = await cancel(jobId);
     expect([completed.status, completed.body.code]).toEqual([409, 'ALREADY_ENDED']);
     expect(completed.body.detail).toContain('is completed; its result stays');
-    const { body } = await plane.call('POST', '/replay', { body: { runId: 'missing' } });
-    await endOf(plane.call, body.jobId);
-    expect((await cancel(body.jobId)).body.detail).toContain('is failed; there is nothing to stop');
+    const failed = await create();
+    await endOf(plane.call, failed);
+    await plane.sql(`UPDATE job SET status = 'failed', result = NULL WHERE job_id = '${failed}'`);
+    expect((await cancel(failed)).body.detail).toContain('is failed; there is nothing to stop');
     expect((await cancel('job_01jzzzzzzzzzzzzzzzzzzzzzzz')).status).toBe(404);
     const refused = await cancel(jobId, { key: plane.keys['reader'] });
     expect([refused.status, refused.body.requiredScope]).toEqual([403, 'jobs:cancel']);

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
+import { typeId } from '../../../src/core/id.ts';
 import { event } from '../../support/serving.ts';
 import { endOf } from '../support/filled.ts';
 
@@ -29,6 +30,32 @@ const eventsOnceThere = async (eventType: string) => {
   }
 };
 
+/** A replay of a run without events, which an older release accepted: it fails for good. */
+async function acceptedEarlier(runId: string): Promise<string> {
+  const { store, now, randomBytes, wakeJobs } = service.services;
+  const createdMs = now();
+  const [jobId, resultId] = [
+    typeId('job', createdMs, randomBytes(10)),
+    typeId('rpl', createdMs, randomBytes(10)),
+  ];
+  const job = {
+    jobId,
+    type: 'replay',
+    runId,
+    request: JSON.stringify({ runId }),
+    resultId,
+    createdMs,
+  } as const;
+  await store.append({
+    projectId: tenant.projectId,
+    leaves: [],
+    meter: { op: 'none', units: 0 },
+    effects: [{ kind: 'enqueueJob', job }],
+  });
+  wakeJobs();
+  return jobId;
+}
+
 describe('events of the service', () => {
   it('a proof and a replay that ran as jobs are each recorded as completed once', async () => {
     await call('POST', '/events', { body: event({ runId: 'r' }) });
@@ -48,11 +75,11 @@ describe('events of the service', () => {
   });
 
   it('a job that failed for good is recorded as failed, again after a retry by hand', async () => {
-    const { body } = await call('POST', '/replay', { body: { runId: 'missing' } });
-    expect((await endOf(call, body.jobId)).status).toBe('failed');
+    const jobId = await acceptedEarlier('missing');
+    expect((await endOf(call, jobId)).status).toBe('failed');
     const found = await eventsOnceThere('job.failed');
     expect(found).toMatchObject([
-      { resource: { id: body.jobId }, metadata: { type: 'replay', runId: 'missing' } },
+      { resource: { id: jobId }, metadata: { type: 'replay', runId: 'missing' } },
     ]);
   });
 

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { startPlane } from '../../support/serving.ts';
 import { seededBytes } from '../../store/support/fixture.ts';
+import { cancelledJob } from '../support/filled.ts';
 import { governing } from '../support/governed.ts';
 
 it('fsck finds no fault on a plane with every kind of governance record', { timeout: 60_000 }, async () => {
@@ -50,7 +51,7 @@ it('fsck finds no fault on a plane with every kind of governance record', { time
   await here.must('PUT', '/risk/config', { ...config, mode: 'strict' });
   await here.replay({ runId: 'run' });
   await here.replay({ runId: 'run', compareRunId: 'run' });
-  await own.call('POST', '/replay', { body: { runId: 'no-such-run' } });
+  await cancelledJob(own.call, 'run');
   await own.close();
   const { problems } = await fsckStore({ dataDir: own.dataDir, deep: true });
   expect(problems).toEqual([]);

@@ -69,17 +69,36 @@ describe('a replay of decisions', () => {
     expect((await gov.must('GET', '/jobs?type=replay')).data).toHaveLength(all);
   });
 
-  it('a replay of a run without records is accepted, fails, and can be retried under its id', async () => {
+  it('a replay of a run without events is refused, makes no job and counts no unit', async () => {
+    const [jobs, before] = [(await gov.must('GET', '/jobs')).data.length, await units()];
+    const graph = { nodes: [], edges: [] };
+    for (const [path, body] of [
+      ['/replay', { runId: 'nobody' }],
+      ['/replay', { runId: 'nobody', replaySnapshot: snapshot }],
+      ['/replay', { runId: 'decided', compareRunId: 'nobody' }],
+      ['/replay/causal-graph', { runId: 'nobody', ...graph }],
+    ] as const) {
+      const refused = await plane.call('POST', path, { body });
+      expect([refused.status, refused.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
+    }
+    expect((await gov.must('GET', '/jobs')).data).toHaveLength(jobs);
+    expect(await units()).toBe(before);
+    expect((await plane.call('GET', '/governance/snapshots/nobody')).status).toBe(404);
+  });
+
+  it('a replay that failed is listed with its error, and can be retried under its id', async () => {
+    await gov.ran('later', {}, 'output.delivered');
     const job = await gov.replay({ runId: 'later' });
-    expect(job.status).toBe('failed');
+    // as after a power cut below SQL: nothing else makes an accepted replay fail for good
+    await plane.sql(
+      `UPDATE job SET status = 'failed', result = NULL, summary = NULL, error_summary = 'RUN_HAS_NO_EVENTS: run later', attempt = 1 WHERE job_id = '${job.jobId}'`,
+    );
     const listed = await listedReplay(job.jobId);
     expect(listed).toMatchObject({
       status: 'failed',
       stepsCount: 0,
       error: { code: 'RUN_HAS_NO_EVENTS', message: expect.stringContaining('run later') },
     });
-    expect((await plane.call('GET', `/replay/${listed.replayId}`)).status).toBe(404);
-    await gov.ran('later', {}, 'output.delivered');
     expect((await plane.call('POST', `/jobs/${job.jobId}/retry`)).status).toBe(202);
     expect(await gov.ended(job.jobId)).toMatchObject({
       status: 'completed',
@@ -215,9 +234,6 @@ describe('a replay against another run', () => {
     await gov.must('PUT', '/governance/snapshots/trial-1', snapshot);
     const graded = await gov.replay({ runId: 'trial-2', compareRunId: 'trial-1', replaySnapshot: snapshot });
     expect(drifted(graded)).toHaveLength(3);
-    expect(await gov.replay({ runId: 'trial-2', compareRunId: 'nobody' })).toMatchObject({
-      status: 'failed',
-    });
   });
 });
 
@@ -259,8 +275,7 @@ describe('a replay of a graph', () => {
     });
     const unknown = await post(edged('nobody'));
     expect([unknown.status, unknown.body.errors[0].pointer]).toEqual([400, '/edges/0/target']);
-    expect((await post({ ...edged('a'), runId: 'no-events' })).status).toBe(202);
-    expect((await post({ ...edged('b'), runId: 'no-events' })).status).toBe(400);
+    expect((await post({ ...edged('a'), runId: 'no-events' })).body.code).toBe('RUN_HAS_NO_EVENTS');
     expect((await post(edged(told.eventId))).status).toBe(202);
     // an earlier declaration counts
     const declared = { nodes: [{ id: 'plan-b', type: 'plan' }], edges: [] };
@@ -279,13 +294,13 @@ describe('a replay of a graph', () => {
     }));
     const body = { runId: 'large', nodes, edges: [] };
     expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(limits.jobRequestBytes);
+    await gov.ran('large', {}, 'output.delivered');
     const failed = await gov.replay(body);
-    expect(failed.status).toBe('failed');
+    expect(failed).toMatchObject({ status: 'completed', result: { summary: { missing: 12_000 } } });
+    await plane.sql(`UPDATE job SET status = 'failed' WHERE job_id = '${failed.jobId}'`);
     const retry = await plane.call('POST', `/jobs/${failed.jobId}/retry`);
     expect([retry.status, retry.body.code]).toEqual([409, 'JOB_PAYLOAD_UNAVAILABLE']);
-    await gov.ran('large', {}, 'output.delivered');
-    const job = await gov.replay(body);
-    expect(job).toMatchObject({ status: 'completed', result: { summary: { missing: 12_000 } } });
+    expect((await gov.replay(body)).result.summary).toMatchObject({ missing: 12_000 });
     const listed = (await gov.must('GET', '/jobs?runId=large')).data;
     expect(listed.map(({ request }: { request: unknown }) => request)).toEqual([null, null]);
   });

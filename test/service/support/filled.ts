@@ -21,8 +21,8 @@ type Call = (method: string, path: string, options?: CallOptions) => Promise<Ans
 export interface Filled extends Ids {
   /** A run whose graph is sealed. */
   readonly sealedRunId: string;
-  /** Of a replay of a run that nobody has. */
-  readonly failedJobId: string;
+  /** Of a proof. */
+  readonly cancelledJobId: string;
 }
 
 /** The job once it has ended; polls as a client does. */
@@ -30,6 +30,14 @@ export async function endOf(call: Call, jobId: string): Promise<Answer['body']> 
   for (;;) {
     const { body } = await call('GET', `/jobs/${jobId}`);
     if (body.status !== 'pending' && body.status !== 'processing') return body;
+  }
+}
+
+/** A job that was cancelled before it ended. Others of the run complete, where the cancellation came too late. */
+export async function cancelledJob(call: Call, runId: string): Promise<string> {
+  for (;;) {
+    const { jobId } = (await call('POST', '/proofs', { body: { runId, async: true } })).body;
+    if ((await call('POST', `/jobs/${jobId}/cancel`)).status === 200) return jobId;
   }
 }
 
@@ -99,8 +107,7 @@ export async function fillProject(
   const { approverId } = await made('POST', '/approvers', { name, ssh: { publicKey: newSshKey() } });
   await made('POST', '/approvers', { name, ssh: { publicKey: newSshKey() } });
   const { policyId, approvalId } = await decide(made, { name, runId });
-  const { jobId: failedJobId } = await made('POST', '/replay', { runId: `${name}-missing` });
-  await endOf(call, failedJobId);
+  const cancelledJobId = await cancelledJob(call, runId);
   let replayId = '';
   for (let at = 0; at < 2; at++) {
     ({ replayId } = (await endOf(call, (await made('POST', '/replay', { runId })).jobId)).result);
@@ -120,7 +127,7 @@ export async function fillProject(
     sealedRunId,
     proofId,
     jobId,
-    failedJobId,
+    cancelledJobId,
     replayId,
     policyId,
     approvalId,

@@ -168,7 +168,7 @@ export const scenarios: readonly Scenario[] = [
   ['getJob', 200],
   ['listJobs', 200],
   ['listJobs', 400, () => ({ path: '/jobs?status=done' })],
-  ['retryJob', 202, ({ failedJobId }) => ({ path: `/jobs/${failedJobId}/retry` })],
+  ['retryJob', 202, ({ cancelledJobId }) => ({ path: `/jobs/${cancelledJobId}/retry` })],
   ['retryJob', 409],
   ['cancelJob', 403, byApprover],
   ['cancelJob', 409],

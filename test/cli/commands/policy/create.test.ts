@@ -148,7 +148,7 @@ describe('policy evaluate', () => {
       'policy evaluate --run r1 --checkpoint shell.json --policy refund,no-shell',
     );
     expect(decisions.map(({ policyId }: { policyId: string }) => policyId)).toEqual(['refund', 'no-shell']);
-    expect((await plane.gov('policy evaluate --run r1 --checkpoint shell.json --policy nope')).code).toBe(2);
+    expect((await plane.gov('policy evaluate --run r1 --checkpoint shell.json --policy nope')).code).toBe(5);
   });
 });
 

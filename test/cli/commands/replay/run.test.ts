@@ -69,10 +69,25 @@ describe('replay run', () => {
     expect(await plane.json(`jobs wait ${jobId}`)).toMatchObject({ data: [{ jobId, status: 'completed' }] });
   });
 
-  it('replay run exits with 1 when the job failed, and with 2 for an unknown severity', async () => {
-    const { code, stderr } = await plane.gov('replay run --run nowhere --wait');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('RUN_HAS_NO_EVENTS')]);
-    expect(stderr).toMatch(/try: gov runs list$/m);
+  it('commands exit with 5 for a run that nobody recorded, and make no job', async () => {
+    plane.write('graph.json', { runId: 'nowhere', nodes: [], edges: [] });
+    const before = (await plane.json('jobs list')).data.length;
+    for (const line of [
+      'replay run --run nowhere',
+      'replay run --run nowhere --wait',
+      'replay run --run first --against nowhere',
+      'replay graph graph.json',
+      'proofs create --run nowhere',
+      'proofs create --run nowhere --async',
+    ]) {
+      const { code, stderr } = await plane.gov(line);
+      expect([line, code, stderr]).toEqual([line, 5, expect.stringContaining('events of run nowhere')]);
+      expect(stderr).toContain('gov runs list');
+    }
+    expect((await plane.json('jobs list')).data).toHaveLength(before);
+  });
+
+  it('replay run exits with 2 for an unknown severity', async () => {
     expect((await plane.gov('replay run --run first --fail-on drift=huge')).code).toBe(2);
     expect((await plane.gov('replay get rpl_01jq3v5k8hf7wb3c9x2m4n6p8r')).code).toBe(5);
   });
