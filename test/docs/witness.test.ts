@@ -1,5 +1,5 @@
 /** docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md are followed line by line: two planes, two witnesses, a quorum, and other keys. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { emptyDirectory, gov, type Result, type Serving, serving, shell } from '../cli/support/tool.ts';
@@ -65,6 +65,11 @@ describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeou
     await follow(init);
     expect(await follow(one)).toContain('/audit');
     await follow(other);
+    // the plane of the first block waits for no witness; the page has to
+    writeFileSync(join(folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
+    expect(await gov(['events', 'push', 'run.ndjson', '-C', 'a'], at)).toMatchObject({ code: 0 });
+    const [insist = '', ask = '', restore = ''] = blocks(of, 'sh', 'Insist on a cosignature');
+    expect(await follow(insist)).toContain('verified');
     // the settings of the page, in the plane's own file
     const [settings = ''] = blocks(of, 'json', 'Two planes that witness each other');
     const path = join(folder, 'a/plane.json');
@@ -72,11 +77,6 @@ describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeou
     writeFileSync(path, JSON.stringify({ ...file, ...(JSON.parse(filled(settings)) as object) }));
     await running.get('./a')?.stop();
     running.set('./a', await serving(['plane', 'serve', '--data', './a'], at));
-    writeFileSync(join(folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
-    expect(await gov(['events', 'push', 'run.ndjson', '-C', 'a'], at)).toMatchObject({ code: 0 });
-
-    const [insist = '', ask = '', restore = ''] = blocks(of, 'sh', 'Insist on a cosignature');
-    expect(await follow(insist)).toContain('verified');
     const { stdout: shown } = await shell(filled(ask), at); // lines of one shell
     expect(shown).toMatch(/^gov\.local\/prj_\w+\/audit\n\d+\n/);
     expect(shown).toContain('— b.example/w ');
@@ -94,6 +94,11 @@ describe('docs/how-to/use-witnesses.md and docs/how-to/rotate-keys.md', { timeou
     const refused = await gov(['proofs', 'verify', 'run.govproof.json', '--trust', 'stricter'], at);
     expect(refused.code).toBe(3);
     expect(refused.stdout + refused.stderr).toContain('WITNESS_QUORUM_NOT_MET');
+
+    const unmet = ['--out', 'unmet.govproof.json', '--wait', '--trust', 'stricter', '--timeout', '1s'];
+    const late = await gov(['proofs', 'get', fill.get('prf_…') ?? '', ...unmet, '-C', 'a'], at);
+    expect([late.code, late.stderr]).toEqual([8, expect.stringContaining('than stricter requires')]);
+    expect(existsSync(join(folder, 'unmet.govproof.json'))).toBe(false);
 
     if (!has('openssl')) return;
     const [openssl = ''] = blocks(of, 'sh', 'Check a cosignature without our software');

@@ -8,6 +8,7 @@ import { openBundle, type OpenBundle } from '../../../client/open.ts';
 import { bundleMediaType, bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readFrame } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
+import { trustFrom } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import {
@@ -28,12 +29,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.out !== undefined) refuseExisting(flags.out, flags, invocation);
   const client = await session.client();
   const params = { proofId: args.proofId };
-  const wantsBundle = flags.bundle || flags.out !== undefined || flags.format !== undefined;
+  const wantsBundle = flags.bundle || flags.wait || flags.out !== undefined || flags.format !== undefined;
   if (!wantsBundle) {
     const { body } = await client.getProof({ params });
     return printProof(body, out);
   }
   const { format = 'govproof' } = flags;
+  if (flags.wait) await waited(invocation, client);
   if (format !== 'govproof')
     return deliverPart(invocation, await partOf(client, args.proofId, format), format);
   const query = { events: flags.events, ...(flags.v1 ? { completeness: false } : {}) };
@@ -53,6 +55,16 @@ export const run: Run<typeof spec> = async (invocation) => {
   }
   if (!flags.v1 && lacksIndex) await noteUnchecked(out, args.proofId);
 };
+
+/** Waits for the witnesses that --trust requires. Loaded only then. */
+async function waited(call: Invocation<typeof spec>, client: Client): Promise<void> {
+  const { args, flags, session } = call;
+  const { waitForWitnesses } = await import('../../runs/cosigned.ts');
+  const source = trustFrom(flags, session);
+  const isShort = flags.v1 || (flags.format ?? 'govproof') !== 'govproof';
+  const query = isShort ? ({ completeness: false } as const) : {};
+  await waitForWitnesses(client, { proofId: args.proofId, source, query }, call);
+}
 
 type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
 type Part = 'tlog-proof' | 'dsse';

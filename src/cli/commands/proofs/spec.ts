@@ -77,6 +77,12 @@ export const proofsGet = command({
       value: 'WHICH',
       description: 'Events to enclose: none, records (hashes only) or disclosed (with their content)',
     },
+    wait: {
+      type: 'boolean',
+      description: 'Wait until as many witnesses have cosigned as --trust requires, at most --timeout',
+    },
+    key: trusted.key,
+    trust: trusted.trust,
     v1: {
       type: 'boolean',
       description: 'A bundle of version 1, which does not show that nothing is missing',
@@ -84,12 +90,15 @@ export const proofsGet = command({
   },
   details: [
     'A bundle shows that no event of the run is missing, for which the log may get an index leaf. Programs from before read only bundles of version 1, without it: use --v1.',
+    'A plane sends each checkpoint to its witnesses after it signed it, so a new proof has no cosignature for some seconds. With --wait the bundle has those that --trust or the trust file of the context requires. Default of --timeout: 60 s.',
   ],
   examples: [
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r',
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --bundle --out run.govproof.json',
     'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --events disclosed --out run.govproof.json',
+    'gov proofs get prf_01jq3v5k8hf7wb3c9x2m4n6p8r --out run.govproof.json --wait --trust trusted',
   ],
+  exitCodes: { 8: 'the witnesses have not cosigned within --timeout; nothing was written' },
 });
 
 export const proofsAsk = command({
