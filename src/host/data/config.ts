@@ -90,7 +90,7 @@ const typeIdOf = (prefix: string): JsonSchema => ({
   pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
 });
 
-const planeFileSchema: JsonSchema = {
+export const planeFileSchema: JsonSchema = {
   type: 'object',
   required: [
     'listen',

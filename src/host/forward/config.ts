@@ -10,7 +10,7 @@ import type { ForwardFilter } from '../../core/forward/filter.ts';
 import { ocsfVersions, type OcsfVersion } from '../../core/forward/ocsf.ts';
 import { decisionWords, type DecisionWord } from '../../core/forward/record.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { invalid, oneOf, text, whole } from '../process/layers.ts';
+import { filePath, invalid, oneOf, text, whole } from '../process/layers.ts';
 
 const httpShapes = ['ndjson', 'array', 'splunk', 'elastic'] as const;
 export type HttpShape = (typeof httpShapes)[number];
@@ -62,16 +62,16 @@ const properties = {
   decisions: { type: 'array', minItems: 1, maxItems: decisionWords.length, items: oneOf(decisionWords) },
   content: oneOf(['full', 'none']),
   projects: { type: 'array', minItems: 1, maxItems: 1000, items: text(64) },
-  ca: text(4096),
-  cert: text(4096),
-  key: text(4096),
+  ca: filePath,
+  cert: filePath,
+  key: filePath,
   serverName: text(255),
   maxBytes: whole(2048, limits.forwardBatchBytes),
   facility: whole(0, 23),
   confirm: oneOf(['close', 'none']),
   shape: oneOf(httpShapes),
   header: { type: 'string', pattern: '^[A-Za-z0-9-]{1,64}$' },
-  secretFile: text(4096),
+  secretFile: filePath,
   secretEnv: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' },
   endpoint: { type: 'string', pattern: '^https?://[^\\s/]+/?$', maxLength: 2048 },
   region: text(64),

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { callbackFile } from '../../contract/auth-words.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { invalid, text, type Variables } from '../process/layers.ts';
+import { filePath, invalid, text, type Variables } from '../process/layers.ts';
 import type { IssuerConfig } from './id-token.ts';
 import { urlFault } from './url-fault.ts';
 
@@ -23,7 +23,7 @@ export const issuerSchema: JsonSchema = {
   properties: {
     url,
     clientId: text(255),
-    clientSecretFile: text(4096),
+    clientSecretFile: filePath,
     redirectUri: url,
     audience: text(255),
     algorithms: { type: 'array', items: text(16), maxItems: 100 },

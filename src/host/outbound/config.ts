@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { invalid, text } from '../process/layers.ts';
+import { filePath, invalid, text } from '../process/layers.ts';
 import { Allowed } from './allowed.ts';
 
 /** Members of the file. */
@@ -21,7 +21,7 @@ export interface OutboundFile {
 
 export const outboundMembers = {
   outboundAllow: { type: 'array', maxItems: limits.outboundAllow, items: text(300) },
-  outboundCa: text(4096),
+  outboundCa: filePath,
 } satisfies Readonly<Record<keyof OutboundFile, JsonSchema>>;
 
 export interface OutboundConfig {

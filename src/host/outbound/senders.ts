@@ -4,7 +4,7 @@
  */
 import { relative, resolve } from 'node:path';
 import type { Outbound } from '../../service/outbound.ts';
-import { invalid, text, type Variables } from '../process/layers.ts';
+import { filePath, invalid, type Variables } from '../process/layers.ts';
 import { fileSender } from './folder.ts';
 import { mailSender } from './mail.ts';
 import { smtpOf, type SmtpFile } from './smtp.ts';
@@ -16,7 +16,7 @@ export interface SendersFile {
   readonly deliveryDir?: string;
 }
 
-export const folderMembers = { deliveryDir: text(4096) };
+export const folderMembers = { deliveryDir: filePath };
 
 export type Senders = Pick<Outbound, 'mail' | 'file'>;
 

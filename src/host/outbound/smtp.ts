@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { invalid, oneOf, text, whole, type Variables } from '../process/layers.ts';
+import { filePath, invalid, oneOf, text, whole, type Variables } from '../process/layers.ts';
 
 const tlsModes = ['starttls', 'implicit', 'none'] as const;
 
@@ -38,9 +38,9 @@ export const smtpMembers = {
       port: whole(1, 65_535),
       tls: oneOf(tlsModes),
       user: text(255),
-      passwordFile: text(4096),
+      passwordFile: filePath,
       from: { type: 'string', pattern: `^(?:${name} <${address}>|${address})$`, maxLength: 400 },
-      ca: text(4096),
+      ca: filePath,
     },
     additionalProperties: false,
   },

@@ -69,6 +69,8 @@ export function readConfigFile(path: string, schema: JsonSchema, missing: string
 
 /** Parts for the schemas of such files. */
 export const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
+/** A path, which is relative to the data directory. */
+export const filePath: JsonSchema = text(4096);
 export const oneOf = (values: readonly string[]): JsonSchema => ({
   anyOf: values.map((value) => ({ const: value })),
 });
@@ -86,9 +88,9 @@ export const servingMembers = {
   problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
   logLevel: oneOf(logLevels),
   memoryMiB: whole(128, 1_048_576),
-  tlsCert: text(4096),
-  tlsKey: text(4096),
-  tlsClientCa: text(4096),
+  tlsCert: filePath,
+  tlsKey: filePath,
+  tlsClientCa: filePath,
 } satisfies Readonly<Record<string, JsonSchema>>;
 
 export function parseLogLevel({ value, from }: Picked): LogLevel {

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { cronSecretOf, type CronSecret } from '../../service/access/cron-secret.ts';
 import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { invalid, oneOf, text, type Variables } from './layers.ts';
+import { filePath, invalid, oneOf, type Variables } from './layers.ts';
 
 const schedulers = ['timer', 'cron'] as const;
 
@@ -21,7 +21,7 @@ export interface SchedulingFile {
 
 export const schedulingMembers = {
   scheduler: oneOf(schedulers),
-  cronSecretFile: text(4096),
+  cronSecretFile: filePath,
 } satisfies Readonly<Record<keyof SchedulingFile, JsonSchema>>;
 
 export interface Scheduling {

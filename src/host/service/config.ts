@@ -19,6 +19,7 @@ import { refuseReadableByOthers } from '../data/files.ts';
 import { issuerOf, issuerSchema, type IssuerFile } from '../identity/config.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
 import {
+  filePath,
   invalid,
   layers,
   orNull,
@@ -63,6 +64,7 @@ export interface ServiceFile
   readonly sessionHours?: number;
   /** Relative to the data directory. */
   readonly exportDir?: string;
+  /** `stripeKeyFile` is relative to the data directory. */
   readonly billing?: { readonly stripeKeyFile?: string; readonly baseUrl?: string };
   readonly quotas?: Readonly<Partial<Record<Environment, Partial<Quotas>>>>;
   readonly rates?: Partial<Rates>;
@@ -112,7 +114,7 @@ const quota = object(every(meteredTypes, orNull(whole(0, Number.MAX_SAFE_INTEGER
 /** The key name of a signed note (C2SP signed-note) has no space and no plus sign. */
 export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
 
-const serviceFileSchema = object(
+export const serviceFileSchema = object(
   {
     ...servingMembers,
     ...witnessMembers,
@@ -127,8 +129,8 @@ const serviceFileSchema = object(
     sessionHours: whole(1, limits.sessionHoursMax),
     ...exportMembers,
     ...forwardMembers,
-    exportDir: text(4096),
-    billing: object({ stripeKeyFile: text(4096), baseUrl: url }),
+    exportDir: filePath,
+    billing: object({ stripeKeyFile: filePath, baseUrl: url }),
     quotas: object({ production: quota, sandbox: quota }),
     rates: object(every(Object.keys(defaultRates), whole(0, 1_000_000))),
     corsOrigins: list(url),
@@ -219,7 +221,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     exportsMost: exportsMostOf(file, env),
     targets: forwardsOf(file, { path, dataDir }),
     exportDir: exportDirOf(file.exportDir, dataDir, env),
-    billing: billingOf(file, env),
+    billing: billingOf(file, { dataDir, env }),
     quotas: {
       production: { ...defaultQuotas.production, ...file.quotas?.production },
       sandbox: { ...defaultQuotas.sandbox, ...file.quotas?.sandbox },
@@ -267,9 +269,13 @@ function exportDirOf(inFile: string | undefined, dataDir: string, env: Variables
   return directory === undefined ? null : resolve(dataDir, directory);
 }
 
-function billingOf({ billing }: ServiceFile, env: Variables): ServiceConfig['billing'] {
+function billingOf(
+  { billing }: ServiceFile,
+  { dataDir, env }: { readonly dataDir: string; readonly env: Variables },
+): ServiceConfig['billing'] {
   const file = billing?.stripeKeyFile;
-  const key = secretOf(env, 'GOV_STRIPE_KEY') ?? (file === undefined ? null : secretFile(file));
+  const key =
+    secretOf(env, 'GOV_STRIPE_KEY') ?? (file === undefined ? null : secretFile(resolve(dataDir, file)));
   if (key === null) return null;
   return { stripeKey: key.value, baseUrl: billing?.baseUrl ?? null };
 }
