@@ -126,7 +126,7 @@ function httpPage(): string {
   return page([
     '# HTTP operations',
     `Every operation of the interface. ${generated} \`GET /openapi.json\` returns the schemas of requests and responses.`,
-    'Paths are relative to the base URL: `/api/v1` for production, `/sandbox/api/v1` for a sandbox. *Credential* is the scope that an API key needs, or the kind of credential. *Extension* marks an operation beyond the interface specification; in `GET /openapi.json` such an operation has `x-origin: extension`, and a beta operation has `x-stability: beta`. Null for an optional member of a request body means the same as no member. Metered operations count against a [quota](../how-to/manage-projects.md#quotas). The three operations below `/otlp` speak OTLP/HTTP, also at the root of the server: `POST …/v1/traces`, `…/v1/logs`, `…/v1/metrics` ([connect agents](../how-to/connect-agents.md)).',
+    'Paths are relative to the base URL: `/api/v1` for production, `/sandbox/api/v1` for a sandbox. *Credential* is the scope that an API key needs, or the kind of credential. *Extension* marks an operation beyond the interface specification; in `GET /openapi.json` such an operation has `x-origin: extension`, and a beta operation has `x-stability: beta`. Null for an optional member of a request body means the same as no member; where responses can have null for the member, null in a PUT erases its value. Metered operations count against a [quota](../how-to/manage-projects.md#quotas). The three operations below `/otlp` speak OTLP/HTTP, also at the root of the server: `POST …/v1/traces`, `…/v1/logs`, `…/v1/metrics` ([connect agents](../how-to/connect-agents.md)).',
     ...tags.flatMap((tag) => [
       `## ${tag}`,
       tableOf(

@@ -19,6 +19,7 @@ const ofKeys: ReadonlySet<string> = new Set<OperationId>([
   'closeConsoleSession',
   'createApiKey',
   'listApiKeys',
+  'getApiKey',
   'updateApiKey',
   'revokeApiKey',
   'rotateApiKey',

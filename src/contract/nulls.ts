@@ -1,5 +1,5 @@
 /**
- * Null for an optional member of a request body means the same as no member (contract A4). This removes such members
+ * Null for an optional member of a request body means the same as no member (contract A5). This removes such members
  * before the body is checked, so that handlers, hashes and the log see one form. Members whose schema accepts null keep
  * it, and so does free-form content. Bodies that a data plane signs are left as they were signed.
  * Proven by `test/contract/nulls.test.ts` and `test/http/nulls.engines.test.ts`.

@@ -285,7 +285,7 @@ export function openapiDocument(
       title: 'Governance Service',
       version: '1.0.0',
       description:
-        'Records what AI agents do, proves it, and replays it. Null for an optional member of a request body means the same as no member.',
+        'Records what AI agents do, proves it, and replays it. Null for an optional member of a request body means the same as no member; where responses can have null for the member, null in a PUT erases its value.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [

@@ -109,6 +109,14 @@ export type ReportSchedule = Static<typeof Schedule>;
 
 const Update = exact({
   ...Type.Partial(Input).properties,
+  deliveries: Type.Optional(
+    Type.Array(exact({ ...DeliveryInput.properties, disabledAt: readOnly }), {
+      maxItems: limits.reportDeliveries,
+      description:
+        'Where each report goes. The list as the service returned it changes nothing; an item of another list has its ' +
+        'whole target and no disabledAt',
+    }),
+  ),
   scheduleId: readOnly,
   nextRunAt: readOnly,
   lastRunAt: readOnly,

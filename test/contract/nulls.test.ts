@@ -1,11 +1,11 @@
-/** Null for an optional member of a body (contract A4): what is removed from the body of each operation, and what stays. */
+/** Null for an optional member of a body (contract A5): what is removed from the body of each operation, and what stays. */
 import { describe, expect, it } from 'vitest';
 import { nullDropper, rowNullDropper } from '../../src/contract/nulls.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table, type OperationId } from '../../src/contract/table.ts';
 import { explain, type JsonSchema } from '../../src/service/call/explain.ts';
 import { nobodysIds, rowRequest } from '../support/rows.ts';
-import { optionalMembers, withNulls } from '../support/nulls.ts';
+import { optionalMembers, settable, withNulls } from '../support/nulls.ts';
 
 const bodies = (Object.keys(table) as OperationId[]).filter(
   (id) => (table[id] as Operation).body !== undefined,
@@ -40,6 +40,15 @@ describe('null for an optional member', () => {
       expect(names).toContain(name);
     expect(names.length).toBeGreaterThan(60);
   });
+
+  it.each(bodies.filter((id) => row(id).method === 'PUT'))(
+    '%s takes null for exactly the members that its answer can show as null',
+    (id) => {
+      const answered = new Map(settable(Object.values(row(id).success)[0] as JsonSchema));
+      for (const [pointer, isNullable] of settable(schemaOf(id)))
+        expect([pointer, answered.get(pointer)]).toEqual([pointer, isNullable]);
+    },
+  );
 
   it('null where a schema accepts it, for a required member and in free-form content stays', () => {
     const key = { name: 'n', expiresAt: null, description: null, scopes: null };

@@ -1,4 +1,4 @@
-/** Null for an optional member of a body (contract A4), over HTTP: each operation of a plane, and what is recorded. */
+/** Null for an optional member of a body (contract A5), over HTTP: each operation of a plane, and what is recorded. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeOperations } from '../../plane/serve/operations.ts';
 import type { Operation } from '../../src/contract/operation.ts';

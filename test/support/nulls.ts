@@ -1,4 +1,6 @@
-/** Optional members of the contract's schemas that accept no null, and bodies that have null for them. */
+/** Optional members of the contract's schemas that accept no null, bodies that have null for them, and members that null erases. */
+import type { Operation } from '../../src/contract/operation.ts';
+import { table, type OperationId } from '../../src/contract/table.ts';
 import type { JsonSchema } from '../../src/service/call/explain.ts';
 import { explain } from '../../src/service/call/explain.ts';
 
@@ -52,3 +54,32 @@ export function withNulls(schema: JsonSchema, value: unknown): unknown {
 /** The old value where the new one says the same. */
 const changed = (from: object, to: object): object =>
   JSON.stringify(from) === JSON.stringify(to) ? from : to;
+
+/** Pointers of the members that a body can set, and whether each accepts null. */
+export function settable(schema: JsonSchema, at = ''): (readonly [pointer: string, isNullable: boolean])[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    const isReadOnly = Object.keys(inner).every((keyword) => keyword === 'description');
+    if (isReadOnly) return [];
+    const own = [`${at}/${name}`, acceptsNull(inner)] as const;
+    return inner.properties === undefined ? [own] : settable(inner, `${at}/${name}`);
+  });
+}
+
+/** Members of a PUT that null erases. */
+export const erasableOf = (id: OperationId): string[] =>
+  settable((table[id] as Operation).body as JsonSchema)
+    .filter(([, isNullable]) => isNullable)
+    .map(([pointer]) => pointer);
+
+const namesOf = (pointer: string): string[] => pointer.split('/').slice(1);
+
+export const valueAt = (value: unknown, pointer: string): unknown =>
+  namesOf(pointer).reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
+
+/** The members that a body requires, and null at the pointer. */
+export function withNull(id: OperationId, body: unknown, pointer: string): unknown {
+  const { required = [] } = (table[id] as Operation).body as JsonSchema;
+  const kept = Object.entries(body as object).filter(([name]) => required.includes(name));
+  const erased = namesOf(pointer).reduceRight<unknown>((inner, name) => ({ [name]: inner }), null);
+  return { ...Object.fromEntries(kept), ...(erased as object) };
+}

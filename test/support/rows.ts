@@ -263,6 +263,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   updateReportSchedule: ['scheduleId', 'lastExecutionId'],
   createErasure: ['evaluationId', 'decisionId'],
   updateApiKey: ['keyId', 'rotatedFromKeyId'],
+  putSnapshot: ['runId'],
   // a signature holds for one approval; stateApproval names the approver
   decideApproval: ['approverId'],
   updateWebhookEndpoint: ['endpointId'],

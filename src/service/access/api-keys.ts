@@ -1,5 +1,5 @@
 /**
- * Handlers of a project's API keys (contract B3-B8, M1-M8): create, list, change, rotate, revoke. The store
+ * Handlers of a project's API keys (contract B3-B8, M1-M8): create, list, get, change, rotate, revoke. The store
  * keeps only digests; one answer shows the key, when it is created. A key cannot grant scopes that it lacks, nor a longer
  * life than its own.
  * Each change is in the log with its effect. Proven by `test/service/access/api-keys.test.ts`.
@@ -33,7 +33,7 @@ const noStore = { 'cache-control': 'no-store' } as const;
 
 export const apiKeys: Pick<
   Handlers,
-  'createApiKey' | 'listApiKeys' | 'updateApiKey' | 'revokeApiKey' | 'rotateApiKey'
+  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'revokeApiKey' | 'rotateApiKey'
 > = {
   async createApiKey({ body, caller, basePath, idempotency }, services) {
     const { now, randomBytes } = services;
@@ -69,6 +69,12 @@ export const apiKeys: Pick<
       position: ({ createdMs, keyId }) => byAge(createdMs, keyId),
     });
     return { status: 200, body: { data: rows.map((row) => keyBody(row, { caller, nowMs })), nextCursor } };
+  },
+
+  async getApiKey({ params, caller }, { store, now }) {
+    const key = await store.apiKeyOf(caller.project.projectId, params.keyId);
+    if (key === null) throw notFound('API key');
+    return { status: 200, body: keyBody(key, { caller, nowMs: now() }) };
   },
 
   async updateApiKey({ params, body, caller }, services) {

@@ -87,8 +87,8 @@ export function refusal(findings: Findings): GovError {
 /** A problem with one finding of a rule that no schema can state. */
 export const fieldError = (field: FieldError): GovError => refusal({ errors: [field], truncated: false });
 
-/** Bodies have been read as JSON, and answers become it. */
-const isSameJson = (one: unknown, other: unknown): boolean =>
+/** Whether two values are the same JSON. Bodies have been read as JSON, and answers become it. */
+export const isSameJson = (one: unknown, other: unknown): boolean =>
   typeof one === 'object' && other !== undefined && canonicalize(one as Json) === canonicalize(other as Json);
 
 /** READ_ONLY_FIELD where a body sets a member that it may only repeat as `answered` has it (contract A4). */

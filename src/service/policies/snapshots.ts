@@ -10,7 +10,7 @@ import { append, unmetered } from '../events/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
 import { snapshotOf } from './run-snapshot.ts';
-import { fieldError } from '../call/schema.ts';
+import { fieldError, refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { RunOf } from '../call/work.ts';
 
@@ -22,9 +22,10 @@ export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {
     return { status: 200, body: { runId, ...snapshot } };
   },
 
-  async putSnapshot({ params, body, caller }, services) {
+  async putSnapshot({ params, body: { runId: sent = params.runId, ...body }, caller }, services) {
     const { runId } = params;
     refuseSystemRun(runId, 'path');
+    refuseReadOnly({ runId: sent }, { runId });
     if (snapshotFields.every((field) => body[field] === '')) {
       const detail = 'expected at least one member, got none: the first snapshot of a run is final';
       throw fieldError({ pointer: '', in: 'body', code: 'TOO_SHORT', detail });

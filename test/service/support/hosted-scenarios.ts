@@ -64,6 +64,8 @@ export const hostedScenarios: readonly Scenario<HostedMade>[] = [
   ['listApiKeys', 400, () => ({ path: '/api-keys?limit=x' })],
   ['listApiKeys', 403, byApprover],
   ['listApiKeys', 404, byPerson],
+  ['getApiKey', 200],
+  ['getApiKey', 403, byApprover],
   ['updateApiKey', 200],
   ['updateApiKey', 400, () => ({ body: {} })],
   ['updateApiKey', 403, byApprover],

@@ -2,7 +2,8 @@
  * Handlers of schedules (contract L8): create, list, show, change, delete. `due.ts` makes their reports. Proven by
  * `test/service/reports/schedules/handlers.test.ts`.
  */
-import type { ScheduleInput, ScheduleUpdate } from '../../../contract/report-schedules.ts';
+import type { DeliveryInput } from '../../../contract/report-parts.ts';
+import type { ReportSchedule, ScheduleInput, ScheduleUpdate } from '../../../contract/report-schedules.ts';
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { typeId } from '../../../core/id.ts';
@@ -14,7 +15,7 @@ import type { Handlers } from '../../call/handler.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
 import type { PlainAnswer, Replayed } from '../../call/answer.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
-import { fieldError, refuseReadOnly } from '../../call/schema.ts';
+import { fieldError, isSameJson, refuseReadOnly } from '../../call/schema.ts';
 import { isTimeZone } from '../../call/settings.ts';
 import { checkDeliveries } from '../../deliveries/checks.ts';
 import { sealed } from '../../deliveries/document.ts';
@@ -89,7 +90,8 @@ export const reportSchedules: Pick<
     return persistently('schedule', async () => {
       const found = await find(services, caller, params.scheduleId);
       const { scheduleId, nextRunAt, lastRunAt, lastExecutionId, errorSummary, ...others } = body;
-      const { createdAt, updatedAt, ...members } = others;
+      const { createdAt, updatedAt, deliveries, ...rest } = others;
+      const members = { ...rest, ...newDeliveries(deliveries, scheduleBody(found)) };
       const sent = { scheduleId, nextRunAt, lastRunAt, lastExecutionId, errorSummary, createdAt, updatedAt };
       const given = Object.entries(sent).filter(([, value]) => value !== undefined);
       refuseReadOnly(Object.fromEntries(given), scheduleBody(found));
@@ -114,6 +116,23 @@ export const reportSchedules: Pick<
     });
   },
 };
+
+/** A list as an answer shows it changes nothing. READ_ONLY_FIELD for an item of such a list in another one. */
+function newDeliveries(
+  given: readonly (DeliveryInput & { readonly disabledAt?: unknown })[] | undefined,
+  { deliveries: shown }: ReportSchedule,
+): Pick<ScheduleUpdate, 'deliveries'> {
+  if (given === undefined || isSameJson(given, shown)) return {};
+  const at = given.findIndex(({ disabledAt = null }) => disabledAt !== null);
+  if (at === -1) return { deliveries: given.map(({ disabledAt: _none, ...each }) => each) };
+  throw fieldError({
+    pointer: `/deliveries/${at}/disabledAt`,
+    in: 'body',
+    code: 'READ_ONLY_FIELD',
+    detail:
+      'expected the whole list as the service returned it, or items with their whole target and no disabledAt',
+  });
+}
 
 /** What an input may leave out, beside the formats, which are those of the template. */
 const absent = {
