@@ -1,8 +1,25 @@
 /**
- * The licence notice of the packages in a bundle: dist/NOTICE. Proven by `test/package.test.ts`.
+ * The licence notice of the packages in a bundle: dist/NOTICE. Tested by `test/package.test.ts`.
+ *
+ * A section has every licence and notice file of its package, also those of a codec that the package contains. For a
+ * package without such a file, `licences/` beside this file has the text: `MIT.txt`, or `<name>.txt` with `+` for `/`.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly author?: string | { readonly name: string };
+}
+
+const ownTexts = join(import.meta.dirname, 'licences');
+
+/** libjpeg-turbo, in a decoder, asks for this sentence (IJG licence, clause 2). */
+const preface = `This software contains the following packages.
+It is based in part on the work of the Independent JPEG Group.
+`;
 
 /** Returns one section for each package of `modules` (absolute paths), in order of name. */
 export function notice(modules: Iterable<string>): string {
@@ -12,18 +29,44 @@ export function notice(modules: Iterable<string>): string {
     if (folder !== undefined) folders.add(folder);
   }
   const sections = [...folders].map(section).sort();
-  return ['This software contains the following packages.\n', ...sections].join(`\n${'-'.repeat(78)}\n\n`);
+  return [preface, ...sections].join(`\n${'-'.repeat(78)}\n\n`);
 }
 
-/** Throws for a package without a licence, because nobody may distribute it. */
+/** Throws for a package without the name or the text of a licence, because nobody may distribute it. */
 function section(folder: string): string {
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const { name, version } = manifest;
-  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+  const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const text = shipped(folder) || added(manifest);
+  if (text === '')
+    throw new Error(
+      `expected the text of a licence of ${manifest.name} in ${folder}, found none; write it to scripts/licences/${fileName(manifest)}`,
+    );
   // png-js names its licence only in the file
-  const license = manifest.license ?? (text.startsWith('\nMIT License\n') ? 'MIT' : undefined);
+  const license = manifest.license ?? (text.startsWith('MIT License\n') ? 'MIT' : undefined);
   if (typeof license !== 'string')
-    throw new Error(`${folder}: expected a licence in package.json, found none`);
-  return `${name} ${version}, licence ${license}\n${text}`;
+    throw new Error(`expected a licence in ${join(folder, 'package.json')}, found none`);
+  return `${manifest.name} ${manifest.version}, licence ${license}\n\n${text}\n`;
 }
+
+/** The licence and notice files that `folder` has, without those of packages inside it. */
+function shipped(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.slice(folder.length).includes('node_modules'))
+    .filter(({ name }) => /^(?:licen[cs]e|notice|copying)(?:[-.]\w+)*?(?:\.md|\.txt)?$/i.test(name))
+    .filter(({ name }) => !/\.(?:[cm]?[jt]sx?|json|map)$/.test(name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((path) => readFileSync(path, 'utf8').trim())
+    .join('\n\n');
+}
+
+/** The text for a package that names a licence and ships no text of it. */
+function added(manifest: Manifest): string {
+  const own = join(ownTexts, fileName(manifest));
+  if (existsSync(own)) return readFileSync(own, 'utf8').trim();
+  const author = typeof manifest.author === 'object' ? manifest.author.name : manifest.author;
+  if (manifest.license !== 'MIT' || author === undefined) return '';
+  const holder = author.replace(/ *<.*/, '');
+  return `Copyright (c) ${holder}\n\n${readFileSync(join(ownTexts, 'MIT.txt'), 'utf8').trim()}`;
+}
+
+const fileName = ({ name }: Manifest): string => `${name.replaceAll('/', '+')}.txt`;

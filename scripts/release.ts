@@ -4,7 +4,7 @@
  *   gov-V.tgz                  the package for npm
  *   gov-V-linux-x64.tar.gz     the package with Node and the native module: needs no network and no npm
  *   gov_V_amd64.deb            the same for Debian and Ubuntu (needs dpkg-deb)
- *   gov-V.cdx.json             what is inside, as a CycloneDX 1.5 list; see sbom.ts
+ *   gov-V.cdx.json             what is inside, as a CycloneDX 1.5 list; see sbom.ts. Each package has it as dist/gov.cdx.json
  *   install.sh                 installs the archive: docs/how-to/install.md
  *   SHA256SUMS, SHA256SUMS.sig checksums, and their signature by the SSH key of --key
  *
@@ -62,14 +62,13 @@ function release({ key }: { key?: string | undefined }): void {
   mkdirSync(output);
   const scratch = mkdtempSync(join(output, '.make-'));
   try {
-    run('npm', ['pack', '--pack-destination', output, '--silent']);
     const node = run('scripts/getnode', ['--pinned']).trim();
+    const list = sbom({ project, epoch, nodeVersion: run(node, ['--version']).trim().slice(1) });
+    writeFileSync(join(output, `gov-${version}.cdx.json`), list);
+    writeFileSync(join(project, 'dist/gov.cdx.json'), list);
+    run('npm', ['pack', '--pack-destination', output, '--silent']);
     const tree = standalone(scratch, { arch, node });
     manual(tree, epoch);
-    writeFileSync(
-      join(output, `gov-${version}.cdx.json`),
-      sbom({ project, epoch, nodeVersion: run(node, ['--version']).trim().slice(1) }),
-    );
     archive(tree, { epoch, file: join(output, `gov-${version}-linux-${arch}.tar.gz`) });
     debian(tree, { epoch, scratch, architecture: architectures[arch] });
     cpSync(join(project, 'install.sh'), join(output, 'install.sh'));

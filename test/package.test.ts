@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { notice } from '../scripts/notice.ts';
 import { projectRoot } from './paths.ts';
 
 const run = promisify(execFile);
@@ -80,6 +81,37 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(notice).toMatch(/^commander \d+\.\d+\.\d+, licence MIT$/m);
     expect(notice.match(/^\S+ \S+, licence /gm)!.length).toBeGreaterThan(2);
     expect(notice).not.toMatch(/^(?:rolldown|vitest|typescript) /m);
+  });
+
+  it('each package of the NOTICE file has the text of its licence, and so has each codec', () => {
+    const sections = readFileSync(join(projectRoot, 'dist/NOTICE'), 'utf8').split('-'.repeat(78)).slice(1);
+    const short = sections.map((text) => text.trim()).filter((text) => text.split('\n').length < 4);
+    expect(short).toEqual([]);
+    const section = (name: string) => sections.find((text) => text.trim().startsWith(`${name} `));
+    expect(section('@jsquash/jpeg')).toContain('libjpeg-turbo is covered by three');
+    expect(section('@jsquash/webp')).toContain('Copyright (c) 2010, Google Inc. All rights reserved.');
+    expect(section('es-toolkit')).toContain('derived from Lodash');
+    expect(section('@bufbuild/protobuf')).toContain('Copyright 2008 Google Inc.');
+    expect(section('yoga-layout')).toMatch(
+      /Copyright \(c\) Meta Open Source\n\nPermission is hereby granted/,
+    );
+  });
+
+  it('the build ends at a bundled package without the text of its licence', () => {
+    const at = join(folder, 'node_modules/bare');
+    mkdirSync(at, { recursive: true });
+    const bare = (members: object) => {
+      writeFileSync(join(at, 'package.json'), JSON.stringify({ name: 'bare', version: '1.0.0', ...members }));
+      return () => notice([join(at, 'index.js')]);
+    };
+    expect(bare({ license: 'ISC', author: 'Ada' })).toThrow(
+      /text of a licence of bare .*licences\/bare\.txt/,
+    );
+    expect(bare({ license: 'MIT' })).toThrow(/text of a licence of bare/);
+    expect(bare({ license: 'MIT', author: 'Ada <ada@example.com>' })()).toContain('Copyright (c) Ada\n');
+    writeFileSync(join(at, 'NOTICE'), 'text');
+    expect(bare({})).toThrow('expected a licence in');
+    rmSync(at, { recursive: true });
   });
 
   it('the package has the contract and the commands as data, without the library that makes them', () => {

@@ -106,6 +106,15 @@ describe('a release', () => {
     expect(inside.join('\n')).toMatch(/^node 24\./m);
     expect(inside.join('\n')).not.toMatch(/^vitest /m);
   });
+
+  it('the npm package and the archive have the same list inside', () => {
+    const list = readFileSync(join(release, `gov-${version}.cdx.json`), 'utf8');
+    const packed = [
+      [`gov-${version}.tgz`, 'package/dist/gov.cdx.json'],
+      [archive, `gov-${version}/dist/gov.cdx.json`],
+    ] as const;
+    for (const [file, path] of packed) expect(run('tar', ['-xzOf', file, path]).stdout).toBe(list);
+  });
 });
 
 describe('install.sh --from', () => {

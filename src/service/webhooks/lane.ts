@@ -1,7 +1,7 @@
 /**
  * The work on one lane: sends what is due to one endpoint, a few messages at a time, until nothing is due or the turn of
  * the lane ends. Lanes do not wait for each other, so a receiver that is dead or slow delays its own messages only. After
- * failures a lane holds, up to a minute, and then tries a single message.
+ * failures a lane holds, up to a minute and a fifth, and then tries a single message.
  * A crash leaves the lane with its lease, and its turns where they were: another worker sends them again, with the same
  * ids. Proven by `test/service/webhooks/sending.test.ts`.
  */
@@ -48,6 +48,7 @@ const savedAfterMs = 2000;
 const failuresBeforeHold = 3;
 const mostHeldMs = 60_000;
 const throttledMs = 5000;
+const jitter = 0.2;
 
 interface Work {
   readonly services: Services;
@@ -142,7 +143,8 @@ async function sendTurns(
       if (done !== null) {
         sent.push(done.sent);
         isGone ||= done.answer?.statusCode === 410;
-        if (done.answer !== null) state = stateAfter(state, done.answer, services.now());
+        if (done.answer !== null)
+          state = stateAfter(state, done.answer, { nowMs: services.now(), random: Math.random() });
       }
       if (state.failures > 0 || services.now() > untilMs || isStopped()) return;
     }
@@ -181,8 +183,15 @@ async function sendTurn(
   return { sent: { turn, delivery, outcome }, answer };
 }
 
-/** Each message that throttles or fails makes the lane wait longer; a success ends that. */
-function stateAfter(before: LaneData, answer: OutboundAnswer, nowMs: number): LaneData {
+/**
+ * Each message that throttles or fails makes the lane wait longer; a success ends that. `random`, from 0 to 1, spreads
+ * lanes whose receivers failed at the same moment. A time that the receiver asks for is kept as it is.
+ */
+function stateAfter(
+  before: LaneData,
+  answer: OutboundAnswer,
+  { nowMs, random }: { readonly nowMs: number; readonly random: number },
+): LaneData {
   const { ok, statusCode, retryAfterMs } = answer;
   if (ok) {
     return {
@@ -196,7 +205,8 @@ function stateAfter(before: LaneData, answer: OutboundAnswer, nowMs: number): La
   const failures = before.failures + 1;
   const isThrottled = statusCode !== null && [429, 502, 504].includes(statusCode);
   const grown = failures < failuresBeforeHold ? 0 : 1000 * 2 ** Math.min(failures - failuresBeforeHold, 10);
-  const heldMs = Math.max(Math.min(grown, mostHeldMs), isThrottled ? throttledMs : 0, retryAfterMs ?? 0);
+  const own = Math.max(Math.min(grown, mostHeldMs), isThrottled ? throttledMs : 0);
+  const heldMs = Math.max(Math.round(own * (1 + jitter * random)), retryAfterMs ?? 0);
   return {
     ...before,
     class: 'slow',

@@ -100,6 +100,20 @@ describe('a lane', () => {
     expect((await office.deliveries(id)).every(({ status }) => status === 'delivered')).toBe(true);
   });
 
+  it('lanes whose receivers failed at the same moment hold for different times', async () => {
+    await open(() => answered(429));
+    const ids = await Promise.all([...'abcdefgh'].map((name) => office.endpoint(name)));
+    await office.block(1);
+    await office.follow();
+    const atMs = office.clock.ms;
+    await office.work();
+    const lanes = await Promise.all(ids.map((id) => office.lane(id)));
+    const heldMs = lanes.map((lane) => laneData(lane).heldUntilMs - atMs);
+    expect(Math.min(...heldMs)).toBeGreaterThanOrEqual(5000);
+    expect(Math.max(...heldMs)).toBeLessThanOrEqual(6000);
+    expect(new Set(heldMs).size).toBeGreaterThan(1);
+  });
+
   it('disables the endpoint that answers 410, records it, and cancels what waits', async () => {
     await open(() => answered(410));
     const id = await office.endpoint('a');
