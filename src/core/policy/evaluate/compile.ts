@@ -247,6 +247,7 @@ function compileOperation(
     case 'path':
     case 'host':
     case 'programs':
+    case 'time':
       return textFunction(op, first, site);
   }
 }

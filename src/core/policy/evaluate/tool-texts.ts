@@ -1,5 +1,5 @@
 /**
- * `lower`, `fold`, `path`, `path_in`, `host`, `host_in` and `programs` of conditions: what a text means to a tool. A text
+ * `lower`, `fold`, `path`, `path_in`, `host`, `host_in`, `programs` and `time` of conditions: what a text means. A text
  * that has no one meaning is indeterminate, so a rule about it fails closed. Proven by
  * `test/core/policy/evaluate/tool-texts.test.ts`.
  */
@@ -8,22 +8,26 @@ import { hostOf, hostTest } from '../tool-text/host.ts';
 import { isWithin, plainPath } from '../tool-text/path.ts';
 import { programsOf } from '../tool-text/shell-programs.ts';
 import type { Json } from '../../json/parse.ts';
+import { parseTimestamp } from '../../time.ts';
 import { isShort, spend } from './budget.ts';
 import { Indeterminate } from './indeterminate.ts';
 import type { Value } from './indeterminate.ts';
 import type { Evaluate, Operand, Site } from './operator.ts';
 import { textOf } from './strings.ts';
 
-export type TextFunction = 'lower' | 'fold' | 'path' | 'host' | 'programs';
+export type TextFunction = 'lower' | 'fold' | 'path' | 'host' | 'programs' | 'time';
 export type Membership = 'path_in' | 'host_in';
 
 /** Null: the text has no one meaning. */
-const functions: Readonly<Record<TextFunction, (text: string) => string | readonly string[] | null>> = {
+const functions: Readonly<
+  Record<TextFunction, (text: string) => string | number | readonly string[] | null>
+> = {
   lower: (text) => text.toLowerCase(),
   fold,
   path: plainPath,
   host: hostOf,
   programs: programsOf,
+  time: parseTimestamp,
 };
 
 /** Units for each character; a unit is about 0.1 µs. */
@@ -33,6 +37,7 @@ const unitsPerCharacter: Readonly<Record<TextFunction, number>> = {
   path: 1 / 4,
   host: 1 / 4,
   programs: 1,
+  time: 1 / 8,
 };
 
 export function textFunction(op: TextFunction, operand: Operand, site: Site): Evaluate {

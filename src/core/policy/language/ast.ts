@@ -45,6 +45,7 @@ export const operators = [
   'host',
   'host_in',
   'programs',
+  'time',
 ] as const;
 export type Operator = (typeof operators)[number];
 

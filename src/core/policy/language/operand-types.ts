@@ -47,6 +47,7 @@ export const arity: Readonly<Record<Operator, readonly [fewest: number, most: nu
   host: [1, 1],
   host_in: [2, 2],
   programs: [1, 1],
+  time: [1, 1],
 };
 
 const answersBoolean: ReadonlySet<Operator> = new Set([

@@ -51,14 +51,16 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
   if (!isObject(json)) return { kind: 'literal', value: json === 0 ? 0 : json };
   const names = Object.keys(json);
   const [name = ''] = names;
-  if (names.length === 1 && (isOperator(name) || name in aliases)) {
+  if (names.length === 1 && (isOperator(name) || name in aliases) && !isTimeField(json, as)) {
     return readCall(name, json[name] as Json, { ...place, pointer: below(place.pointer, name) }, as);
   }
   if (names.length === 1 && name === 'any') {
     return clauseList(name, json[name] as Json, { ...place, pointer: below(place.pointer, name) }, spelling);
   }
   if (names.length === 0 || as === 'value' || isReserved(name)) refuseOperation(names, place.pointer);
-  const mixed = names.find((each) => isOperator(each) || each in aliases || each === 'any');
+  const mixed = names.find(
+    (each) => (isOperator(each) && each !== 'time') || each in aliases || each === 'any',
+  );
   if (mixed !== undefined) {
     const expected = `expected ${mixed} as the only member; a field of that name is context.${mixed}`;
     refuse(below(place.pointer, mixed), 'AMBIGUOUS', expected);
@@ -67,6 +69,13 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
 }
 
 const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
+
+/**
+ * `time` was a field before it was an operator. In a clause it is still the field, unless it has a list, which no field
+ * accepts: conditions stored before keep their meaning, and the canonical form of the call has a list.
+ */
+const isTimeField = (json: JsonObject, as: 'clause' | 'value'): boolean =>
+  as === 'clause' && 'time' in json && !Array.isArray(json['time']);
 
 /** Further names in place of operators. */
 const aliases = { __proto__: null, var: 'path', val: 'path', '??': 'default', '?:': 'if' } as const;

@@ -1,6 +1,6 @@
 /**
  * The condition linter: clauses that are never true or never false, paths read without a presence test, paths that no
- * recorded input has, values of two types, `in` for a text or a list, duplicate clauses. A finding of severity `error` is
+ * recorded input has, values of two types, `in` for a text or a list, times ordered as texts, duplicate clauses. A finding of severity `error` is
  * certain. Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
@@ -15,6 +15,7 @@ import { missingGuards } from './presence.ts';
 import { canBe } from './satisfiable.ts';
 import { seenText } from './seen.ts';
 import { pathText, printText } from '../language/text-print.ts';
+import { textTimes } from './text-time.ts';
 import { typeConflicts } from './type-conflict.ts';
 
 export { seenPaths } from './seen.ts';
@@ -35,6 +36,7 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly F
     ...unseen(root, seenPaths),
     ...typeConflicts(root),
     ...ambiguousIns(root),
+    ...textTimes(root),
     ...duplicates(root),
   ];
 }

@@ -8,6 +8,7 @@ const findingCodes = [
   'unseen_path',
   'type_conflict',
   'ambiguous_in',
+  'text_time',
   'duplicate_clause',
 ] as const;
 

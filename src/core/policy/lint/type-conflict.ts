@@ -41,7 +41,21 @@ function isNeverDecided({ reads, node, condition }: Clause): boolean {
   });
 }
 
-const samples: readonly Json[] = ['', 'a', '1.0.0', 0, 1, -1, true, false, [], [1], ['a'], {}];
+const samples: readonly Json[] = [
+  '',
+  'a',
+  '1.0.0',
+  '2026-01-01T00:00:00Z',
+  0,
+  1,
+  -1,
+  true,
+  false,
+  [],
+  [1],
+  ['a'],
+  {},
+];
 
 function literalsOf(node: Node): readonly Json[] {
   switch (node.kind) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import type { JsonObject } from '../../../../src/core/json/parse.ts';
 import { compile } from '../../../../src/core/policy/evaluate/compile.ts';
+import { canonicalCondition } from '../../../../src/core/policy/language/canonical.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { parseText } from '../../../../src/core/policy/language/text.ts';
 import { printText } from '../../../../src/core/policy/language/text-print.ts';
@@ -25,6 +26,13 @@ describe('functions about what a text means to a tool', () => {
     ['some(programs(a), @ in ["rm", "dd"])', 'ls | xargs r""m', 'true'],
     ['"rm" in programs(a)', 'ls | grep rm', 'false'],
     ['"rm" in programs(a)', '$X', 'indeterminate'],
+    ['time(a) < time("2026-11-28T10:00:00Z")', '2026-11-28T10:30:00+01:00', 'true'],
+    ['time(a) == time("2026-11-28T10:00:00Z")', '2026-11-28T11:00:00.000+01:00', 'true'],
+    ['time(a) == 1764324000123', '2025-11-28T10:00:00.1239Z', 'true'],
+    ['time(a) < time("2026-11-28T10:00:00Z")', '2026-11-28', 'indeterminate'],
+    ['time(a) < time("2026-11-28T10:00:00Z")', '2026-11-28T10:00:00', 'indeterminate'],
+    ['time(a) < time("2026-11-28T10:00:00Z")', '2026-02-30T10:00:00Z', 'indeterminate'],
+    ['time(a) < time("2026-11-28T10:00:00Z")', 'yesterday', 'indeterminate'],
   ])('the condition %s on %j is %s', (text, a, expected) => {
     expect(truth(text, { a })).toBe(expected);
   });
@@ -36,6 +44,7 @@ describe('functions about what a text means to a tool', () => {
     'path_in(a, ["/x"])',
     'host_in(a, ["x"])',
     '"x" in programs(a)',
+    'time(a) > 0',
   ])('the condition %s is indeterminate for a list and for an absent value', (text) => {
     expect(truth(text, { a: ['/x'] })).toBe('indeterminate');
     expect(truth(text, {})).toBe('indeterminate');
@@ -72,6 +81,22 @@ describe('functions about what a text means to a tool', () => {
     ['lower(a, b)', /expected 1 arguments/],
   ])('the condition %s is refused', (text, message) => {
     expect(() => parseText(text)).toThrow(message);
+  });
+
+  it('a field named time keeps its meaning, and a call of time parses back from its canonical form', () => {
+    const field = { '<': [{ val: ['context', 'time'] }, '2026'] };
+    for (const json of [{ time: { '<': '2026' } }, field])
+      expect(canonicalCondition(parseCondition(json))).toEqual(field);
+    expect(printText(parseCondition({ time: 'noon', env: 'prod' }))).toBe(
+      'context.time == "noon" && context.env == "prod"',
+    );
+    for (const text of ['time(time) < time("2026-11-28T10:00:00Z")', 'time(a)', '!time(a)']) {
+      const node = parseText(text);
+      expect(parseCondition(canonicalCondition(node))).toEqual(node);
+      expect(parseText(printText(node))).toEqual(node);
+    }
+    expect(printText(parseCondition({ '<': [{ time: { var: 'a' } }, 5] }))).toBe('time(context.a) < 5');
+    expect(() => parseCondition({ '<': [{ time: [] }, 5] })).toThrow('expected 1 arguments');
   });
 
   it('fields take path_in and host_in, and the text prints back', () => {

@@ -241,6 +241,40 @@ describe('comparisons of two types', () => {
   });
 });
 
+describe('times that are ordered as texts', () => {
+  it('lint reports an order of a text that is a time, with a condition that compares instants', () => {
+    const [found] = findings('has(t) && t < "2026-11-28T10:00:00Z"').filter(
+      ({ code }) => code === 'text_time',
+    );
+    expect(found).toMatchObject({ severity: 'warning', path: '$.and[1].<' });
+    expect(printText(found!.fix!)).toBe('has(context.t) && time(context.t) < time("2026-11-28T10:00:00Z")');
+    const earlier = { context: { t: '2026-11-28T10:30:00+01:00' } };
+    expect(compile(parseText('t < "2026-11-28T10:00:00Z"')).evaluate(earlier)).toBe('false');
+    expect(compile(found!.fix!).evaluate(earlier)).toBe('true');
+    expect(lint(found!.fix!, { action: 'deny' })).toEqual([]);
+  });
+
+  test.each([
+    ['"2026-11-28T10:00:00.123456789+01:00" >= t', 'time("2026-11-28T10:00:00.123456789+01:00") >= time(context.t)'],
+    ['some(l, @.t > "2026-11-28T10:00:00Z")', 'some(context.l, time(@.t) > time("2026-11-28T10:00:00Z"))'],
+  ])('lint reports %s', (text, fix) => {
+    const [found] = findings(text).filter(({ code }) => code === 'text_time');
+    expect(printText(found!.fix!)).toBe(fix);
+  });
+
+  test.each([
+    't < "2026-11-28"',
+    't == "2026-11-28T10:00:00Z"',
+    'time(t) < time("2026-11-28T10:00:00Z")',
+    'time(t) < 1796000000000',
+    't < u',
+  ])('lint does not report %s as times ordered as texts, nor as undecidable', (text) => {
+    expect(found('text_time', text)).toEqual([]);
+    expect(found('type_conflict', text)).toEqual([]);
+    expect(found('never_matches', text)).toEqual([]);
+  });
+});
+
 describe('ambiguous tests with in', () => {
   const ambiguous = (text: string) => findings(text).filter(({ code }) => code === 'ambiguous_in');
 
