@@ -221,6 +221,11 @@ export const events = {
       eventType: Type.Optional(eventType),
       aiSystemId: Type.Optional(clientId('AI system')),
       actor: Type.Optional(searchedName('The id or the name of the actor, as recorded')),
+      onBehalfOf: Type.Optional(
+        searchedName(
+          'The id or the name of one for whom the actor acts: `onBehalfOf` of the actor, or a member of its `delegationChain`',
+        ),
+      ),
       resource: Type.Optional(searchedName('The id or the name of the resource, as recorded')),
       tool: Type.Optional(searchedName('The name of the tool')),
       decision: Type.Optional(oneOf(policyActions)),

@@ -157,7 +157,7 @@ function eventQueries(text: string) {
   const isParty = text.length <= limits.partyNameChars;
   const decision = policyActions.find((action) => action === text);
   return [
-    ...(isParty ? [{ actor: text }, { tool: text }, { resource: text }] : []),
+    ...(isParty ? [{ actor: text }, { onBehalfOf: text }, { tool: text }, { resource: text }] : []),
     ...(/^[A-Za-z][A-Za-z0-9_.:/-]*$/.test(text) && text.length <= limits.eventTypeChars
       ? [{ eventType: text }]
       : []),
@@ -166,7 +166,11 @@ function eventQueries(text: string) {
   ];
 }
 
-const flags: Readonly<Record<string, string>> = { eventType: 'type', aiSystemId: 'ai-system' };
+const flags: Readonly<Record<string, string>> = {
+  eventType: 'type',
+  aiSystemId: 'ai-system',
+  onBehalfOf: 'on-behalf-of',
+};
 
 async function events(client: Client, text: string): Promise<SearchResult> {
   const found = await Promise.all(

@@ -3,6 +3,8 @@ import { MiB } from './units.ts';
 
 export const lists = {
   searchLeaves: 5000,
+  /** Members of a delegation chain that a search finds. */
+  delegationSearched: 64,
   pageDefault: 50,
   pageMax: 200,
   eventPageDefault: 100,

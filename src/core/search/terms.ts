@@ -1,13 +1,15 @@
 /**
- * The terms by which a leaf is found: of an event its run, type, system, actor, resource, tool and decision; of an evaluation
- * its run, tool and decision. A filter asks for terms too, so a leaf matches if it has all of them.
+ * The terms by which a leaf is found: of an event its run, type, system, actor, those for whom the actor acts, resource, tool
+ * and decision; of an evaluation its run, tool and decision. A filter asks for terms too, so a leaf matches if it has all of them.
  * Proven by `test/core/search/terms.test.ts`.
  */
 import type { AuditEvent } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
 import { policyActions } from '../../contract/policy-words.ts';
 import { evaluatedTool, openEvaluation } from '../decided/evaluation.ts';
 import { openLeaf } from '../decided/leaf.ts';
 import { openEvent } from '../event/record.ts';
+import { isObject } from '../json/object.ts';
 import { parseTimestamp } from '../time.ts';
 
 /** What a search may ask for; every member narrows it. Times bound the client's timestamp, both included. */
@@ -17,6 +19,8 @@ export interface EventSearch {
   readonly aiSystemId?: string;
   /** The id or name of the actor. */
   readonly actor?: string;
+  /** The id or name of one for whom the actor acts: its `onBehalfOf`, or a member of its `delegationChain`. */
+  readonly onBehalfOf?: string;
   /** The id or name of the resource. */
   readonly resource?: string;
   readonly tool?: string;
@@ -43,7 +47,16 @@ const term = (name: TermName, value: string): string => `${name}\0${value}`;
 export const everyTerm = term('every', '');
 const everyEvaluation = term('evaluation.every', '');
 
-const names = ['runId', 'eventType', 'aiSystemId', 'actor', 'resource', 'tool', 'decision'] as const;
+const names = [
+  'runId',
+  'eventType',
+  'aiSystemId',
+  'actor',
+  'onBehalfOf',
+  'resource',
+  'tool',
+  'decision',
+] as const;
 const evaluationNames = ['runId', 'tool', 'decision'] as const;
 
 /** The terms of a search; the term of every event or evaluation where it asks for none. */
@@ -93,9 +106,17 @@ export function leafTerms({ index, record, disclosures, erased }: StoredLeaf): L
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** A party is a name, or an object with an id and a name. */
-const partyNames = (party: AuditEvent['actor'] | null): string[] =>
-  isText(party) ? [party] : party === null ? [] : [party['id'], party['name']].filter(isText);
+/** A party is a name, or an object with an id and a name. The client may have sent anything else. */
+const partyNames = (party: unknown): string[] =>
+  isText(party) ? [party] : isObject(party) ? [party['id'], party['name']].filter(isText) : [];
+
+/** Those for whom the actor acts, as the client named them. */
+function delegatorsOf({ actor }: AuditEvent): string[] {
+  if (isText(actor)) return [];
+  const { onBehalfOf, delegationChain } = actor as Readonly<Record<string, unknown>>;
+  const chain: readonly unknown[] = Array.isArray(delegationChain) ? delegationChain : [];
+  return [onBehalfOf, ...chain.slice(0, limits.delegationSearched)].flatMap(partyNames);
+}
 
 /** A call names its tool as its resource, or in its metadata. */
 function toolsOf({ resource, metadata }: AuditEvent): string[] {
@@ -116,6 +137,7 @@ export const eventTerms = (event: AuditEvent): ReadonlySet<string> =>
     term('eventType', event.eventType),
     ...(event.aiSystemId === null ? [] : [term('aiSystemId', event.aiSystemId)]),
     ...partyNames(event.actor).map((name) => term('actor', name)),
+    ...delegatorsOf(event).map((name) => term('onBehalfOf', name)),
     ...partyNames(event.resource).map((name) => term('resource', name)),
     ...toolsOf(event).map((name) => term('tool', name)),
     ...decisionOf(event).map((decision) => term('decision', decision)),

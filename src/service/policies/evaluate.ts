@@ -18,7 +18,7 @@ import { recordedDecision } from '../../core/decided/outcome-cache.ts';
 import { typeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import type { SetSummary } from '../../core/policy/set/in-force.ts';
+import type { PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
 import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
@@ -167,11 +167,14 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
   const { set, review } = inForce;
+  const recorded = async (by: PolicySet, said: readonly PolicyDecision[]) => {
+    const reasons = await inTurns(reasonsOf({ decisions: said, set: by, checkpoint, idle }));
+    return said.map((decision, at) =>
+      recordedDecision(by.get(decision.policyId), decision, reasons[at] as string),
+    );
+  };
   const { decisions: said, summary } = await inTurns(set.deciding(checkpoint, { ids: policyIds }));
-  const reasons = await inTurns(reasonsOf({ decisions: said, set, checkpoint, idle }));
-  const decisions = said.map((decision, at) =>
-    recordedDecision(set.get(decision.policyId), decision, reasons[at] ?? ''),
-  );
+  const decisions = await recorded(set, said);
   const { decisions: shadowed } = await inTurns(review.deciding(checkpoint));
   const evaluatedMs = services.now();
   const id = typeId('pev', evaluatedMs, services.randomBytes(10));
@@ -187,7 +190,7 @@ async function decideIn(inForce: InForce, asked: Asked, services: Services): Pro
     approval: null,
     evaluatedAt: formatTimestamp(evaluatedMs),
     decisions,
-    shadow: shadowed.map((each) => recordedDecision(review.get(each.policyId), each, '')),
+    shadow: await recorded(review, shadowed),
     checkpoint: checkpoint as unknown as JsonObject,
     readSet:
       inForce.reads.paths.length === 0 ? null : (inForce.reads.retain(checkpoint) as unknown as JsonObject),

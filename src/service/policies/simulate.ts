@@ -211,7 +211,7 @@ function* simulating(
     const { policyId } = decision;
     const member = set.get(policyId);
     const policyName = member?.policy.name ?? idle.get(policyId)?.name ?? '';
-    const told = { ...decision, policyName, reasoning: reasons[at] ?? '' };
+    const told = { ...decision, policyName, reasoning: reasons[at] as string };
     const isTraced = member !== undefined && explained.has(decision);
     decisions.push(isTraced ? { ...told, ...explanation(member, checkpoint) } : told);
     if (!turn.isOver) continue;

@@ -21,5 +21,8 @@ CREATE TABLE event_term_head (
 ) WITHOUT ROWID;
 `;
 
-/** Evaluations have terms since the ninth version: drops the index, which the next signed heads make again. */
+/**
+ * Evaluations have terms since version 9, and those for whom an actor acts since version 12: drops the index, which the
+ * next signed heads make again.
+ */
 export const dropTerms = 'DELETE FROM event_term;\nDELETE FROM event_term_head;\n';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../../src/contract/events.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
 import {
   eventTerms,
@@ -66,6 +67,18 @@ describe('terms of an event', () => {
     expect(finds({ tool: 'read_file' }, { resource: { name: 'read_file', type: 'mcp_tool' } })).toBe(true);
     expect(finds({ tool: 'sh' }, { metadata: { toolName: 'sh' } })).toBe(true);
     expect(finds({ tool: 'sh' }, { metadata: { tool: 'sh' } })).toBe(true);
+  });
+
+  it('find it by those for whom the actor acts, up to the limit of a delegation chain', () => {
+    const chain = Array.from({ length: limits.delegationSearched + 1 }, (_, at) => `agent-${at}`);
+    const actor = { name: 'sub-agent-4', onBehalfOf: { id: 'u-1', name: 'user-u' }, delegationChain: chain };
+    for (const name of ['u-1', 'user-u', 'agent-0', chain.at(-2)!])
+      expect(finds({ onBehalfOf: name }, { actor })).toBe(true);
+    expect(finds({ onBehalfOf: chain.at(-1)! }, { actor })).toBe(false);
+    expect(finds({ onBehalfOf: 'sub-agent-4' }, { actor })).toBe(false);
+    expect(finds({ actor: 'user-u' }, { actor })).toBe(false);
+    for (const odd of ['x', { onBehalfOf: 7, delegationChain: 'x' }, { delegationChain: [null, ['x']] }])
+      expect(finds({ onBehalfOf: 'x' }, { actor: odd as never })).toBe(false);
   });
 
   it('leave out what only looks like a decision, a party or a tool', () => {

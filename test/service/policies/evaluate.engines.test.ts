@@ -194,7 +194,13 @@ describe('a policy in review', () => {
     expect(answer.text).not.toContain('shadow"');
     const [record] = (await records('?runId=shadowed')).data;
     expect(record.shadow).toMatchObject([
-      { policyId: 'shadow', version: 1, decision: 'deny', outcome: 'matched' },
+      {
+        policyId: 'shadow',
+        version: 1,
+        decision: 'deny',
+        outcome: 'matched',
+        reasoning: 'deny v1: context.tool.name = "ls"',
+      },
     ]);
     await move('shadow', 'archived');
   });

@@ -8,7 +8,7 @@ import { runOperation } from '../generated.ts';
 import type { eventsList as spec } from './spec.ts';
 
 /** Flags that only a search has. */
-const searched = ['actor', 'resource', 'tool', 'decision', 'aiSystem'] as const;
+const searched = ['actor', 'onBehalfOf', 'resource', 'tool', 'decision', 'aiSystem'] as const;
 
 export const run: Run<typeof spec> = async (call) => {
   const flags: Readonly<Record<string, unknown>> = call.flags;

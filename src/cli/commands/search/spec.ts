@@ -7,7 +7,7 @@ export const search = command({
   prints: 'results:array cut:array',
   summary: 'Find runs, events, policies and approvals by an id, a name or a word',
   details: [
-    'Several words are one text. gov compares it, whole and as recorded, with the ids of runs, events and proofs, and with the actor, resource, tool, type, decision and AI system of events.',
+    'Several words are one text. gov compares it, whole and as recorded, with the ids of runs, events and proofs, and with the actor, those for whom it acts, resource, tool, type, decision and AI system of events.',
     `In policies, approvals and runs, a part of the id, name, tool or reason is enough, in any case of letters. gov looks at the newest ${limits.pageMax} of each.`,
     'It does not look into arguments, results and metadata of events. Each result names the command that shows it.',
   ],

@@ -228,6 +228,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 9, sql: dropTerms },
   { version: 10, sql: inSqlite(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInSqlite },
+  { version: 12, sql: dropTerms },
 ];
 
 export const headDelete =

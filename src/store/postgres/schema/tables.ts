@@ -203,6 +203,7 @@ export const migrations: readonly Migration[] = [
   { version: 9, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
   { version: 10, sql: inPostgres(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInPostgres },
+  { version: 12, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
 ];
 
 /** The version that this release needs. */

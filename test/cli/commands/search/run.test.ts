@@ -18,7 +18,7 @@ beforeAll(async () => {
   const called = (n: number) =>
     event({
       runId: `checkout-${n}`,
-      actor: { name: 'planner' },
+      actor: { name: 'planner', delegationChain: ['user-u', 'agent-a', 'planner'] },
       resource: { name: 'ledger.pay', type: 'tool' },
       metadata: { secret: 'hidden-word' },
     });
@@ -50,6 +50,7 @@ describe('gov search', () => {
     for (const [word, flag] of [
       ['ledger.pay', 'tool'],
       ['planner', 'actor'],
+      ['user-u', 'on-behalf-of'],
       ['tool.call', 'type'],
     ] as const) {
       const { found, cut } = await search(word);

@@ -255,7 +255,10 @@ describe('times that are ordered as texts', () => {
   });
 
   test.each([
-    ['"2026-11-28T10:00:00.123456789+01:00" >= t', 'time("2026-11-28T10:00:00.123456789+01:00") >= time(context.t)'],
+    [
+      '"2026-11-28T10:00:00.123456789+01:00" >= t',
+      'time("2026-11-28T10:00:00.123456789+01:00") >= time(context.t)',
+    ],
     ['some(l, @.t > "2026-11-28T10:00:00Z")', 'some(context.l, time(@.t) > time("2026-11-28T10:00:00Z"))'],
   ])('lint reports %s', (text, fix) => {
     const [found] = findings(text).filter(({ code }) => code === 'text_time');
