@@ -24,6 +24,7 @@ import { run, type Running, type RunOptions } from '../../src/host/process/run.t
 import { runFileOf } from '../../src/host/process/run-file.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
+import { reportFontsOf } from '../../src/host/reports/config.ts';
 import { sendersOf } from '../../src/host/outbound/senders.ts';
 import { schedulingOf } from '../../src/host/process/scheduling.ts';
 import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/open.ts';
@@ -77,7 +78,12 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
-  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads: options.rebuildHeads ?? false, env });
+  const engine = sqliteEngine(config.dataDir, {
+    log,
+    rebuildHeads: options.rebuildHeads ?? false,
+    env,
+    reportFonts: reportFontsOf(config, { dataDir: config.dataDir, path, env }),
+  });
   const keys = await ownKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;

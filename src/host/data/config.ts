@@ -31,6 +31,7 @@ import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '.
 import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 import { outboundMembers, type OutboundFile } from '../outbound/config.ts';
+import { reportFontsMembers, type ReportFontsFile } from '../reports/config.ts';
 import { folderMembers, type SendersFile } from '../outbound/senders.ts';
 import { smtpMembers } from '../outbound/smtp.ts';
 import { schedulingMembers, type SchedulingFile } from '../process/scheduling.ts';
@@ -53,7 +54,14 @@ export interface PlaneSync {
 
 /** `plane.json`, as `gov plane init` writes it. */
 export interface PlaneFile
-  extends WitnessesFile, ExportsFile, OutboundFile, SendersFile, SchedulingFile, ForwardsFile {
+  extends
+    WitnessesFile,
+    ExportsFile,
+    OutboundFile,
+    SendersFile,
+    ReportFontsFile,
+    SchedulingFile,
+    ForwardsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   readonly projectId: string;
@@ -107,6 +115,7 @@ export const planeFileSchema: JsonSchema = {
     ...outboundMembers,
     ...smtpMembers,
     ...folderMembers,
+    ...reportFontsMembers,
     ...schedulingMembers,
     ...exportMembers,
     ...forwardMembers,

@@ -13,7 +13,7 @@ import type { Variables } from './layers.ts';
 import { masterKeyCheck, readMasterKey } from '../data/master-key.ts';
 import { createDatabaseProbe } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
-import { background, ThreadWork } from './thread-work.ts';
+import { ThreadWork } from './thread-work.ts';
 
 /** Connections of each worker thread, besides those of the process. */
 const readingConnections = 4;
@@ -40,11 +40,14 @@ export async function postgresEngine(
     log,
     rebuildHeads,
     env = {},
+    reportFonts = null,
   }: {
     readonly log: Log;
     readonly rebuildHeads: boolean;
     /** May name the master key. */
     readonly env?: Variables;
+    /** Folder with fonts of reports for other scripts. */
+    readonly reportFonts?: string | null;
   },
 ): Promise<Engine> {
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
@@ -63,9 +66,9 @@ export async function postgresEngine(
   readMasterKey(dataDir, env); // writes the key check only after the database accepted the key
   await store.watchClock(now);
   const source = { engine: 'postgres', url, connections: readingConnections, masterKey } as const;
-  const noted = (error: Error, projectId: string) => store.note(error, projectId);
-  const work = new ThreadWork(source, log, noted);
-  const building = new ThreadWork(source, log, noted, background);
+  const failed = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, { failed });
+  const building = new ThreadWork(source, log, { failed, isBackground: true, reportFonts });
   const kept =
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });

@@ -13,7 +13,7 @@ import type { Variables } from './layers.ts';
 import { readMasterKey } from '../data/master-key.ts';
 import { createProbe, watchDisk } from './probe.ts';
 import { sealedArtifacts } from '../exports/sealed.ts';
-import { background, ThreadWork } from './thread-work.ts';
+import { ThreadWork } from './thread-work.ts';
 
 /** Throws as `openStore`, `readMasterKey` and `refuseOtherMasterKeyOf` do. */
 export function sqliteEngine(
@@ -23,12 +23,15 @@ export function sqliteEngine(
     rebuildHeads,
     hosted = false,
     env = {},
+    reportFonts = null,
   }: {
     readonly log: Log;
     readonly rebuildHeads: boolean;
     readonly hosted?: boolean;
     /** May name the master key. */
     readonly env?: Variables;
+    /** Folder with fonts of reports for other scripts. */
+    readonly reportFonts?: string | null;
   },
 ): Engine {
   let fault: string | null = null;
@@ -50,9 +53,9 @@ export function sqliteEngine(
   });
   readMasterKey(dataDir, env); // writes the key check only after the store opened with the key
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;
-  const noted = (error: Error, projectId: string) => store.note(error, projectId);
-  const work = new ThreadWork(source, log, noted);
-  const building = new ThreadWork(source, log, noted, background);
+  const failed = (error: Error, projectId: string) => store.note(error, projectId);
+  const work = new ThreadWork(source, log, { failed });
+  const building = new ThreadWork(source, log, { failed, isBackground: true, reportFonts });
   const files = fileArtifacts(artifactFolder(dataDir), randomBytes);
   const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
   const exports = { artifacts, work: building };

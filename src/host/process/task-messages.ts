@@ -10,10 +10,14 @@ export type ReaderSource =
   | { readonly engine: 'sqlite'; readonly path: string; readonly masterKey?: Uint8Array | undefined }
   | ({ readonly engine: 'postgres' } & DatabaseOptions);
 
-/** The start data of a thread. `nice`: priority from 0 to 19, where 19 yields most (setpriority(2)). */
+/**
+ * The start data of a thread. `nice`: priority from 0 to 19, where 19 yields most (setpriority(2)). `reportFonts`: folder
+ * with fonts for other scripts, or null.
+ */
 export interface WorkerStart {
   readonly source: ReaderSource;
   readonly nice: number;
+  readonly reportFonts: string | null;
 }
 
 export type ToWorker =

@@ -16,7 +16,16 @@ const atOnce = { heavy: 1, light: 8 };
 const youngMiB = 16;
 
 /** `nice` of a thread whose tasks have no waiting client. */
-export const background = 15;
+const background = 15;
+
+interface ThreadOptions {
+  /** Receives the error of each failed task. */
+  readonly failed?: (error: Error, projectId: string) => void;
+  /** No client waits for the tasks: the thread has a lower priority. */
+  readonly isBackground?: boolean;
+  /** See `WorkerStart`. */
+  readonly reportFonts?: string | null;
+}
 
 interface Pending {
   readonly name: TaskName;
@@ -31,27 +40,23 @@ interface Pending {
 const entry = new URL('./worker.ts', import.meta.url);
 
 export class ThreadWork implements TaskRunner {
-  readonly #source: ReaderSource;
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;
-  readonly #nice: number;
+  readonly #start: WorkerStart;
   readonly #waiting = { heavy: new FairQueue<Pending>(), light: new FairQueue<Pending>() };
   readonly #running = new Map<number, Pending>();
   #worker: Worker | undefined;
   #taskCount = 0;
   #closed = false;
 
-  /** `failed` receives the error of each failed task. `nice`: see `WorkerStart`. */
   constructor(
     source: ReaderSource,
     log: Log,
-    failed: (error: Error, projectId: string) => void = () => {},
-    nice = 0,
+    { failed = () => {}, isBackground = false, reportFonts = null }: ThreadOptions = {},
   ) {
-    this.#source = source;
+    this.#start = { source, nice: isBackground ? background : 0, reportFonts };
     this.#log = log;
     this.#failed = failed;
-    this.#nice = nice;
   }
 
   run<Name extends TaskName>(
@@ -103,9 +108,8 @@ export class ThreadWork implements TaskRunner {
   }
 
   #startWorker(): Worker {
-    const workerData: WorkerStart = { source: this.#source, nice: this.#nice };
     const worker = new Worker(entry, {
-      workerData,
+      workerData: this.#start,
       resourceLimits: { maxOldGenerationSizeMb: limits.taskThreadMiB, maxYoungGenerationSizeMb: youngMiB },
       stdout: false,
       stderr: false,

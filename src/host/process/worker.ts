@@ -16,7 +16,7 @@ const turnMs = 5;
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
-const { source, nice } = workerData as WorkerStart;
+const { source, nice, reportFonts } = workerData as WorkerStart;
 // Linux applies it to the thread, other systems to the whole process
 if (nice > 0 && process.platform === 'linux') setPriority(nice);
 const reader = await open(source);
@@ -62,7 +62,7 @@ const hostOf = (task: number): TaskHost => {
 
 /** Loaded when a task needs them. */
 const local: LocalParts = {
-  fonts: async () => (await import('../reports/fonts.ts')).readReportFonts(),
+  fonts: async () => (await import('../reports/fonts.ts')).readReportFonts(reportFonts),
   asPng: async (kind, bytes) => (await import('../pictures/codecs.ts')).asPng(kind, bytes),
 };
 

@@ -24,8 +24,10 @@ export async function readReportFonts(folder: string | null = null): Promise<Rep
   return { regular, bold, mono, others };
 }
 
+export const isFontFile = (name: string): boolean => /\.(?:ttf|otf)$/i.test(name);
+
 async function readFolder(folder: string): Promise<ReportFont[]> {
-  const names = (await readdir(folder)).filter((name) => /\.(?:ttf|otf)$/i.test(name)).sort();
+  const names = (await readdir(folder)).filter(isFontFile).sort();
   return Promise.all(names.map((name) => readFont(join(folder, name))));
 }
 

@@ -37,6 +37,7 @@ import {
 import type { LogLevel } from '../process/log.ts';
 import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
 import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
+import { reportFontsMembers, reportFontsOf, type ReportFontsFile } from '../reports/config.ts';
 import { sendersOf, type Senders, type SendersFile } from '../outbound/senders.ts';
 import { smtpMembers } from '../outbound/smtp.ts';
 import {
@@ -50,7 +51,14 @@ import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
 export interface ServiceFile
-  extends WitnessesFile, ExportsFile, OutboundFile, Pick<SendersFile, 'smtp'>, SchedulingFile, ForwardsFile {
+  extends
+    WitnessesFile,
+    ExportsFile,
+    OutboundFile,
+    Pick<SendersFile, 'smtp'>,
+    ReportFontsFile,
+    SchedulingFile,
+    ForwardsFile {
   readonly listen: string;
   readonly metricsListen: string | null;
   /** Prefix of the origin of every log. A change affects new projects only. */
@@ -119,6 +127,7 @@ export const serviceFileSchema = object(
     ...servingMembers,
     ...witnessMembers,
     ...outboundMembers,
+    ...reportFontsMembers,
     ...smtpMembers,
     ...schedulingMembers,
     name: matching(logNamePattern),
@@ -166,6 +175,8 @@ export interface ServiceConfig {
   /** Addresses and CIDR ranges whose X-Forwarded-* headers the service trusts. */
   readonly trustedProxies: readonly string[];
   readonly reporting: ReportingPlan;
+  /** Folder with fonts of reports for other scripts; null for none. */
+  readonly reportFonts: string | null;
   readonly returnHosts: readonly string[];
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
@@ -231,6 +242,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     trustedProxies: (file.trustedProxies ?? []).map((value) =>
       proxyOf({ value, from: `${path} /trustedProxies` }),
     ),
+    reportFonts: reportFontsOf(file, { dataDir, path, env }),
     reporting: {
       isFor: file.reporting?.for ?? 'everyone',
       upgradeUrl: file.reporting?.upgradeUrl ?? null,

@@ -171,16 +171,15 @@ function servingOf(
 
 /** Loads only the configured engine. */
 export async function openEngine(
-  config: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'> & {
-    readonly exportDir?: string | null;
-  },
+  config: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'> &
+    Partial<Pick<ServiceConfig, 'exportDir' | 'reportFonts'>>,
   options: { readonly log: Log; readonly rebuildHeads: boolean; readonly env?: Variables },
 ): Promise<Engine> {
-  const { dataDir, database, connections, exportDir = null } = config;
+  const { dataDir, database, connections, exportDir = null, reportFonts = null } = config;
   if (database === null) {
     const { sqliteEngine } = await import('../process/sqlite-engine.ts');
-    return sqliteEngine(dataDir, { ...options, hosted: true });
+    return sqliteEngine(dataDir, { ...options, hosted: true, reportFonts });
   }
   const { postgresEngine } = await import('../process/postgres-engine.ts');
-  return postgresEngine({ url: database, connections, dataDir, exportDir }, options);
+  return postgresEngine({ url: database, connections, dataDir, exportDir }, { ...options, reportFonts });
 }

@@ -76,6 +76,7 @@ describe('service.json', () => {
       },
       exportDir: null,
       reporting: { isFor: 'everyone', upgradeUrl: null },
+      reportFonts: null,
       returnHosts: [],
       problemBase: null,
       logLevel: 'info',
