@@ -11,6 +11,7 @@ import type {
   HeldPlaneConfig,
   PolicyMode,
 } from '../../src/contract/plane-config.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import type { ContentCapture } from '../../src/contract/projects.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type OpenPlaneConfig,
 } from '../../src/core/plane/config.ts';
 import { systemRun } from '../../src/core/event/record.ts';
+import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
 import { append, unmetered } from '../../src/service/events/append.ts';
 import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/applied-config.ts';
 import type { Caller } from '../../src/service/call/caller.ts';
@@ -47,6 +49,8 @@ export interface ConfigOptions {
   /** The project of the plane, not of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;
+  /** Null: without a limit. */
+  readonly maxAgeSeconds: number | null;
   /** What `plane.json` says. */
   readonly contentCapture?: ContentCapture | undefined;
   /** The service whose configuration the plane takes. Null while the plane knows no service. */
@@ -69,6 +73,8 @@ export class HeldConfig implements PlaneConfig {
   #applied: AppliedConfig | null = null;
   #refused: RefusedConfig | null = null;
   #copyIsWhole = true;
+  /** When the service last said that the one in force is its newest. Lost at a restart: then the time of issue counts. */
+  #agreedMs = 0;
 
   constructor(options: ConfigOptions) {
     this.#options = options;
@@ -116,6 +122,19 @@ export class HeldConfig implements PlaneConfig {
   /** Records that the service returned the version in force. */
   agreed(): void {
     this.#refused = null;
+    this.#agreedMs = this.#options.services().now();
+  }
+
+  /** Why the plane does not decide: its configuration is older than the limit of `plane.json`, or missing. */
+  get expired(): string | null {
+    const { maxAgeSeconds, mode, services } = this.#options;
+    if (maxAgeSeconds === null || mode === 'off') return null;
+    const applied = this.#applied;
+    const expected = `expected a configuration of the service of the last ${maxAgeSeconds} s`;
+    if (applied === null) return `${expected}, but this plane has none`;
+    const knownMs = Math.max(this.#agreedMs, parseTimestamp(applied.issuedAt) ?? 0);
+    if (services().now() - knownMs <= maxAgeSeconds * 1000) return null;
+    return `${expected}, got version ${applied.bundleVersion}, last known to be the newest at ${formatTimestamp(knownMs)}`;
   }
 
   async held(): Promise<HeldPlaneConfig> {
@@ -154,7 +173,7 @@ export class HeldConfig implements PlaneConfig {
       const result = await services().runs.inTurn({ projectId, runId: systemRun }, () =>
         this.#takeOpen(open, { text, from, by, older }),
       );
-      if (from === 'service') this.#refused = null;
+      if (from === 'service') this.agreed();
       return result;
     } catch (error) {
       if (error instanceof PlaneConfigRefused) await this.#refuse(error, text, { from, by });
@@ -247,6 +266,13 @@ export class HeldConfig implements PlaneConfig {
     throw new GovError('FORBIDDEN', detail);
   }
 
+  refuseExpired(): void {
+    const { expired } = this;
+    if (expired === null) return;
+    const retryAfterSeconds = limits.configIntervalLeastSeconds;
+    throw new GovError('CONFIG_EXPIRED', expired, { retryAfterSeconds });
+  }
+
   settings(): Partial<StoredSettings> {
     if (this.#applied === null) return {};
     const redactionKeys = [...this.#applied.redactionKeys];
@@ -273,6 +299,7 @@ export const heldConfig = (
     dataDir,
     projectId,
     mode: config.policies ?? 'beside',
+    maxAgeSeconds: config.maxAgeSeconds ?? null,
     contentCapture,
     trust: () => trustOf(dataDir, config, environment),
     services,

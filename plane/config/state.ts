@@ -19,6 +19,8 @@ const appliedType = 'config.change.applied';
 export interface AppliedConfig {
   readonly bundleVersion: number;
   readonly bundleHash: string;
+  /** When the service signed it, by the clock of the service. */
+  readonly issuedAt: string;
   /** The project of the service. */
   readonly projectId: string;
   readonly mode: PolicyMode;

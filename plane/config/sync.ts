@@ -81,6 +81,8 @@ export class ConfigSync implements Background {
       const since = formatTimestamp(refused.sinceMs);
       reasons.push(`config_bundle_refused: ${refused.reason} since ${since}; ${stays}: ${refused.detail}`);
     }
+    if (held.expired !== null)
+      reasons.push(`config_bundle_expired: evaluations are refused: ${held.expired}`);
     const trouble = this.#trouble;
     if (trouble !== null) {
       reasons.push(`config_bundle_not_fetched: since ${formatTimestamp(trouble.sinceMs)}: ${trouble.what}`);

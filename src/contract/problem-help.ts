@@ -70,6 +70,8 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   INTERNAL: 'The server has an error. Repeat the request later; report the request id if the error persists.',
   STORAGE_FULL: 'Free disk space. Reads keep working, and recording resumes by itself.',
   STORAGE_FAULT: 'The disk failed and the process stops. Check the disk, then start the process again.',
+  CONFIG_EXPIRED:
+    'Restore the connection to the service, or apply a newer file with `gov plane config apply`. The operator of the plane set the limit (`config.maxAgeSeconds` of `plane.json`).',
   OVERLOADED: 'Wait for the seconds in `Retry-After`.',
   SHUTTING_DOWN: 'Repeat the request once the server is back.',
   AUDIT_UNAVAILABLE: 'The service refuses every action that it cannot record. See `/health/ready`.',

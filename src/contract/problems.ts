@@ -70,6 +70,7 @@ export const problems = {
   INTERNAL: problem(500, 'Internal error', true),
   STORAGE_FULL: problem(503, 'The disk is full; nothing was stored', true),
   STORAGE_FAULT: problem(503, 'Storage failed; nothing was stored', true),
+  CONFIG_EXPIRED: problem(503, 'The configuration of the data plane is older than its limit', true),
   OVERLOADED: problem(503, 'The server is overloaded', true),
   SHUTTING_DOWN: problem(503, 'The server is shutting down', true),
   AUDIT_UNAVAILABLE: problem(503, 'The audit log cannot be written', true),

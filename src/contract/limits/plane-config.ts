@@ -11,4 +11,7 @@ export const planeConfig = {
   planeConfigCacheBytes: 64 * MiB,
   configIntervalSeconds: 300,
   configIntervalLeastSeconds: 10,
+  /** Of `config.maxAgeSeconds`. */
+  configAgeLeastSeconds: 60,
+  configAgeMostSeconds: 366 * 24 * 3600,
 } as const;

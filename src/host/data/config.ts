@@ -47,6 +47,8 @@ export interface PlaneSync {
   readonly policies?: PolicyMode;
   /** Seconds between requests. */
   readonly intervalSeconds?: number;
+  /** The plane decides only while its configuration is at most this old. Absent: without a limit. */
+  readonly maxAgeSeconds?: number;
   /** Project and verifier keys of the service. They replace those of the enrolment. */
   readonly projectId?: string;
   readonly keys?: readonly string[];
@@ -154,6 +156,7 @@ export const planeFileSchema: JsonSchema = {
       properties: {
         policies: oneOf(policyModes),
         intervalSeconds: whole(limits.configIntervalLeastSeconds, 24 * 3600),
+        maxAgeSeconds: whole(limits.configAgeLeastSeconds, limits.configAgeMostSeconds),
         projectId: typeIdOf('prj'),
         keys: {
           type: 'array',

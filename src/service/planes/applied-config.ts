@@ -23,6 +23,8 @@ export interface PlaneConfig {
   refusePolicyChange(policy: StoredPolicy, change: DraftedChange): void;
   /** FORBIDDEN where the service configures the risk router. */
   refuseRiskConfig(): void;
+  /** CONFIG_EXPIRED where the plane has an age limit and its configuration is older. */
+  refuseExpired(): void;
   /** Settings that the service decides. */
   settings(): Partial<StoredSettings>;
 }

@@ -164,6 +164,7 @@ export async function decideOnly(services: Services, asked: Asked): Promise<Deci
 }
 
 async function decideIn(inForce: InForce, asked: Asked, services: Services): Promise<Decided> {
+  services.planeConfig?.refuseExpired();
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
   const { set, review } = inForce;

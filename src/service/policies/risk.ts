@@ -37,6 +37,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       const { runId, ...given } = body;
       const { projectId } = caller.project;
       refuseSystemRun(runId, 'body');
+      services.planeConfig?.refuseExpired();
       const inputs = canonicalInputs(given);
       for (let attempt = 0; attempt < attempts; attempt++) {
         const router = await routerOf(services.store, projectId);

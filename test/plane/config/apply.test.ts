@@ -1,6 +1,8 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { heldConfig } from '../../../plane/config/apply.ts';
+import { withHeldConfig } from '../../../plane/config/direct.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { planeConfigHash } from '../../../src/core/plane/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
@@ -118,6 +120,56 @@ describe('a configuration of the service', () => {
     plane = await startConfigured({ intervalSeconds: limits.configIntervalLeastSeconds });
     configure(plane.dataDir, { intervalSeconds: limits.configIntervalLeastSeconds - 1 });
     expect(() => readPlaneFile(join(plane.dataDir, 'plane.json'))).toThrow('/config/intervalSeconds');
+  });
+
+  it('a plane with an age limit refuses evaluations while its configuration is older or missing', async () => {
+    plane = await startConfigured({ maxAgeSeconds: limits.configAgeLeastSeconds });
+    for (const seconds of [limits.configAgeLeastSeconds - 1, limits.configAgeMostSeconds + 1]) {
+      configure(plane.dataDir, { maxAgeSeconds: seconds });
+      expect(() => readPlaneFile(join(plane.dataDir, 'plane.json'))).toThrow('/config/maxAgeSeconds');
+    }
+    const context = { tool: { name: 'shell' } };
+    const asked = [
+      ['/governance/policy/evaluate', { runId: 'r', policies: [], checkpoint: { context } }],
+      ['/mcp/tools/evaluate', { tool: { name: 'shell' }, arguments: {} }],
+      ['/risk/evaluate', { runId: 'r' }],
+    ] as const;
+    const answers = async () =>
+      Promise.all(asked.map(async ([path, body]) => (await plane.call('POST', path, { body })).body.code));
+    const refused = asked.map(() => 'CONFIG_EXPIRED');
+    expect(await answers()).toEqual(refused);
+    await plane.apply(textOf(bundleOf(1, [], { issuedAt: '2026-01-01T00:00:00.000Z' })));
+    expect(await answers()).toEqual(refused);
+    const { body: health } = await plane.call('GET', '/health');
+    expect(health.reasons).toContainEqual(
+      expect.stringMatching('^config_bundle_expired: evaluations are refused'),
+    );
+    expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
+    await plane.apply(textOf(bundleOf(2, [], { issuedAt: new Date().toISOString() })));
+    expect(await answers()).toEqual(asked.map(() => undefined));
+  });
+
+  it('the age of a configuration counts to the millisecond from its issue or the word of the service', async () => {
+    plane = await startConfigured();
+    const issuedMs = Date.now();
+    await plane.apply(textOf(bundleOf(1, [], { issuedAt: new Date(issuedMs).toISOString() })));
+    await plane.close();
+    await withHeldConfig({ dataDir: plane.dataDir, env: {} }, async ({ config, services }) => {
+      let nowMs = issuedMs + 100_000;
+      const aged = heldConfig({ ...config, config: { ...config.config, maxAgeSeconds: 100 } }, () => ({
+        ...services,
+        now: () => nowMs,
+      }));
+      await aged.open();
+      expect(aged.expired).toBeNull();
+      nowMs += 1;
+      expect(aged.expired).toContain('got version 1, last known to be the newest at');
+      aged.agreed();
+      nowMs += 100_000;
+      expect(aged.expired).toBeNull();
+      nowMs += 1;
+      expect(aged.expired).not.toBeNull();
+    });
   });
 
   it('a configuration that is already in force changes nothing and records no event', async () => {

@@ -10,15 +10,19 @@ import type { planeConfigSet as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
-  const { key, projectId, policies, every } = flags;
+  const { key, projectId, policies, every, maxAge } = flags;
   const given = {
     ...(policies === undefined ? {} : { policies }),
     ...(projectId === undefined ? {} : { projectId }),
     ...(key === undefined || key.length === 0 ? {} : { keys: key }),
     ...(every === undefined ? {} : { intervalSeconds: Math.round(every / 1000) }),
+    ...(maxAge === undefined ? {} : { maxAgeSeconds: Math.round(maxAge / 1000) }),
   };
   if (Object.keys(given).length === 0) {
-    throw usage('expected a setting to change', 'give --policies, --project-id with --key, or --every');
+    throw usage(
+      'expected a setting to change',
+      'give --policies, --project-id with --key, --every, or --max-age',
+    );
   }
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { setPlaneConfig } = await import('../../../../plane/config/set.ts');

@@ -200,7 +200,7 @@ export const planeConfigVerify = command({
 
 export const planeConfigSet = command({
   name: 'plane config set',
-  prints: 'policies? projectId? keys?:array intervalSeconds?:integer',
+  prints: 'policies? projectId? keys?:array intervalSeconds?:integer maxAgeSeconds?:integer',
   summary: 'Set whose configurations a plane accepts, and how its policies combine',
   details: [
     'An enrolled plane knows its service. For a plane that cannot reach its service, set project and verifier key; gov planes bundle prints both.',
@@ -218,10 +218,16 @@ export const planeConfigSet = command({
     projectId: { type: 'string', value: 'PROJECT', description: 'Project of the service' },
     key: { type: 'strings', value: 'VKEY', description: 'Verifier key of the service; repeatable' },
     every: { type: 'duration', value: 'TIME', description: 'Interval of asking the service; default: 5m' },
+    maxAge: {
+      type: 'duration',
+      value: 'TIME',
+      description: 'Refuse evaluations when the configuration is older; default: no limit',
+    },
   },
   changes: true,
   examples: [
     'gov plane config set --policies service',
+    'gov plane config set --max-age 24h',
     'gov plane config set --project-id prj_01jq3v5k8hf7wb3c9x2m4n6p8r --key gov.example/config+2f1c8a90+AUj…',
   ],
 });
