@@ -74,16 +74,14 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const config = readPlaneConfig(resolve(options.dataDir), options, env);
   const path = join(config.dataDir, 'plane.json');
   const asked = witnessesOf(config, { flags: options.witness, path });
-  const sending = sendingOf(config, { dataDir: config.dataDir, path, env });
+  const place = { dataDir: config.dataDir, path, env };
+  const sending = sendingOf(config, place);
   const connections = connectionsThatFit();
   const log = options.log ?? createLog(config.logLevel);
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
-  const engine = sqliteEngine(config.dataDir, {
-    log,
-    rebuildHeads: options.rebuildHeads ?? false,
-    env,
-    reportFonts: reportFontsOf(config, { dataDir: config.dataDir, path, env }),
-  });
+  const { rebuildHeads = false } = options;
+  const reportFonts = reportFontsOf(config, place);
+  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads, env, reportFonts });
   const keys = await ownKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;

@@ -9,7 +9,6 @@ import { policyActions } from '../../contract/policy-words.ts';
 import { evaluatedTool, openEvaluation } from '../decided/evaluation.ts';
 import { openLeaf } from '../decided/leaf.ts';
 import { openEvent } from '../event/record.ts';
-import { isObject } from '../json/object.ts';
 import { parseTimestamp } from '../time.ts';
 
 /** What a search may ask for; every member narrows it. Times bound the client's timestamp, both included. */
@@ -107,8 +106,12 @@ export function leafTerms({ index, record, disclosures, erased }: StoredLeaf): L
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** A party is a name, or an object with an id and a name. The client may have sent anything else. */
-const partyNames = (party: unknown): string[] =>
-  isText(party) ? [party] : isObject(party) ? [party['id'], party['name']].filter(isText) : [];
+function partyNames(party: unknown): string[] {
+  if (isText(party)) return [party];
+  if (typeof party !== 'object' || party === null) return [];
+  const { id, name } = party as Readonly<Record<string, unknown>>;
+  return [id, name].filter(isText);
+}
 
 /** Those for whom the actor acts, as the client named them. */
 function delegatorsOf({ actor }: AuditEvent): string[] {
