@@ -27,6 +27,7 @@ const Success = Type.Object({ success: Type.Boolean() });
 
 const SignedUp = Type.Object({
   orgId: serviceId('org'),
+  organizationId: Type.String({ description: 'The same as orgId' }),
   projectId: Type.String({ description: 'The sandbox project' }),
   apiKeys: Type.Object({ sandbox: apiKey('test'), production: apiKey('live') }),
 });

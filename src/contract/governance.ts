@@ -117,6 +117,7 @@ export type PolicyEvaluation = Static<typeof PolicyEvaluation>;
 
 const PolicyEvaluationRecord = Type.Object({
   id: serviceId('pev'),
+  evaluationId: Type.String({ description: 'The same as id' }),
   runId: nullable(Type.String()),
   policySource: oneOf(['requested', 'active', 'tool'] as const),
   policyCount: Type.Integer({ minimum: 0 }),

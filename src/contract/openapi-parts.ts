@@ -147,7 +147,9 @@ export const headerComponents: JsonRecord = {
     required: true,
   },
   Upgrade: header('websocket'),
-  ETag: header('Identifies these exact bytes, for If-Range, If-Match and If-None-Match'),
+  ETag: header(
+    'Identifies these exact bytes or this state of a resource, for If-Match, If-None-Match and If-Range',
+  ),
   'Accept-Ranges': header('bytes: the service accepts range requests'),
   'Content-Range': header('The range and the size of the file; `bytes */size` for a range after the end'),
   'Repr-Digest': header('SHA-256 of the whole file, for every range (RFC 9530)'),

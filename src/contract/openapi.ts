@@ -84,7 +84,10 @@ function responses(row: Operation): JsonRecord {
     }
     const location = hasLocation(row, Number(status)) ? headerReferences(['Location']) : {};
     const isProof = row.meters === 'compliance_proof' && status === '201';
-    const own = isProof ? headerReferences(['Gov-Completeness']) : {};
+    const own = headerReferences([
+      ...(isProof ? ['Gov-Completeness'] : []),
+      ...(row.tagged === true ? ['ETag'] : []),
+    ]);
     const head = { description: row.summary, headers: { ...answerHeaders(row), ...location, ...own } };
     if ('empty' in content) {
       result[status] = head;
@@ -107,6 +110,10 @@ function responses(row: Operation): JsonRecord {
     result['200'] = { description: row.summary, headers, content: fileContent(row) };
     result['206'] = { description: 'The requested range', headers: ofRange, content: fileContent(row) };
     result['304'] = { description: 'The ETag in If-None-Match is still current', headers: same };
+  }
+  if (row.tagged === true) {
+    const headers = { ...answerHeaders(row), ...headerReferences(['ETag']) };
+    result['304'] = { description: 'The ETag in If-None-Match is still current', headers };
   }
   for (const status of [...new Set([...row.statuses, ...sharedStatuses(row)])].sort((a, b) => a - b)) {
     result[status] ??= { $ref: `#/components/responses/${status}` };
@@ -153,7 +160,8 @@ function parameters(row: Operation): JsonValue[] {
     ...(namesProject(row) ? ['GovProject'] : []),
     ...(row.method === 'POST' ? ['IdempotencyKey'] : []),
     ...(row.ifMatch === true || row.ranged === true ? ['IfMatch'] : []),
-    ...(row.ranged === true ? ['IfNoneMatch', 'Range', 'IfRange'] : []),
+    ...(row.ranged === true || row.tagged === true ? ['IfNoneMatch'] : []),
+    ...(row.ranged === true ? ['Range', 'IfRange'] : []),
     ...(row.signed === true ? ['TelemetrySignature', 'TelemetryTimestamp'] : []),
     ...(accessOf(row) === 'cron' ? ['CronSecret'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -132,6 +132,8 @@ export interface Operation {
   readonly readOnly?: readonly string[];
   /** Whether the operation reads `If-Match`; the service answers 412 if the resource has another revision. */
   readonly ifMatch?: true;
+  /** Whether the response of this GET has an `ETag`; the service answers 304 if `If-None-Match` names it. */
+  readonly tagged?: true;
   /**
    * Whether the response supports range and conditional requests: 206, 304, 412 and 416 (RFC 9110 §13, §14).
    */

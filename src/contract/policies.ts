@@ -117,6 +117,7 @@ export const policies = {
     path: '/governance/policies/{policyId}',
     scope: 'governance:read',
     summary: 'Get a policy with its active and its newest version',
+    tagged: true,
     params: policyParams,
     success: { 200: Policy },
     statuses: [401, 404, 500],

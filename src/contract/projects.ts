@@ -4,7 +4,17 @@ import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { exact, nullable, oneOf, readOnly, serviceId, timestamp } from './shapes.ts';
+import {
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  readOnly,
+  serviceId,
+  timestamp,
+} from './shapes.ts';
 import { WebhookDefaults } from './webhook-events.ts';
 
 const auditFailureModes = ['strict', 'best_effort'] as const;
@@ -74,7 +84,7 @@ const Project = Type.Object({
   createdAt: timestamp('When it was created'),
 });
 
-/** A project without its settings: settings may have 32 KiB, and a list has up to 1000 projects without pages. */
+/** A project without its settings: settings may have 32 KiB, and a page has up to 1000 projects. */
 const ListedProject = Type.Object({
   ...Project.properties,
   updatedAt: timestamp('When it was last changed'),
@@ -111,8 +121,12 @@ export const projects = {
     scope: 'projects:read',
     command: 'projects list',
     summary: 'List the projects of the organization, newest first, without their settings',
-    success: { 200: Type.Object({ data: Type.Array(ListedProject) }) },
-    statuses: [401, 500],
+    query: exact({
+      cursor: cursorQuery,
+      limit: limitQuery(limits.projectsPerOrganization, limits.projectsPerOrganization),
+    }),
+    success: { 200: page(ListedProject) },
+    statuses: [400, 401, 500],
   }),
   getProject: operation({
     ...specified,
@@ -121,6 +135,7 @@ export const projects = {
     scope: 'projects:read',
     command: 'projects get',
     summary: 'Get one project with its settings',
+    tagged: true,
     params,
     success: { 200: ProjectDetail },
     statuses: [401, 404, 500],
@@ -131,6 +146,7 @@ export const projects = {
     path: '/projects/{projectId}',
     scope: 'projects:write',
     summary: 'Change the name or settings of a project; other settings are unchanged',
+    ifMatch: true,
     params,
     body: Type.Object(
       {
@@ -159,6 +175,7 @@ export const projects = {
     path: '/projects/{projectId}',
     scope: 'projects:write',
     summary: 'Delete a project: its keys stop working, its data remain',
+    ifMatch: true,
     params,
     success: { 200: Type.Object({ deleted: Type.Boolean() }) },
     statuses: [401, 404, 500],

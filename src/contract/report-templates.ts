@@ -5,7 +5,17 @@ import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { formatList, reportFormats, reportTitle, templateId } from './report-parts.ts';
 import { reportSectionIds } from './report-words.ts';
-import { exact, nullable, oneOf, readOnly, sha256Hash, timestamp } from './shapes.ts';
+import {
+  cursorQuery,
+  exact,
+  limitQuery,
+  nullable,
+  oneOf,
+  page,
+  readOnly,
+  sha256Hash,
+  timestamp,
+} from './shapes.ts';
 import { linePattern, namePattern, textPattern } from './text-patterns.ts';
 
 const name = Type.String({
@@ -108,8 +118,9 @@ export const reportTemplates = {
     path: '/reporting/templates',
     command: 'report templates list',
     summary: 'List the templates of reports: built-in ones, then custom ones, newest first',
-    success: { 200: Type.Object({ data: Type.Array(Template) }) },
-    statuses: [401, 402, 403, 500],
+    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageMax, limits.pageMax) }),
+    success: { 200: page(Template) },
+    statuses: [400, 401, 402, 403, 500],
   }),
   createReportTemplate: operation({
     ...writes,
@@ -126,6 +137,7 @@ export const reportTemplates = {
     path: '/reporting/templates/{reportTemplateId}',
     command: 'report templates show',
     summary: 'Get a template of reports, with its sections',
+    tagged: true,
     params,
     success: { 200: Template },
     statuses: [401, 402, 403, 404, 500],

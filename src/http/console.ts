@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip as gzipWithCallback } from 'node:zlib';
 import { callbackFile } from '../contract/auth-words.ts';
 import { GovError } from '../contract/problems.ts';
+import { hasTag } from '../service/call/entity-tag.ts';
 import type { Written } from './answer/write.ts';
 
 const brotli = promisify(brotliCompress);
@@ -94,7 +95,8 @@ export async function renderConsole({ file = 'index.html', headers }: Asked): Pr
     vary: 'Accept-Encoding',
     ...(isPage ? { 'content-security-policy': policy } : {}),
   };
-  if (matches(headers['if-none-match'], etag)) return { status: 304, body: '', headers: common };
+  const known = headers['if-none-match'];
+  if (known !== undefined && hasTag(known, etag, 'weak')) return { status: 304, body: '', headers: common };
   const encoding = coding === 'identity' ? {} : { 'content-encoding': coding };
   return { status: 200, body, headers: { 'content-type': found.type, ...common, ...encoding } };
 }
@@ -114,14 +116,6 @@ function bodyFor({ bodies }: StaticFile, accepted: string | string[] | undefined
   }
   return ['identity', bodies.get('identity') ?? Buffer.alloc(0)];
 }
-
-/** RFC 9110 section 13.1.2: the weak comparison. */
-const matches = (header: string | undefined, etag: string): boolean =>
-  header !== undefined &&
-  header
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tag === etag);
 
 /** Empty where the console was not built. */
 async function readFiles(): Promise<ReadonlyMap<string, StaticFile>> {

@@ -9,6 +9,7 @@ import { parseItems } from '../core/json/items.ts';
 import { defaultBounds, largeBounds, parseJson, type Json } from '../core/json/parse.ts';
 import { parseJsonInSlices } from '../core/json/sliced.ts';
 import { notFound } from '../service/call/answer.ts';
+import { hasTag } from '../service/call/entity-tag.ts';
 import type { Caller } from '../service/call/caller.ts';
 import type { Conditions } from '../service/call/handler.ts';
 import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
@@ -46,9 +47,10 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
       answered(route, request, { status: answer.status, started });
       return;
     }
-    const written = isCompressible(answer) ? await compress(answer, request.headers) : answer;
+    const current = unlessKnown(route, request, answer);
+    const written = isCompressible(current) ? await compress(current, request.headers) : current;
     send(route, { request, reply }, written);
-    answered(route, request, { status: answer.status, started });
+    answered(route, request, { status: written.status, started });
   } catch (error) {
     fail(route, error, { request, reply, started });
   }
@@ -125,6 +127,14 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
   };
   const keyedCall = { caller, idempotency, requestId: request.id, work };
   return route.inFlight.run(idempotency, () => runOnce(route, keyedCall));
+}
+
+/** 304 without a body where the client has the answer already (RFC 9110 section 13.1.2). */
+function unlessKnown({ row }: Route, { headers }: FastifyRequest, answer: Written): Written {
+  const { etag } = answer.headers;
+  const known = headers['if-none-match'];
+  if (row.tagged !== true || etag === undefined || known === undefined) return answer;
+  return hasTag(known, etag, 'weak') ? { status: 304, body: '', headers: { etag } } : answer;
 }
 
 const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({

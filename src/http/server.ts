@@ -16,7 +16,7 @@ import type { Log } from '../service/call/log.ts';
 import { prepareChecks } from '../service/call/schema.ts';
 import { cookieNames } from '../service/console/cookie-names.ts';
 import type { Services } from '../service/dependencies.ts';
-import { hostFault } from './admit/negotiate.ts';
+import { repeatedFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
 import { compress, isCompressible } from './answer/compress.ts';
 import { endWithProblem } from './answer/raw.ts';
@@ -177,7 +177,7 @@ function listenerOf({ tls }: ServerOptions, headersSeconds: number): { http: Lis
     connectionsCheckingInterval: Math.min(1000, headersSeconds * 250),
     maxHeaderSize: limits.headerBytes,
     insecureHTTPParser: false,
-    // `hostFault` does, and answers a problem
+    // `repeatedFault` does, and answers a problem
     requireHostHeader: false,
     shouldUpgradeCallback: asksForStream,
   };
@@ -237,7 +237,7 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     });
   }
   app.addHook('onRequest', (request, reply, done) => {
-    const fault = hostFault(request.raw) ?? (request.is404 ? noRoute(request, context) : null);
+    const fault = repeatedFault(request.raw) ?? (request.is404 ? noRoute(request, context) : null);
     if (fault === null) done();
     else refuse(fault, { request, reply }, context);
   });

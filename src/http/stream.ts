@@ -19,7 +19,7 @@ import { Denied, type OperationPlace } from '../service/access/shown.ts';
 import { requireScope } from './admit/request.ts';
 import type { Origins } from './admit/origins.ts';
 import { authenticate, spend, type Gate } from './admit/gate.ts';
-import { checkEnvelope, hostFault } from './admit/negotiate.ts';
+import { checkEnvelope, repeatedFault } from './admit/negotiate.ts';
 import { endWithProblem } from './answer/raw.ts';
 import { requestId } from './admit/request-id.ts';
 import { basePaths } from './route.ts';
@@ -111,7 +111,7 @@ export class Streams {
     const { services, gate, origins } = this.#options;
     const { credentials } = services;
     checkEnvelope(request);
-    const fault = hostFault(request);
+    const fault = repeatedFault(request);
     if (fault !== null) throw fault;
     const [path = '', query = ''] = splitUrl(request.url ?? '');
     const environment = environments.find((name) => path === streamPath(name));

@@ -111,8 +111,11 @@ export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
   };
 }
 
-/** Returns the evaluation in leaf `index` for lists and exports. */
-export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation): PolicyEvaluationRecord => ({
+/** Returns the evaluation in leaf `index` as exports have it; lists add `evaluationId`. */
+export const evaluationRecordBody = (
+  index: number,
+  evaluation: OpenEvaluation,
+): Omit<PolicyEvaluationRecord, 'evaluationId'> => ({
   id: evaluation.id,
   // A tool call without a run is recorded in a run of the service.
   runId: isSystemRun(evaluation.runId) ? null : evaluation.runId,

@@ -37,15 +37,44 @@ export function checkEnvelope(request: IncomingMessage, url = request.url ?? '')
   }
 }
 
-/** VALIDATION_ERROR unless a request names one host (RFC 9112 section 3.2), else null. HTTP/1.0 may name none. */
-export function hostFault({ rawHeaders, httpVersion }: IncomingMessage): GovError | null {
-  let hosts = 0;
+/**
+ * Headers that have one value and that we act on. Of a second line Node keeps the first or joins both with a comma, and a
+ * proxy before us may keep the last, so neither may win. Lists, such as Accept and If-Match, may have several lines. Two
+ * keys in X-API-Key or X-Cron-Secret are joined, which no key is: 401.
+ */
+const singles: ReadonlyMap<string, string> = new Map(
+  [
+    'Host',
+    'Authorization',
+    'Content-Type',
+    'Content-Length',
+    'Content-Encoding',
+    'Idempotency-Key',
+    'Gov-Project',
+    'Origin',
+    'Sec-Fetch-Site',
+    'Range',
+    'If-Range',
+    'X-Telemetry-Signature',
+    'X-Telemetry-Timestamp',
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+/**
+ * VALIDATION_ERROR unless a request names one host (RFC 9112 section 3.2) and each header of one value once (RFC 9110
+ * section 5.3), else null. HTTP/1.0 may name no host.
+ */
+export function repeatedFault({ rawHeaders, httpVersion }: IncomingMessage): GovError | null {
+  const found = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    const single = singles.get(name);
+    if (single === undefined) continue;
+    if (found.has(name)) return headerFault(name, `expected one ${single} header, got several`);
+    found.add(name);
   }
-  if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return null;
-  return headerFault('host', `expected one Host header, got ${hosts === 0 ? 'none' : hosts}`);
+  if (found.has('host') || httpVersion === '1.0') return null;
+  return headerFault('host', 'expected one Host header, got none');
 }
 
 const headerFault = (name: string, detail: string): GovError =>

@@ -12,9 +12,11 @@ const zip = promisify(gzip);
 /** Fast: JSON shrinks to a tenth at any level. */
 const level = 3;
 
+const isSuccess = (status: number): boolean => status === 200 || status === 201 || status === 202;
+
 /** Whether an answer has another form for clients that accept gzip. */
 export const isCompressible = ({ status, body, headers }: Written): boolean =>
-  status === 200 &&
+  isSuccess(status) &&
   body.length >= limits.gzipBytes &&
   headers['etag'] === undefined &&
   /^(?:application\/json|text\/)/.test(headers['content-type'] ?? '');

@@ -3,14 +3,17 @@
  * `test/service/access/projects.test.ts`.
  */
 import type { ListedProject, ProjectDetail } from '../../contract/projects.ts';
+import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
+import type { ByAge, NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
 import { wakeHome, keyReused } from '../events/append.ts';
 import { believed, requiredOf } from '../events/asking.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
 import { actsIn, requireEnvironment } from './bounds.ts';
+import { contentTag, requireTag } from '../call/entity-tag.ts';
+import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { changesOf, settingsChange, settingsOf } from '../call/settings.ts';
@@ -61,20 +64,32 @@ export const projects: Pick<
     return answer;
   },
 
-  async listProjects({ caller }, { store }) {
-    const found = await store.projects(caller.project.organizationId);
-    const own = found.filter(({ project }) => actsIn(caller, project.environment));
-    return { status: 200, body: { data: own.map(listedBody) } };
+  /** Without a limit it is one page, as it was before there were pages (contract D5). */
+  async listProjects({ query, caller }, services) {
+    const { organizationId } = caller.project;
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'projects', projectId: organizationId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.projectsPerOrganization, limits.projectsPerOrganization),
+      read: async ({ after, limit }: { after?: ByAge; limit: number }) => {
+        const found = await services.store.projects(organizationId);
+        const own = found.filter(({ project }) => actsIn(caller, project.environment));
+        return own.filter((each) => after === undefined || isOlder(each, after)).slice(0, limit);
+      },
+      position: ({ createdMs, project }) => byAge(createdMs, project.projectId),
+    });
+    return { status: 200, body: { data: rows.map(listedBody), nextCursor } };
   },
 
   async getProject({ params, caller }, services) {
-    return { status: 200, body: projectBody(await livingProject(services, caller, params.projectId)) };
+    return tagged(await livingProject(services, caller, params.projectId));
   },
 
-  async updateProject({ params, body, caller }, services) {
+  async updateProject({ params, body, caller, ifMatch }, services) {
     const { name, settings = {}, ...readOnly } = body;
     const { projectId } = params;
     const changed = await changeProject(services, { caller, scope, projectId }, (stored, nowMs) => {
+      requireTag(ifMatch, contentTag(projectBody(stored)), 'the project');
       refuseReadOnly(readOnly, projectBody(stored));
       const named = name === undefined ? {} : { name };
       const change = settingsChange(stored, settings);
@@ -86,14 +101,17 @@ export const projects: Pick<
           projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, { changes, text: change.text }),
       };
     });
-    return { status: 200, body: projectBody(changed) };
+    return tagged(changed);
   },
 
-  async deleteProject({ params, caller }, services) {
-    await changeProject(services, { caller, scope, projectId: params.projectId }, (stored, nowMs) => ({
-      effect: { deletedMs: nowMs },
-      event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
-    }));
+  async deleteProject({ params, caller, ifMatch }, services) {
+    await changeProject(services, { caller, scope, projectId: params.projectId }, (stored, nowMs) => {
+      requireTag(ifMatch, contentTag(projectBody(stored)), 'the project');
+      return {
+        effect: { deletedMs: nowMs },
+        event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
+      };
+    });
     return { status: 200, body: { deleted: true } };
   },
 };
@@ -101,6 +119,15 @@ export const projects: Pick<
 export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
   if (hosting === null) throw new Error('expected a hosted service, got a plane, which has one project');
   return hosting;
+}
+
+/** In the order of the list: newest first, and of the same time the greater id first. */
+const isOlder = ({ createdMs, project }: NamedProject, after: ByAge): boolean =>
+  createdMs === after.ms ? project.projectId < after.id : createdMs < after.ms;
+
+function tagged(stored: StoredProject) {
+  const body = projectBody(stored);
+  return { status: 200, body, headers: contentTag(body) } as const;
 }
 
 const listedBody = ({ project, name, createdMs, updatedMs }: NamedProject): ListedProject => ({

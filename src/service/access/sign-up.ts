@@ -140,6 +140,7 @@ function newTenant(
       status: 201,
       body: {
         orgId: organizationId,
+        organizationId,
         projectId: home.sandbox,
         apiKeys: { sandbox: test.token, production: live.token },
       },

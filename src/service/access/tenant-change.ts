@@ -17,7 +17,7 @@ import { unmetered } from '../events/append.ts';
 import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import { requireEnvironment } from './bounds.ts';
+import { actsIn } from './bounds.ts';
 import type { Services } from '../dependencies.ts';
 
 const attempts = 5;
@@ -65,15 +65,15 @@ export function changeTenant<Answer extends object>(
   });
 }
 
-/** A project of the caller's organization that is not deleted. NOT_FOUND; FORBIDDEN for a key of the other environment. */
+/** A project of the caller's organization that is not deleted. NOT_FOUND, also for a key of the other environment. */
 export async function livingProject(
   { store }: Pick<Services, 'store'>,
   caller: Caller,
   projectId: string = caller.project.projectId,
 ): Promise<StoredProject> {
   const stored = await store.storedProject(caller.project.organizationId, projectId);
-  if (stored === null || stored.deletedMs !== null) throw notFound('project');
-  requireEnvironment(caller, stored.project.environment);
+  const isForeign = stored !== null && !actsIn(caller, stored.project.environment);
+  if (stored === null || stored.deletedMs !== null || isForeign) throw notFound('project');
   return stored;
 }
 

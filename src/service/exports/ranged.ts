@@ -5,6 +5,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Streamed } from '../call/answer.ts';
+import { hasTag } from '../call/entity-tag.ts';
 import type { Conditions } from '../call/handler.ts';
 import type { ByteRange } from './artifacts.ts';
 
@@ -30,7 +31,7 @@ export async function rangedAnswer(file: RangedFile, asked: Conditions | null): 
   const { digest, sizeBytes: size, contentType, filename, headers = {} } = file;
   const etag = `"${digest.toString('hex')}"`;
   const conditions = asked ?? unconditional;
-  if (conditions.ifMatch !== null && !matches(conditions.ifMatch, etag, 'strong')) {
+  if (conditions.ifMatch !== null && !hasTag(conditions.ifMatch, etag, 'strong')) {
     throw new GovError(
       'PRECONDITION_FAILED',
       `expected an If-Match with the file's tag ${etag}; download it again`,
@@ -38,7 +39,7 @@ export async function rangedAnswer(file: RangedFile, asked: Conditions | null): 
   }
   const always = { etag, 'cache-control': 'no-store', 'accept-ranges': 'bytes', ...headers };
   const none = { bytes: 0, chunks: () => nothing(), still: () => Promise.resolve() };
-  if (conditions.ifNoneMatch !== null && matches(conditions.ifNoneMatch, etag, 'weak')) {
+  if (conditions.ifNoneMatch !== null && hasTag(conditions.ifNoneMatch, etag, 'weak')) {
     return { status: 304, headers: always, ...none };
   }
   const range =
@@ -62,15 +63,6 @@ export async function rangedAnswer(file: RangedFile, asked: Conditions | null): 
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
-
-/** Whether a list of entity tags contains this one (RFC 9110 §8.8.3.2). An attacker controls the list. */
-function matches(list: string, etag: string, comparison: 'weak' | 'strong'): boolean {
-  if (list.trim() === '*') return true;
-  return list.split(',').some((each) => {
-    const tag = each.trim();
-    return tag === etag || (comparison === 'weak' && tag === `W/${etag}`);
-  });
-}
 
 const oneRange = /^bytes=[ \t]*([0-9]{0,15})-([0-9]{0,15})[ \t]*$/i;
 

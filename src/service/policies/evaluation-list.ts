@@ -2,6 +2,7 @@
  * The list of recorded evaluations (contract O5, O12). Decision, tool and time are answered by the search index; a run, or
  * nothing, by the index of decisions. Proven by `test/service/policies/evaluation-list.engines.test.ts`.
  */
+import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { evaluationRecordBody, openEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
@@ -65,4 +66,7 @@ function ofRun(services: Services, { projectId, list, cursor, limit, runId }: Of
   });
 }
 
-const recordOf = (leaf: Leaf) => evaluationRecordBody(leaf.index, openEvaluation(openLeaf(leaf)));
+function recordOf(leaf: Leaf): PolicyEvaluationRecord {
+  const record = evaluationRecordBody(leaf.index, openEvaluation(openLeaf(leaf)));
+  return { ...record, evaluationId: record.id };
+}

@@ -22,7 +22,9 @@ import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from 
 import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { append, unmetered } from '../events/append.ts';
+import { appendOrStale, unmetered, type PlainRequest } from '../events/append.ts';
+import type { Caller } from '../call/caller.ts';
+import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
@@ -52,40 +54,30 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         if ('replayed' in stored) return stored;
         if (stored.outcome === 'stored') return answer;
       }
-      throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
-        retryAfterSeconds: limits.overloadRetrySeconds,
-      });
+      throw keptChanging();
     },
 
     async getRiskConfig({ caller }, { store }) {
-      return { status: 200, body: configBody(await routerOf(store, caller.project.projectId)) };
+      return tagged(configBody(await routerOf(store, caller.project.projectId)));
     },
 
-    async putRiskConfig({ body, caller }, services) {
+    async putRiskConfig({ body, caller, ifMatch }, services) {
       services.planeConfig?.refuseRiskConfig();
       const { bands: sentBands, ...settings } = body;
       checkRiskConfig(settings as RiskSettings);
       const router = riskRouter(settings as RiskSettings);
       const answered = configBody(router);
       refuseOtherBands(sentBands, answered.bands);
-      const atMs = services.now();
-      const changed = {
-        configHash: router.configHash,
-        at: formatTimestamp(atMs),
-        // JSON by its type
-        config: router.config as unknown as JsonObject,
-        actor: caller.id,
-      };
-      await append(services, {
-        projectId: caller.project.projectId,
-        leaves: [
-          draftConfigChange(changed, services.salt),
-          riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
-        ],
-        meter: unmetered,
-        effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
-      });
-      return { status: 200, body: answered };
+      const { projectId } = caller.project;
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const before = ifMatch === null ? null : await routerOf(services.store, projectId);
+        if (before !== null) requireTag(ifMatch, contentTag(configBody(before)), 'the configuration');
+        const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
+        const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
+        const stored = await appendOrStale(services, request);
+        if ('replayed' in stored || stored.outcome === 'stored') return tagged(answered);
+      }
+      throw keptChanging();
     },
 
     async listRiskDecisions({ query, caller }, services) {
@@ -112,6 +104,41 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
   };
 
 const attempts = 5;
+
+const keptChanging = (): GovError =>
+  new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
+    retryAfterSeconds: limits.overloadRetrySeconds,
+  });
+
+const tagged = (body: RiskRouterConfig) => ({ status: 200, body, headers: contentTag(body) }) as const;
+
+/** The leaves and the row of a new configuration. */
+function configChange(
+  router: RiskRouter,
+  {
+    projectId,
+    caller,
+    services,
+  }: { readonly projectId: string; readonly caller: Caller; readonly services: Services },
+): Omit<PlainRequest, 'inForce'> {
+  const atMs = services.now();
+  const changed = {
+    configHash: router.configHash,
+    at: formatTimestamp(atMs),
+    // JSON by its type
+    config: router.config as unknown as JsonObject,
+    actor: caller.id,
+  };
+  return {
+    projectId,
+    leaves: [
+      draftConfigChange(changed, services.salt),
+      riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
+    ],
+    meter: unmetered,
+    effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
+  };
+}
 
 function decideBy(
   router: RiskRouter,

@@ -20,6 +20,9 @@ import { notFound, type PlainAnswer, type Replayed } from '../../call/answer.ts'
 import type { Caller } from '../../call/caller.ts';
 import type { Handlers } from '../../call/handler.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
+import type { Position } from '../../call/cursors.ts';
+import { contentTag } from '../../call/entity-tag.ts';
+import { byAge, listPage, pageLimit } from '../../call/pages.ts';
 import { refuseReadOnly } from '../../call/schema.ts';
 import type { Services } from '../../dependencies.ts';
 import { append, unmetered } from '../../events/append.ts';
@@ -41,15 +44,26 @@ export const reportTemplates: Pick<
   | 'deleteReportTemplate'
   | 'listReportSections'
 > = {
-  async listReportTemplates({ caller }, services) {
+  /** Without a limit it is one page, as it was before there were pages (contract D5). */
+  async listReportTemplates({ query, caller }, services) {
     await requireReporting(services, caller.project);
     const { projectId } = caller.project;
-    const page = { limit: limits.reportTemplatesKept };
-    const custom = await services.store.documents(projectId, { kind: templateKind }, page);
-    return {
-      status: 200,
-      body: { data: [...reportTemplateIds.map(builtInBody), ...custom.map(templateBody)] },
-    };
+    const { rows, nextCursor } = await listPage(services, {
+      scope: { list: 'report-templates', projectId, filters: {} },
+      cursor: query.cursor,
+      limit: pageLimit(query.limit, limits.pageMax, limits.pageMax),
+      read: async ({ after, limit }: { after?: Position; limit: number }): Promise<Listed[]> => {
+        const own = typeof after === 'object' ? { after } : {};
+        const start = typeof after === 'object' ? builtIns.length : (after ?? -1) + 1;
+        const first = builtIns.slice(start, start + limit);
+        if (first.length === limit) return first;
+        const rest = { ...own, limit: limit - first.length };
+        const custom = await services.store.documents(projectId, { kind: templateKind }, rest);
+        return [...first, ...custom.map(listedCustom)];
+      },
+      position: ({ place }) => place,
+    });
+    return { status: 200, body: { data: rows.map(({ body }) => body), nextCursor } };
   },
 
   async createReportTemplate({ body, caller, basePath, idempotency }, services) {
@@ -91,7 +105,10 @@ export const reportTemplates: Pick<
   async getReportTemplate({ params, caller }, services) {
     await requireReporting(services, caller.project);
     const { reportTemplateId } = params;
-    if (isBuiltIn(reportTemplateId)) return { status: 200, body: builtInBody(reportTemplateId) };
+    if (isBuiltIn(reportTemplateId)) {
+      const body = builtInBody(reportTemplateId);
+      return { status: 200, body, headers: contentTag(body) };
+    }
     const found = await find(services, caller, reportTemplateId);
     return { status: 200, body: templateBody(found), headers: etag(dataOf<StoredTemplate>(found)) };
   },
@@ -186,6 +203,17 @@ function builtInBody(reportTemplateId: ReportTemplateId): ReportTemplateBody {
     updatedAt: null,
   };
 }
+
+interface Listed {
+  /** Of a built-in template its number, of a custom one its age. */
+  readonly place: Position;
+  readonly body: ReportTemplateBody;
+}
+const builtIns = reportTemplateIds.map((id, place): Listed => ({ place, body: builtInBody(id) }));
+const listedCustom = (document: StoredDocument): Listed => ({
+  place: byAge(document.createdMs, document.documentId),
+  body: templateBody(document),
+});
 
 const withoutProject = ({
   projectId: _own,
