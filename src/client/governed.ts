@@ -11,6 +11,7 @@ import type { Approval } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
+import { visibleText } from '../core/visible.ts';
 import type { Client } from './create.ts';
 import { GovApiError, GovError } from './errors.ts';
 import { lossesOf } from './losses.ts';
@@ -216,7 +217,9 @@ class Invocation<Value> {
       this.#lose('tool.denied', cause);
     }
     throw new GovToolRefused(
-      `${this.#call.tool.name}: ${status}: ${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
+      visibleText(
+        `${this.#call.tool.name}: ${status}: ${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
+      ),
       decision,
       approval,
     );

@@ -1,10 +1,11 @@
 /**
  * The verify page: one HTML file that checks evidence without a network, with the verifier of the command line. It makes
- * elements from text, never HTML, and its policy lets only this script run. `scripts/verify-page.ts` builds it. Tested in a
+ * elements from text, never HTML, with hidden characters as escapes, and its policy lets only this script run. `scripts/verify-page.ts` builds it. Tested in a
  * browser by `test/verify-page/browser.test.ts`.
  */
 import { signatureNameOf } from '../core/report/artifacts.ts';
 import { GovTrustError, readTrust, verify, type Trust, type Verdict } from '../client/verify.ts';
+import { visibleLine, visibleText } from '../core/visible.ts';
 import { shownOf, type Shown, type ShownCheck } from './words.ts';
 
 const byId = <Kind extends HTMLElement>(id: string): Kind => document.getElementById(id) as Kind;
@@ -24,7 +25,7 @@ const trustBytes = 1 << 20;
 
 function say(id: string, text: string, isBad = false): void {
   const line = byId(id);
-  line.textContent = text;
+  line.textContent = visibleText(text);
   line.className = isBad ? 'bad' : '';
 }
 
@@ -132,7 +133,7 @@ async function cardOf(
 
 function element(name: string, text = '', className = ''): HTMLElement {
   const made = document.createElement(name);
-  made.textContent = text;
+  made.textContent = visibleText(text);
   if (className !== '') made.className = className;
   return made;
 }
@@ -141,7 +142,7 @@ const marks = { good: '✓', wait: '!', bad: '✗' } as const;
 
 function card(file: File, { tone, verdict, reasons, facts, checks, layers }: Shown): HTMLElement {
   const article = element('article', '', `verdict ${tone}`);
-  article.setAttribute('aria-label', `${file.name}: ${verdict}`);
+  article.setAttribute('aria-label', visibleLine(`${file.name}: ${verdict}`));
   article.append(element('p', `${marks[tone]} ${verdict}`), element('h3', file.name, 'exact'));
   for (const reason of reasons)
     article.append(reason.startsWith('gov ') ? element('code', reason) : element('p', reason));
@@ -157,7 +158,7 @@ function listOf(checks: readonly ShownCheck[]): HTMLElement {
   const list = element('ul');
   for (const { result, word, text } of checks) {
     const item = element('li', '', result);
-    item.append(element('b', `${word}: `), text);
+    item.append(element('b', `${word}: `), visibleText(text));
     list.append(item);
   }
   return list;

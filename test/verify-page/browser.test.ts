@@ -204,10 +204,13 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
   });
 
   it('hostile names and texts are shown as text, and do nothing', async () => {
-    const hostile = '<img src=x onerror=alert(1)>‮';
+    const html = '<img src=x onerror=alert(1)>';
+    const hostile = `${html}\u202e\ufe0f\u3164`;
     await check('', [given(`${hostile}.json`, `{"mediaType":"${hostile}"}`)]);
     expect(await page.locator('article img, article script').count()).toBe(0);
-    expect(await page.textContent('article h3')).toBe(`${hostile}.json`);
+    expect(await page.textContent('article h3')).toBe(`${html}\\u202e\\ufe0f\\u3164.json`);
+    expect(await page.textContent('body')).not.toMatch(/[\u202e\u3164]|\ufe0f/);
+    await picture('hidden-name');
   });
 
   it.each(['light', 'dark'] as const)(

@@ -12,11 +12,8 @@ export interface Look {
 
 export const lookFor = (color: boolean): Look => ({ styles: stylesFor(color) });
 
-/** Presentation selectors: terminals disagree about the width of a character that has one. */
-const selectors = /[\ufe0e\ufe0f]/gu;
-
 /** Remote text on one line. */
-export const remote = (text: string): Safe => Safe.cell(text.replace(selectors, ''));
+export const remote = (text: string): Safe => Safe.cell(text);
 
 /** Exactly `columns` wide: cut with `…`, or filled with blanks. For text without styles. */
 export const fit = (text: Safe | string, columns: number): Safe =>

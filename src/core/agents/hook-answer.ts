@@ -1,9 +1,10 @@
 /**
  * What a hook answers, in the client's own form. An allowed call gets no permission from here: the client then asks its
  * user as it would without the hook. Exit code 2 with a text on standard error blocks in every client; Codex 0.169 lets
- * the call run after exit code 2 without a text. Tested by `test/core/agents/hook-input.test.ts`.
+ * the call run after exit code 2 without a text. Hidden characters of a call appear as escapes. Tested by `test/core/agents/hook-input.test.ts`.
  */
 import type { ToolDecision } from '../../contract/tools.ts';
+import { visibleText } from '../visible.ts';
 import type { AgentClient } from './clients.ts';
 
 export interface HookAnswer {
@@ -16,12 +17,16 @@ export interface HookAnswer {
 export const goOn: HookAnswer = { stdout: '{}\n', stderr: '', exitCode: 0 };
 
 /** The call must not run, whatever the client is. */
-export const blocked = (text: string): HookAnswer => ({ stdout: '', stderr: `gov: ${text}\n`, exitCode: 2 });
+export const blocked = (text: string): HookAnswer => ({
+  stdout: '',
+  stderr: `gov: ${visibleText(text)}\n`,
+  exitCode: 2,
+});
 
 /** Something was not recorded. The client shows it and goes on. */
 export const complained = (text: string): HookAnswer => ({
   stdout: '',
-  stderr: `gov: ${text}\n`,
+  stderr: `gov: ${visibleText(text)}\n`,
   exitCode: 1,
 });
 
@@ -41,7 +46,8 @@ function refusalText({ decision, reason, evaluationId, approvalId }: ToolDecisio
   );
 }
 
-function denied(client: AgentClient, reason: string): HookAnswer {
+function denied(client: AgentClient, text: string): HookAnswer {
+  const reason = visibleText(text);
   switch (client) {
     case 'claude-code':
     case 'codex':
@@ -61,7 +67,8 @@ function denied(client: AgentClient, reason: string): HookAnswer {
 }
 
 export function warned(client: AgentClient, text: string): HookAnswer {
-  return client === 'cursor' ? json({ user_message: text }) : json({ systemMessage: text });
+  const shown = visibleText(text);
+  return client === 'cursor' ? json({ user_message: shown }) : json({ systemMessage: shown });
 }
 
 const json = (value: object): HookAnswer => ({

@@ -2,6 +2,7 @@
  * Messages that the proxy writes itself: the answer to a call that did not run, and to a message that it refuses. A model
  * reads them, so they say what happened and what a person can do. Tested by `test/cli/commands/mcp/stdio.test.ts`.
  */
+import { visibleText } from '../visible.ts';
 import type { CallMessage } from './message.ts';
 
 type Asked = Pick<CallMessage, 'id' | 'era' | 'elicits' | 'answered'>;
@@ -11,7 +12,7 @@ export const notRun = ({ id, era }: Asked, text: string): string =>
   message(id, {
     result: {
       ...(era === '2026' ? { resultType: 'complete' } : {}),
-      content: [{ type: 'text', text: `gov: ${text}` }],
+      content: [{ type: 'text', text: `gov: ${visibleText(text)}` }],
       isError: true,
     },
   });
@@ -37,7 +38,7 @@ export function needsApproval(
           method: 'elicitation/create',
           params: {
             mode: 'form',
-            message: question,
+            message: visibleText(question),
             requestedSchema: { type: 'object', properties: {} },
           },
         },
@@ -48,7 +49,7 @@ export function needsApproval(
 
 /** A JSON-RPC error. `id` is JSON text. */
 export const failure = (id: string | null, code: number, text: string): string =>
-  message(id ?? 'null', { error: { code, message: `gov: ${text}` } });
+  message(id ?? 'null', { error: { code, message: `gov: ${visibleText(text)}` } });
 
 /** `id` is JSON text of the client: spelled as the client spelled it. */
 const message = (id: string, members: object): string =>

@@ -9,7 +9,7 @@ import type { ReportFont, ReportFonts } from './inputs.ts';
 import type { ReportBranding } from './model.ts';
 
 /** Raise it with every change of the pages, so that a verifier knows which reports it renders the same. */
-const rendererVersion = 3;
+const rendererVersion = 4;
 
 /** The renderer of this process, as the PDF names it. Formats of dates and numbers come from ICU, zones from tz. */
 export const producer = (): string =>

@@ -7,6 +7,7 @@ import { formatter } from '../../core/report/format.ts';
 import type { ReportFigure } from '../../core/report/model.ts';
 import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { filledName } from './file-name.ts';
 import type { MadeArtifact, StoredReport } from '../reports/stored.ts';
 
@@ -44,9 +45,6 @@ function periodOf({ parameters, timezone }: StoredReport): string {
 
 const mostFigures = 20;
 
-/** Control characters of a figure must not look like lines of ours. */
-const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
-
 export function mailOf(delivered: Delivered): { readonly subject: string; readonly text: string } {
   const { report, executionId, made } = delivered;
   const words = formatter(report.locale, report.timezone);
@@ -72,7 +70,10 @@ export function mailOf(delivered: Delivered): { readonly subject: string; readon
       ? ['', 'Check it without the sender: gov report verify FILE']
       : []),
   ];
-  return { subject: oneLine(`${title}, ${periodOf(report)}`), text: `${lines.map(oneLine).join('\n')}\n` };
+  return {
+    subject: visibleLine(`${title}, ${periodOf(report)}`),
+    text: `${lines.map(visibleLine).join('\n')}\n`,
+  };
 }
 
 /**

@@ -218,6 +218,21 @@ describe('the events of a hook', () => {
     const escalated = { ...decision, decision: 'escalate' as const, allowed: false, approvalId };
     expect(decided(client, escalated).stdout).toContain(`gov approvals show ${approvalId}`);
   });
+
+  it.each(agentClients)('%s shows hidden characters in the reason of a decision as escapes', (client) => {
+    const reason = 'tool.name is "pa\u200by\ufe0f"';
+    for (const of of [
+      { ...decision, decision: 'deny' as const, allowed: false, reason },
+      { ...decision, decision: 'warn' as const, reason },
+    ]) {
+      const { stdout } = decided(client, of);
+      expect(
+        Object.values(JSON.parse(stdout))
+          .map((each) => JSON.stringify(each))
+          .join(),
+      ).toContain('pa\\\\u200by\\\\ufe0f');
+    }
+  });
 });
 
 describe.skipIf(!hasData)('recorded hooks of real clients', () => {

@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { needsApproval } from '../../../src/core/mcp/answer.ts';
 import { readClientMessage, type CallMessage } from '../../../src/core/mcp/message.ts';
 
 const read = (message: object | string) =>
   readClientMessage(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
 const call = (params: object, id: unknown = 1) => read({ jsonrpc: '2.0', id, method: 'tools/call', params });
 const approvalId = `apr_${'0'.repeat(26)}`;
+
+describe('what the proxy says', () => {
+  it('hidden characters in the reason of an approval are escapes in the answer and in the question', () => {
+    for (const elicits of [true, false]) {
+      const asked = { id: '1', era: '2026', elicits, answered: undefined } as const;
+      const said = needsApproval(asked, { approvalId, reason: 'to is "bo\u3164b"' });
+      expect(said).toContain('bo\\\\u3164b');
+      expect(said).not.toContain('\u3164');
+    }
+  });
+});
 
 describe('readClientMessage', () => {
   it.each([

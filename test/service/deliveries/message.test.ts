@@ -61,6 +61,13 @@ describe('the mail of a delivery', () => {
     const lines = text.split(/[\r\n\u0085\u2028\u2029]/u);
     expect(lines.filter((line) => /^(?:Bcc|SHA-256: 00|Attached: other)/.test(line))).toEqual([]);
   });
+
+  it('shows hidden characters of a title and a check as escapes', () => {
+    const checks = [{ name: 'pay\u{e0041}', status: 'fail' as const, detail: 'bo\u3164b' }];
+    const { subject, text } = mailOf(delivered({ title: 'Q1\u2800', summary: summary({ checks }) }));
+    expect(subject).toContain('Q1\\u2800');
+    expect(text).toContain('- pay\\u{e0041}: bo\\u3164b');
+  });
 });
 
 it('names and bodies of deliveries take nothing from a title', () => {

@@ -3,6 +3,7 @@
  * said in words, never drawn as an empty box (contract P14). Invisible and direction-changing characters are said too, so
  * that nothing on paper reads otherwise than in the data. Proven by `test/core/report/pdf/typesetter.test.ts`.
  */
+import { hiddenCharacters } from '../../visible.ts';
 import type { Pdf } from './library.ts';
 
 export type Face = 'regular' | 'bold' | 'mono';
@@ -52,13 +53,17 @@ export class Typesetter {
     if (plain.test(text)) return text;
     let out = '';
     let lacking: number[] = [];
+    let marks = 0;
     const say = (): void => {
       if (lacking.length > 0) out += this.#said(lacking);
       lacking = [];
     };
     for (const character of text.replace(/\r\n?/g, '\n').replaceAll('\t', ' ')) {
       const codePoint = character.codePointAt(0) ?? 0;
-      if (character === '\n' || (this.#fontOf(codePoint, face) !== undefined && !isHidden(codePoint))) {
+      marks = /\p{M}/u.test(character) ? marks + 1 : 0;
+      const isDrawn =
+        marks <= mostMarks && this.#fontOf(codePoint, face) !== undefined && !isHidden(codePoint);
+      if (character === '\n' || isDrawn) {
         if (character === ' ' && lacking.length > 0) {
           lacking.push(codePoint);
           continue;
@@ -239,9 +244,11 @@ function trailingSpaces(codePoints: readonly number[]): number {
 const codePointText = (codePoint: number): string =>
   `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Controls, format characters, and what a font may draw as nothing (UAX #44). */
-const isHidden = (codePoint: number): boolean =>
-  /^[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]$/u.test(String.fromCodePoint(codePoint));
+/** Combining marks on one letter; more would cover other lines. */
+const mostMarks = 3;
+
+/** What a font may draw as nothing. */
+const isHidden = (codePoint: number): boolean => hiddenCharacters(String.fromCodePoint(codePoint)).length > 0;
 
 const scriptOf = (character: string): string =>
   scriptTests.find(([, test]) => test.test(character))?.[0] ?? 'other';

@@ -26,6 +26,9 @@ describe('text of a report', () => {
     ['a\u202eb', 'a‹U+202E›b'],
     ['a\u0000b', 'a‹U+0000›b'],
     ['a\u200bb', 'a‹U+200B›b'],
+    ['a\u00a0b\u2800', 'a‹U+00A0›b‹U+2800›'],
+    [`e${'\u0301'.repeat(3)}x`, `e${'\u0301'.repeat(3)}x`],
+    [`e${'\u0301'.repeat(5)}x`, `e${'\u0301'.repeat(3)}‹U+0301 U+0301›x`],
   ])('what no font can draw in %j is said in words', (text, said) => {
     expect(type.printable(text, 'regular')).toBe(said);
   });
