@@ -8,8 +8,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
-import { readStatement, shownHash, sshNamespace } from '../../core/approval/statement.ts';
+import { readStatement, sshNamespace } from '../../core/approval/statement.ts';
+import { firstShownHash, shownHash } from '../../core/approval/view.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
+import { hiddenCount } from '../../core/hidden-text.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { homeOf, type Variables } from '../context/config.ts';
 import type { Invocation } from '../program/command.ts';
@@ -67,7 +69,7 @@ export function isAbout(
     expiresAt,
     principal,
     ...asked,
-    shownHash: shownHash(shown),
+    ...viewOf(statement, shown),
     ...(given === null || isRedacted(given)
       ? {}
       : { argumentsHash: argumentsHash(given as JsonObject).hash }),
@@ -78,6 +80,12 @@ export function isAbout(
     canonicalize(statement['tool'] ?? null) === canonicalize(tool as Json);
   return isSameTool && Object.entries(expected).every(([name, value]) => statement[name] === value);
 }
+
+/** What a statement has to say of the view. Statements without `view` are of older services. */
+const viewOf = ({ view }: JsonObject, shown: ShownApproval): Record<string, unknown> =>
+  view === undefined
+    ? { shownHash: firstShownHash(shown) }
+    : { shownHash: shownHash(shown), view: 2, hidden: hiddenCount(shown) };
 
 /** Whether a value in it is replaced: `{"redacted":true,…}`. The person sees the replacement. */
 const isRedacted = (value: object): boolean => JSON.stringify(value).includes('"redacted":true');

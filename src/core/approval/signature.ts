@@ -5,13 +5,15 @@
  */
 import type { ApproverChange, EnrolledKey } from '../decided/approver.ts';
 import type { DecidedApproval, SignatureRecord } from '../decided/approval.ts';
-import type { AskedCall, OpenedApproval } from '../decided/evaluation.ts';
+import type { AskedCall, OpenedApproval, OpenEvaluation } from '../decided/evaluation.ts';
 import { sha256 } from '../hash.ts';
+import { isCount } from '../count.ts';
 import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { asserted } from './passkey.ts';
 import { sshSignatureFault } from './ssh.ts';
 import { readStatement, sshNamespace, statementHash } from './statement.ts';
+import { maskedInput, shownHash, shownOf, type Masked } from './view.ts';
 
 /** An enrolled approver and the leaves of its life. */
 export interface Approver extends EnrolledKey {
@@ -72,7 +74,11 @@ export interface ApprovalFacts {
     readonly argumentsHash: string | null;
     readonly definition?: JsonObject | null;
   } | null;
+  /** The recorded input of the evaluation, or the hash of its view; null where neither is known. */
+  readonly seen: Seen | null;
 }
+
+type Seen = { readonly input: JsonObject; readonly isCall: boolean } | { readonly hash: string };
 
 /** A decision. Without `reason`, or where it was erased, the comment in the statement is not compared. */
 type Decided = Omit<DecidedApproval, 'reason' | 'runId'> & Partial<Pick<DecidedApproval, 'reason'>>;
@@ -105,7 +111,7 @@ export function approvalFault(
 function differingMember(
   text: string,
   { id, evaluationId, outcome, reason, approverId }: Decided & { approverId: string },
-  { origin, evaluationId: openedBy, runId, opened, policySetHash, call }: ApprovalFacts,
+  { origin, evaluationId: openedBy, runId, opened, policySetHash, call, seen }: ApprovalFacts,
 ): string | null {
   if (evaluationId !== openedBy) return 'evaluationId';
   const statement = readStatement(text);
@@ -124,11 +130,36 @@ function differingMember(
     ...(reason === undefined ? {} : { comment: reason }),
   };
   for (const [name, value] of Object.entries(expected)) if (statement[name] !== value) return name;
-  if (call === null) return null;
+  const view = differingView(statement, seen);
+  if (view !== null || call === null) return view;
   const { tool = null } = statement;
   const isOtherTool = call.definition !== undefined && canonicalize(tool) !== canonicalize(call.definition);
   if (toolName(tool) !== call.tool || isOtherTool) return 'tool';
   return statement['argumentsHash'] === call.argumentsHash ? null : 'argumentsHash';
+}
+
+/** Statements without `view` are of older services, and say of the view only its hash. */
+function differingView(statement: JsonObject, seen: Seen | null): string | null {
+  const { view, hidden, masked = {} } = statement;
+  if (view === undefined) return null;
+  if (view !== 2) return 'view';
+  if (!isCount(hidden)) return 'hidden';
+  if (!isMasked(masked)) return 'masked';
+  if (seen === null) return null;
+  if ('hash' in seen)
+    return Object.keys(masked).length > 0 || statement['shownHash'] === seen.hash ? null : 'shownHash';
+  const input = maskedInput(seen.input, masked);
+  if (input === null) return 'masked';
+  return statement['shownHash'] === shownHash(shownOf(input, seen)) ? null : 'shownHash';
+}
+
+const isMasked = (value: Json): value is Masked =>
+  isObject(value) && Object.values(value).every((each) => typeof each === 'string');
+
+/** Whether a statement binds a view that could not be compared: the input is withheld, and values were masked. */
+export function isViewUnknown({ statement }: SignatureRecord, seen: Seen | null): boolean {
+  const { view, masked } = readStatement(statement) ?? {};
+  return view === 2 && (seen === null || ('hash' in seen && masked !== undefined));
 }
 
 function toolName(tool: Json): string | null {
@@ -141,3 +172,14 @@ export const factsOfCall = (asked: AskedCall | null): ApprovalFacts['call'] =>
   asked === null
     ? null
     : { tool: toolName(asked.tool), argumentsHash: asked.argumentsHash, definition: asked.tool };
+
+/** What an approver saw, as far as the leaf of the evaluation says. */
+export function seenIn({
+  checkpoint,
+  policySource,
+  asked,
+}: Pick<OpenEvaluation, 'checkpoint' | 'policySource' | 'asked'>): Seen | null {
+  const input = checkpoint?.['context'];
+  if (isObject(input)) return { input, isCall: policySource === 'tool' };
+  return asked?.shownHash === undefined ? null : { hash: asked.shownHash };
+}

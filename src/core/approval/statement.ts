@@ -10,8 +10,12 @@
  *   principal       the key that asked
  *   tool            {name, server?, version?, schemaHash?, …} as the policies saw it; null for another evaluation
  *   argumentsHash   SHA-256("gov.toolargs/v1" LF JCS(arguments)) of the arguments that will run; null without a tool
- *   shownHash       SHA-256("gov.approvalview/v1" LF JCS({tool, arguments, actor, context})) of what the approver saw:
- *                   values that the project redacts are replaced there
+ *   shownHash       of what the approver saw (`view.ts`): values that the project redacts are replaced there
+ *   view            2; absent in statements of older services, whose shownHash is
+ *                   SHA-256("gov.approvalview/v1" LF JCS({tool, arguments, actor, context}))
+ *   hidden          how many characters of the view show nothing, as this service counts them: tables of Unicode grow,
+ *                   so a verifier does not count again
+ *   masked          {pointer: fingerprint} of the replaced values; absent without any
  *   policies        [{policyId, version, policyHash}], those that escalated
  *   policySetHash   the policies in force
  *   expiresAt       when the approval expires
@@ -21,9 +25,10 @@
  * Proven by `test/service/approvers/attacks.engines.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
-import { labelled, sha256Text } from '../hash.ts';
+import { sha256Text } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { strictObject } from '../event/run-entry.ts';
+import type { Masked } from './view.ts';
 
 const statementType = 'gov.approval-statement/1';
 export const sshNamespace = 'gov-approval@v1';
@@ -41,6 +46,9 @@ export type Statement = {
   readonly tool: JsonObject | null;
   readonly argumentsHash: string | null;
   readonly shownHash: string;
+  readonly view?: 2;
+  readonly hidden?: number;
+  readonly masked?: Masked;
   readonly policies: readonly { policyId: string; version: number | null; policyHash: string | null }[];
   readonly policySetHash: string;
   readonly expiresAt: string;
@@ -52,17 +60,6 @@ export const statementText = (statement: Omit<Statement, 'type'>): string =>
   canonicalize({ ...statement, type: statementType } as unknown as JsonObject);
 
 export const statementHash = (text: string): string => sha256Text(text);
-
-/** What an approver is shown of a call. A client computes the hash from the approval that it displays. */
-export interface Shown {
-  readonly tool: object | null;
-  readonly arguments: object | null;
-  readonly actor: string | object | null;
-  readonly context: object | null;
-}
-
-export const shownHash = ({ tool, arguments: given, actor, context }: Shown): string =>
-  labelled('gov.approvalview/v1', { tool, arguments: given, actor, context } as unknown as JsonObject).hash;
 
 /** Reads a statement; null if it is not canonical or of another type. Attacker controlled; members may have any type. */
 export function readStatement(text: string): JsonObject | null {

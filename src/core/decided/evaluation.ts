@@ -8,6 +8,7 @@ import { isSystemRun } from '../../contract/system-runs.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
+import { shownHash, shownOf } from '../approval/view.ts';
 import { labelled } from '../hash.ts';
 import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
@@ -65,7 +66,8 @@ export function draftEvaluation(evaluation: Evaluation, salt: () => string): Oth
   if (checkpoint !== null) committed.push(['/checkpoint', checkpoint]);
   if (readSet !== null) committed.push(['/readSet', readSet]);
   // a bundle discloses it to compare what was signed, without the arguments
-  if (clear.approval !== null && checkpoint !== null) committed.push(['/call', askedCall(checkpoint)]);
+  if (clear.approval !== null && checkpoint !== null)
+    committed.push(['/call', askedCall(checkpoint, clear.policySource)]);
   if (policyIds !== null) committed.push(['/policyIds', [...policyIds]]);
   if (shadow.length > 0) committed.push(['/shadow', [...shadow]]);
   if (decisions.length > limits.policiesListed) committed.push(['/decisions', [...decisions]]);
@@ -167,19 +169,29 @@ export function evaluatedCall({ checkpoint }: Pick<Evaluation, 'checkpoint'>): E
 }
 
 /** The call that waits for an approval: the whole tool as the policies saw it. A type, because it is JSON. */
-export type AskedCall = { readonly tool: JsonObject | null; readonly argumentsHash: string | null };
+export type AskedCall = {
+  readonly tool: JsonObject | null;
+  readonly argumentsHash: string | null;
+  /** Of what an approver sees of it without redaction (`src/core/approval/view.ts`). Older leaves lack it. */
+  readonly shownHash?: string;
+};
 
-export function askedCall(checkpoint: JsonObject): AskedCall {
-  const tool = objectOf(objectOf(checkpoint['context'])?.['tool']);
-  return { tool, argumentsHash: evaluatedCall({ checkpoint }).argumentsHash };
+export function askedCall(checkpoint: JsonObject, policySource: PolicySource): AskedCall {
+  const input = objectOf(checkpoint['context']);
+  return {
+    tool: objectOf(input?.['tool']),
+    argumentsHash: evaluatedCall({ checkpoint }).argumentsHash,
+    shownHash: shownHash(shownOf(input, { isCall: policySource === 'tool' })),
+  };
 }
 
 function readAskedCall(value: Json | undefined): AskedCall | null {
   if (!isObject(value)) return null;
-  const { tool, argumentsHash } = value;
+  const { tool, argumentsHash, shownHash: shown } = value;
   const isRead =
     (tool === null || isObject(tool)) && (argumentsHash === null || typeof argumentsHash === 'string');
-  return isRead ? { tool, argumentsHash } : null;
+  if (!isRead || (shown !== undefined && typeof shown !== 'string')) return null;
+  return { tool, argumentsHash, ...(shown === undefined ? {} : { shownHash: shown }) };
 }
 
 const objectOf = (value: Json | undefined): JsonObject | null => (isObject(value) ? value : null);

@@ -5,7 +5,14 @@
  * Proven by `test/service/approvers/bundle.test.ts`.
  */
 import { isCount } from '../count.ts';
-import { approvalFault, Approvers, factsOfCall, type Approver } from '../approval/signature.ts';
+import {
+  approvalFault,
+  Approvers,
+  factsOfCall,
+  isViewUnknown,
+  seenIn,
+  type Approver,
+} from '../approval/signature.ts';
 import { fingerprintOf } from '../approval/ssh.ts';
 import { openApprover } from '../decided/approver.ts';
 import { openApproval, type DecidedApproval } from '../decided/approval.ts';
@@ -72,8 +79,11 @@ export function checkApprovals({ approvals }: BundleFrame, stated: Stated, check
   }
   const detail = `${signed.length} by ${namesOf(signed.map(({ signer }) => signer))}`;
   const unknown = signed.filter(({ isCompared }) => !isCompared).map(({ index }) => index);
-  if (unknown.length === 0) checks.pass('approval_signatures', detail);
-  else
+  const unseen = signed.filter((each) => each.isViewUnknown).map(({ index }) => index);
+  if (unknown.length === 0) {
+    const masked = `; what was shown is by the word of the log for leaf ${unseen.join(', ')}: values were masked`;
+    checks.pass('approval_signatures', unseen.length === 0 ? detail : `${detail}${masked}`);
+  } else
     checks.skip(
       'approval_signatures',
       `${detail}; that they are about the calls that asked is by the word of the log for leaf ${unknown.join(', ')}: the call was erased or withheld`,
@@ -104,6 +114,8 @@ interface SignedLeaf extends Pick<DecidedApproval, 'id' | 'outcome'> {
   readonly signer: Approver;
   /** Whether tool and arguments of the statement were compared with those of the evaluation. */
   readonly isCompared: boolean;
+  /** Whether the view that was signed could not be compared. */
+  readonly isViewUnknown: boolean;
 }
 
 /** Each signed decision in log order. A leaf of another form, or out of the order of the log, is a fault. */
@@ -140,7 +152,8 @@ function judge(
       return { fault: differs };
     }
     const asking = { evaluationId, runId, openedIndex: asked.index, opened: approval };
-    const facts = { origin, ...asking, policySetHash, call: factsOfCall(call) };
+    const seen = seenIn(asked.evaluation);
+    const facts = { origin, ...asking, policySetHash, call: factsOfCall(call), seen };
     const fault = approvalFault({ ...decided, index }, approver, facts);
     if (fault !== null) return { fault: `leaf ${index}: ${fault}` };
     signed.push({
@@ -149,16 +162,19 @@ function judge(
       index,
       signer: approver,
       isCompared: call !== null,
+      isViewUnknown: decided.signature !== undefined && isViewUnknown(decided.signature, seen),
     });
   }
   return { signed };
 }
 
 /** The call that asked; null where it is withheld, undefined where the leaf commits to two calls. */
-function callOf({ asked, checkpoint }: OpenEvaluation): AskedCall | null | undefined {
+function callOf({ asked, checkpoint, policySource }: OpenEvaluation): AskedCall | null | undefined {
   if (checkpoint === null) return asked;
-  const evaluated = askedCall(checkpoint);
-  return asked === null || canonicalize(asked) === canonicalize(evaluated) ? evaluated : undefined;
+  const evaluated = askedCall(checkpoint, policySource);
+  const { shownHash: _shown, ...older } = evaluated;
+  const expected = asked?.shownHash === undefined ? older : evaluated;
+  return asked === null || canonicalize(asked) === canonicalize(expected) ? evaluated : undefined;
 }
 
 const isOpening = ({ approval, decisions }: JsonObject): boolean => isObject(approval) && isObject(decisions);

@@ -42,6 +42,8 @@ export interface EvaluatedLeaf {
   readonly whole: boolean;
   /** The call that was evaluated. */
   readonly call: CallMade;
+  /** The hash of what an approver sees of it; absent where it is unknown. */
+  readonly shownHash?: string | undefined;
   /** When the decision expires without an approval, in Unix milliseconds; Infinity: never. */
   readonly expiresMs: number;
 }
@@ -89,6 +91,7 @@ interface Known {
   readonly approval: OpenedApproval | null;
   readonly whole: boolean;
   readonly call: CallMade;
+  readonly shownHash: string | undefined;
   /** Whether the input was erased, so that the call is unknown. */
   readonly erased: boolean;
   readonly expiresMs: number;
@@ -158,13 +161,14 @@ export class PolicyCompliance {
     if (!wasInForce) this.#violation('sets_were_in_force', index);
     if (recomputes === null) this.#counts.notRecomputed++;
     if (recomputes === false) this.#violation('decisions_recompute', index);
-    const { approval, whole, call, expiresMs } = leaf;
+    const { approval, whole, call, expiresMs, shownHash } = leaf;
     const known: Known = {
       index,
       combined,
       approval,
       whole,
       call,
+      shownHash,
       erased: recomputes === null,
       expiresMs,
       policySetHash,
@@ -193,7 +197,7 @@ export class PolicyCompliance {
   /** Checks the signature of an approval. */
   #signed(given: DecidedLeaf, known: Known): void {
     this.#signs = true;
-    const { approval: opened, index: openedIndex, policySetHash, call, erased } = known;
+    const { approval: opened, index: openedIndex, policySetHash, call, erased, shownHash } = known;
     const approver = this.#log.approvers.get(given.signed?.approverId ?? '');
     if (opened === null) return;
     const facts = {
@@ -204,6 +208,7 @@ export class PolicyCompliance {
       opened,
       policySetHash,
       call: erased ? null : call,
+      seen: shownHash === undefined ? null : { hash: shownHash },
     };
     if (approvalFault(given, approver, facts) === null) known.signer = approver ?? null;
     else this.#forged.add(given.index);

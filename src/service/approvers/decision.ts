@@ -8,10 +8,12 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { asserted } from '../../core/approval/passkey.ts';
 import { signatureFault, type Approver } from '../../core/approval/signature.ts';
-import { shownHash, sshNamespace, statementHash, statementText } from '../../core/approval/statement.ts';
+import { sshNamespace, statementHash, statementText } from '../../core/approval/statement.ts';
+import { shownHash, shownOf } from '../../core/approval/view.ts';
 import type { DecidedApproval, SignatureRecord } from '../../core/decided/approval.ts';
 import { escalating, evaluatedCall } from '../../core/decided/evaluation.ts';
 import { sha256 } from '../../core/hash.ts';
+import { hiddenCount } from '../../core/hidden-text.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -23,7 +25,6 @@ import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import { masking } from '../events/redaction.ts';
-import { shownBody } from '../policies/approval-view.ts';
 import { loggedApproval, type LoggedApproval } from '../policies/logged-approval.ts';
 import { approverKind, countedSignature } from './document.ts';
 import { loggedApprovers } from './logged.ts';
@@ -177,8 +178,10 @@ function stated(
     throw new GovError('CONFLICT', 'expected the escalated call, but it was erased; evaluate again');
   const { auditOrigin: origin, projectId } = caller.project;
   // the checkpoint was recorded from a checked body
-  const { tool = null } = checkpoint['context'] as JsonObject;
-  const shown = shownBody(approval, { atMs: services.now(), mask: masking(caller, services) });
+  const input = checkpoint['context'] as JsonObject;
+  const { tool = null } = input;
+  const { shown: seen, masked } = masking(caller, services)(input);
+  const shown = shownOf(seen, { isCall: evaluation.policySource === 'tool' });
   const about = ['gov.approval-nonce/1', projectId, approvalId, outcome, approverId];
   return statementText({
     origin,
@@ -191,6 +194,9 @@ function stated(
     tool: isObject(tool) ? tool : null,
     argumentsHash: evaluatedCall(evaluation).argumentsHash,
     shownHash: shownHash(shown),
+    view: 2,
+    hidden: hiddenCount(shown),
+    ...(Object.keys(masked).length === 0 ? {} : { masked }),
     policies: escalating(decisions).map(({ policyId, version, policyHash }) => ({
       policyId,
       version,

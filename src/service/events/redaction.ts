@@ -40,12 +40,18 @@ export function redactionOf(caller: Caller, services: Pick<Services, 'fingerprin
 }
 
 /** Returns the function that makes the replacement of a redacted value. */
-function stamping({ project }: Caller, { fingerprint }: Pick<Services, 'fingerprint'>): Walk['stampOf'] {
+function stamping({ project }: Caller, { fingerprint }: Pick<Services, 'fingerprint'>) {
   const label = `gov.redaction/1\n${project.projectId}\n`;
-  return (value) => ({
+  return (value: Json) => ({
     redacted: true,
     fingerprint: `hmac-sha256:${fingerprint(label + canonicalize(value))}`,
   });
+}
+
+/** An input without its redacted values, and the fingerprints of those by their place. */
+interface MaskedInput {
+  readonly shown: JsonObject;
+  readonly masked: Readonly<Record<string, string>>;
 }
 
 /**
@@ -55,12 +61,22 @@ function stamping({ project }: Caller, { fingerprint }: Pick<Services, 'fingerpr
 export function masking(
   caller: Caller,
   services: Pick<Services, 'fingerprint'>,
-): (context: JsonObject) => JsonObject {
+): (context: JsonObject) => MaskedInput {
   const { redactionKeys } = caller.rules.settings;
-  if (redactionKeys.length === 0) return (context) => context;
+  if (redactionKeys.length === 0) return (context) => ({ shown: context, masked: {} });
   const places = placesOf(redactionKeys.map((pointer) => pointer.replace(/^\/metadata(?=\/)/, '')));
   const stampOf = stamping(caller, services);
-  return (context) => replaceIn(context, places, { at: '', stampOf, replaced: [] }) as JsonObject;
+  return (context) => {
+    const stamps: string[] = [];
+    const replaced: string[] = [];
+    const stamp = (value: Json): Json => {
+      const made = stampOf(value);
+      stamps.push(made.fingerprint);
+      return made;
+    };
+    const shown = replaceIn(context, places, { at: '', stampOf: stamp, replaced }) as JsonObject;
+    return { shown, masked: Object.fromEntries(replaced.map((at, each) => [at, stamps[each] ?? ''])) };
+  };
 }
 
 /** Built once for each settings object: rules are cached for seconds, and batches are long. */

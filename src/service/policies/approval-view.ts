@@ -3,30 +3,30 @@
  * signed. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
 import type { Approval, ShownApproval } from '../../contract/approvals.ts';
+import { shownOf } from '../../core/approval/view.ts';
 import { escalating } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keyFingerprint } from '../approvers/logged.ts';
+import type { masking } from '../events/redaction.ts';
 import type { LoggedApproval } from './logged-approval.ts';
+
+/** A type of the contract: the input came from a checked body. */
+type ShownParts = Pick<ShownApproval, 'tool' | 'arguments' | 'actor' | 'context'>;
 
 interface Viewing {
   readonly atMs: number;
-  readonly mask: (context: JsonObject) => JsonObject;
+  readonly mask: ReturnType<typeof masking>;
 }
 
 /** The approval with what it is about. */
 export function shownBody(approval: LoggedApproval, { atMs, mask }: Viewing): ShownApproval {
   const { checkpoint, policySource, decisions } = approval.evaluation;
   // the checkpoint was recorded from a checked body
-  const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject);
-  const { tool = null, arguments: given = null, actor = null, runId: _run, ...others } = seen ?? {};
-  const isCall = policySource === 'tool' && seen !== null;
+  const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject).shown;
   return {
     ...approvalBody(approval, atMs),
-    tool: isCall ? (tool as ShownApproval['tool']) : null,
-    arguments: isCall ? (given as JsonObject) : null,
-    actor: isCall ? (actor as ShownApproval['actor']) : null,
-    context: isCall ? others : seen,
+    ...(shownOf(seen, { isCall: policySource === 'tool' }) as ShownParts),
     policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
       policyId,
       version,

@@ -2,14 +2,14 @@
  * Reads approvals that agree with the log: the evaluation that opened one, the leaf of its decision, and the
  * leaf of its use. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
-import { approvalFault, factsOfCall, type Approver } from '../../core/approval/signature.ts';
+import { approvalFault, factsOfCall, seenIn, type Approver } from '../../core/approval/signature.ts';
 import {
   openApproval,
   openUse,
   type DecidedApproval,
   type SignatureRecord,
 } from '../../core/decided/approval.ts';
-import { askedCall, openEvaluation, type Evaluation } from '../../core/decided/evaluation.ts';
+import { askedCall, openEvaluation, type OpenEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf, Project, StoredApproval, StoreReader } from '../../store/port/store.ts';
@@ -18,7 +18,7 @@ import { contradiction } from '../proofs/contradiction.ts';
 
 /** An approval whose row agrees with its leaves, the evaluation that opened it, and the bytes of that. */
 export interface LoggedApproval extends StoredApproval {
-  readonly evaluation: Evaluation;
+  readonly evaluation: OpenEvaluation;
   readonly bytes: number;
   /** Index of the leaf of that evaluation. */
   readonly openedIndex: number;
@@ -79,7 +79,11 @@ async function signedBy(
     openedIndex,
     opened,
     policySetHash,
-    call: evaluation.checkpoint === null ? null : factsOfCall(askedCall(evaluation.checkpoint)),
+    call:
+      evaluation.checkpoint === null
+        ? null
+        : factsOfCall(askedCall(evaluation.checkpoint, evaluation.policySource)),
+    seen: seenIn(evaluation),
   };
   const fault = approvalFault({ ...decision, index }, signer, facts);
   if (fault !== null || signer === undefined || signature === undefined)
@@ -120,7 +124,7 @@ async function openedBy(
   return { evaluation, openedIndex: leaf.index, bytes: leaf.record.length + (leaf.disclosures?.length ?? 0) };
 }
 
-function isOpenedBy(row: StoredApproval, { runId, approval, evaluatedAt }: Evaluation): boolean {
+function isOpenedBy(row: StoredApproval, { runId, approval, evaluatedAt }: OpenEvaluation): boolean {
   return (
     approval !== null &&
     row.runId === runId &&

@@ -86,6 +86,7 @@ export async function policyCompliance(
       recomputes: recomputed,
       whole: asksAll(evaluation, inForce),
       call: evaluatedCall(evaluation),
+      shownHash: evaluation.asked?.shownHash,
       expiresMs: expiryOf(evaluation),
     });
     evaluations++;

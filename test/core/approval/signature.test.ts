@@ -7,6 +7,7 @@ import {
   signatureFault,
 } from '../../../src/core/approval/signature.ts';
 import { statementHash, statementText, type Statement } from '../../../src/core/approval/statement.ts';
+import { shownHash, shownOf } from '../../../src/core/approval/view.ts';
 import type { EnrolledKey } from '../../../src/core/decided/approver.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { byPasskey, bySsh } from '../proof/signed-log.ts';
@@ -49,6 +50,7 @@ const facts: ApprovalFacts = {
   opened: { id: 'apr_1', requestedBy: 'key_agent', expiresAt: '2026-01-02T00:00:00.000Z' },
   policySetHash: hash,
   call: factsOfCall({ tool: { name: 'pay', server: 'bank' }, argumentsHash: hash }),
+  seen: null,
 };
 const signed = (changes: Partial<Statement> = {}) => {
   const statement = statementText({ ...members, ...changes });
@@ -157,6 +159,59 @@ describe('a signed decision', () => {
     const named = { ...facts, call: { tool: 'pay', argumentsHash: hash } };
     expect(approvalFault(other, enrolled(), named)).toBeNull();
     expect(approvalFault(signed({ tool: null }), enrolled(), { ...facts, call: null })).toBeNull();
+  });
+
+  describe('that binds the second view', () => {
+    const input = { tool: { name: 'pay', server: 'bank' }, arguments: { note: 'bob\u3164', card: 'x' } };
+    const seen = { input, isCall: true };
+    const shown = shownHash(shownOf(input, seen));
+    const second = { view: 2, hidden: 1, shownHash: shown } as const;
+
+    it('holds where the recorded call, or the hash of its view, is the one that was shown', () => {
+      for (const known of [seen, { hash: shown }, null])
+        expect(approvalFault(signed(second), enrolled(), { ...facts, seen: known })).toBeNull();
+    });
+
+    it('is refused where the approver was shown another call', () => {
+      const other = { ...second, shownHash: hash };
+      for (const known of [seen, { hash: shown }])
+        expect(approvalFault(signed(other), enrolled(), { ...facts, seen: known })).toContain(
+          'another shownHash',
+        );
+    });
+
+    it('holds with masked values only in their places', () => {
+      const masked = { '/arguments/card': 'hmac-sha256:00' };
+      const replaced = { redacted: true, fingerprint: 'hmac-sha256:00' };
+      const view = { ...input, arguments: { ...input.arguments, card: replaced } };
+      const said = { ...second, masked, shownHash: shownHash(shownOf(view, seen)) };
+      const judge = (changes: Partial<Statement>, known: ApprovalFacts['seen'] = seen) =>
+        approvalFault(signed({ ...said, ...changes }), enrolled(), { ...facts, seen: known });
+      expect(judge({})).toBeNull();
+      expect(judge({}, { hash: shown })).toBeNull();
+      expect(judge({ masked: {} })).toContain('another shownHash');
+      expect(judge({ masked: { ...masked, '/arguments/note': 'hmac-sha256:00' } })).toContain(
+        'another shownHash',
+      );
+      expect(judge({ masked: { '/arguments/none': 'hmac-sha256:00' } })).toContain('another masked');
+    });
+
+    it.each([
+      ['view', { view: 3 }],
+      ['view', { view: '2' }],
+      ['view', { view: null }],
+      ['hidden', { hidden: -1 }],
+      ['hidden', { hidden: null }],
+      ['masked', { masked: [] }],
+      ['masked', { masked: { '/arguments/card': 1 } }],
+    ])('is refused with another form of %s: %j', (name, changes) => {
+      const told = signed({ ...second, ...changes } as Partial<Statement>);
+      expect(approvalFault(told, enrolled(), facts)).toContain(`another ${name}`);
+    });
+
+    it('a statement without a view is not compared with what was recorded, as before', () => {
+      expect(approvalFault(signed(), enrolled(), { ...facts, seen })).toBeNull();
+    });
   });
 
   it('a comment that was erased is not compared', () => {

@@ -1,9 +1,20 @@
 /** A log that lies about who signed an approval: each leaf is in its tree, and the verifier refuses what no key signed. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { shownHash } from '../../../src/core/approval/view.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { result, verify } from './log.ts';
-import { asked, byPasskey, bySsh, leavesOf, lies, signedBundle, signedByEach } from './signed-log.ts';
+import {
+  asked,
+  askedBefore,
+  byPasskey,
+  bySsh,
+  leavesOf,
+  lies,
+  secondView,
+  signedBundle,
+  signedByEach,
+} from './signed-log.ts';
 
 const ssh = new SshSigner();
 afterAll(() => ssh.end());
@@ -63,6 +74,52 @@ describe('signed approvals that a log forges', () => {
       result: 'failed',
       detail: expect.stringContaining(String(limits.bundleApprovals)),
     });
+  });
+
+  it.each([
+    ['everything', []],
+    ['the hash of its view', ['/checkpoint']],
+    ['its input', ['/call']],
+  ])('an approval whose statement binds what was shown verifies with %s of the call', (_, withheld) => {
+    const leaves = [enrolled(), asked(), signed({}, statement(secondView))];
+    const { result: got, detail } = result(verify(signedBundle({ leaves, withheld })), 'approval_signatures');
+    expect([got, detail]).toEqual(['passed', expect.stringMatching(/^1 by Ada \(ssh, SHA256:\S+\)$/)]);
+  });
+
+  it('where values were masked and the input is withheld, the check says whose word the view is', () => {
+    const masked = { '/arguments/amount': 'hmac-sha256:00' };
+    const view = { redacted: true, fingerprint: 'hmac-sha256:00' };
+    const shown = {
+      tool: { name: 'pay', server: 'bank' },
+      arguments: { amount: view },
+      actor: null,
+      context: {},
+    };
+    const text = statement({ ...secondView, masked, shownHash: shownHash(shown) });
+    const leaves = [enrolled(), asked(), signed({}, text)];
+    const check = (withheld: readonly string[]) =>
+      result(verify(signedBundle({ leaves, withheld })), 'approval_signatures');
+    expect(check(['/checkpoint'])).toMatchObject({
+      result: 'passed',
+      detail: expect.stringContaining(
+        'what was shown is by the word of the log for leaf 3: values were masked',
+      ),
+    });
+    expect(check([])).toMatchObject({
+      result: 'passed',
+      detail: expect.not.stringContaining('word of the log'),
+    });
+  });
+
+  it('an approval of an older log, whose leaf lacks the hash of the view, verifies', () => {
+    const older = asked();
+    const disclosures = JSON.parse(older.disclosures ?? '[]') as [string, string, Record<string, unknown>][];
+    const call = disclosures.find(([, pointer]) => pointer === '/call')?.[2];
+    expect(call).toMatchObject({ shownHash: secondView.shownHash });
+    for (const withheld of [[], ['/checkpoint']]) {
+      const leaves = [enrolled(), askedBefore(), signed()];
+      expect(result(verify(signedBundle({ leaves, withheld })), 'approval_signatures').result).toBe('passed');
+    }
   });
 
   it('where the call is withheld, the check says that the log vouches for it, and never that it passed', () => {

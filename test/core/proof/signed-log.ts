@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { statementHash, statementText, type Statement } from '../../../src/core/approval/statement.ts';
+import { shownHash } from '../../../src/core/approval/view.ts';
 import {
   draftApproval,
   type ApprovalRecord,
@@ -31,6 +32,10 @@ const policySetHash = `sha256:${'a'.repeat(64)}`;
 const salt = () => 'AAAAAAAAAAAAAAAAAAAAAA';
 const tool = { name: 'pay', server: 'bank' };
 const given = { amount: 5 };
+
+const shown = { tool, arguments: given, actor: null, context: {} };
+/** The members of a statement about what its approver saw. */
+export const secondView = { view: 2, hidden: 0, shownHash: shownHash(shown) } as const;
 
 /** A key that signs, and how. */
 export interface Signer {
@@ -165,25 +170,27 @@ export const asked = ({ id = 'pev_1', approval, context = { tool, arguments: giv
   );
 
 /** An evaluation whose leaf says another call than its policy input. */
-function askedTwice(): OtherDraft {
+const askedTwice = (): OtherDraft =>
+  withCall({ tool, argumentsHash: argumentsHash({ amount: 500 }).hash, shownHash: secondView.shownHash });
+
+/** An evaluation as older services wrote it: without the hash of what an approver sees. */
+export const askedBefore = (): OtherDraft => withCall({ tool, argumentsHash: argumentsHash(given).hash });
+
+/** The evaluation that asked, with this call beside its policy input. */
+function withCall(call: Json): OtherDraft {
   const honest = asked();
-  const other = asked({ context: { tool, arguments: { amount: 500 } } });
-  const [all, others] = [honest, other].map(
-    ({ disclosures }) => JSON.parse(disclosures ?? '[]') as Disclosure[],
-  );
-  const inputs = others!.filter(([, pointer]) => pointer.startsWith('/checkpoint'));
-  const calls = all!.filter(([, pointer]) => !pointer.startsWith('/checkpoint'));
   const {
     _sd: _digests,
     _sd_alg: _algorithm,
     type: _type,
     ...clear
   } = JSON.parse(honest.record) as JsonObject;
-  return forged(
-    'gov.evaluation/1',
-    clear,
-    [...calls, ...inputs].map(([, pointer, value]) => [pointer, value]),
-  );
+  const all = JSON.parse(honest.disclosures ?? '[]') as Disclosure[];
+  const others = all.filter(([, pointer]) => !pointer.startsWith('/call'));
+  return forged('gov.evaluation/1', clear, [
+    ...others.map(([, at, value]) => [at, value] as const),
+    ['/call', call],
+  ]);
 }
 
 /** A leaf of a log that writes what it likes. */
@@ -266,6 +273,28 @@ function liesAboutTheCall(signer: Signer): SignedCase[] {
     lie('an evaluation whose policy input has other arguments', 'another argumentsHash', asksMore, {
       withheld: ['/call'],
     }),
+    ...[{ withheld: ['/checkpoint'] }, { withheld: ['/call'] }, {}].map((told) =>
+      lie(
+        `a view of another call, with ${JSON.stringify(told)}`,
+        'another shownHash',
+        [
+          enrolled(),
+          asked(),
+          signed({}, statement({ ...secondView, shownHash: shownHash({ ...shown, arguments: {} }) })),
+        ],
+        told,
+      ),
+    ),
+    lie('a masked value that the call does not have', 'another masked', [
+      enrolled(),
+      asked(),
+      signed({}, statement({ ...secondView, masked: { '/arguments/none': 'hmac-sha256:0' } })),
+    ]),
+    lie('a third view', 'another view', [
+      enrolled(),
+      asked(),
+      signed({}, statement({ ...secondView, view: 3 as never })),
+    ]),
     lie('an evaluation that commits to two calls', 'the call of its policy input', [
       enrolled(),
       askedTwice(),

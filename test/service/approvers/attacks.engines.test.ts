@@ -2,7 +2,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { shownHash, statementText } from '../../../src/core/approval/statement.ts';
+import { statementText } from '../../../src/core/approval/statement.ts';
+import { shownHash } from '../../../src/core/approval/view.ts';
 import { argumentsHash } from '../../../src/core/decided/evaluation.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { SshSigner, userPresent, VirtualPasskey } from '../../support/signers.ts';
@@ -125,6 +126,8 @@ describe('signed approvals', () => {
       tool: waiting.call.tool,
       argumentsHash: argumentsHash({ amount: 5 }).hash,
       shownHash: shownHash(shown),
+      view: 2,
+      hidden: 0,
       policies: [{ policyId: 'ask-pay', version: expect.any(Number), policyHash: expect.any(String) }],
     });
     expect(hash).toMatch(/^sha256:/);

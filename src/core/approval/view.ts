@@ -1,0 +1,69 @@
+/**
+ * What an approver sees of a call, and its hash, which the statement binds (contract O13):
+ *
+ *   view       JCS (RFC 8785) of {tool, arguments, actor, context}, each UTF-16 unit outside of U+0020 to U+007E as \uXXXX.
+ *              Pure ASCII: what is signed has no character that an eye cannot see.
+ *   shownHash  SHA-256("gov.approvalview/v2" LF view)
+ *
+ * Values that the project redacts are replaced in the view; the statement names their places. So a verifier recomputes the
+ * hash from the recorded call. Attacker controlled. Proven by `test/core/approval/view.test.ts`.
+ */
+import { labelled, sha256Text } from '../hash.ts';
+import { isObject } from '../json/object.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
+import { memberName } from '../json/pointer.ts';
+import { escaped } from '../visible.ts';
+
+/** What an approver is shown of a call. A client computes the hash from the approval that it displays. */
+export interface Shown {
+  readonly tool: object | null;
+  readonly arguments: object | null;
+  readonly actor: string | object | null;
+  readonly context: object | null;
+}
+
+/** Fingerprints of replaced values by their JSON pointer in the input: `{"/arguments/card": "hmac-sha256:…"}`. */
+export type Masked = Readonly<Record<string, string>>;
+
+/** What is shown of the input of an evaluation; of one that is not of a tool call, the whole input. Null: it was erased. */
+export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall: boolean }): Shown {
+  if (input === null || !isCall) return { tool: null, arguments: null, actor: null, context: input };
+  const { tool = null, arguments: given = null, actor = null, runId: _run, ...context } = input;
+  // the input was recorded from a checked body
+  return { tool, arguments: given, actor, context } as Shown;
+}
+
+/** The view: one line of printable ASCII. */
+export const viewText = (shown: Shown): string => canonicalize(membersOf(shown)).replace(/[^ -~]/g, escaped);
+
+/** The hash of the view. */
+export const shownHash = (shown: Shown): string => sha256Text(`gov.approvalview/v2\n${viewText(shown)}`);
+
+/** The hash in statements without the member `view`: of the canonical JSON, with hidden characters as they are. */
+export const firstShownHash = (shown: Shown): string =>
+  labelled('gov.approvalview/v1', membersOf(shown)).hash;
+
+const membersOf = ({ tool, arguments: given, actor, context }: Shown): JsonObject =>
+  ({ tool, arguments: given, actor, context }) as unknown as JsonObject;
+
+/** The input with the values at these places replaced, as an approver saw it; null where it lacks a place. */
+export function maskedInput(input: JsonObject, masked: Masked): JsonObject | null {
+  let shown: Json | undefined = input;
+  for (const [pointer, fingerprint] of Object.entries(masked)) {
+    const path = pointer.split('/').slice(1).map(memberName);
+    shown = replacedAt(shown, path, { redacted: true, fingerprint });
+    if (shown === undefined) return null;
+  }
+  return isObject(shown) ? shown : null;
+}
+
+function replacedAt(value: Json, path: readonly string[], by: Json): Json | undefined {
+  const [name, ...below] = path;
+  if (name === undefined) return by;
+  if (!isObject(value) && !Array.isArray(value)) return undefined;
+  const isListed = !Array.isArray(value) || /^(?:0|[1-9][0-9]*)$/.test(name);
+  if (!isListed || !Object.hasOwn(value, name)) return undefined;
+  const inner = replacedAt((value as JsonObject)[name] as Json, below, by);
+  if (inner === undefined) return undefined;
+  return Array.isArray(value) ? value.with(Number(name), inner) : { ...value, [name]: inner };
+}

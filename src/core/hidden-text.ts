@@ -1,0 +1,127 @@
+/**
+ * What the eye does not see in a call: characters that show nothing, the text that they spell, and words whose letters
+ * come from several scripts, such as a Cyrillic `а` in `pаypal`. People who approve a call read it above its arguments.
+ * Attacker controlled. Proven by `test/core/hidden-text.test.ts`.
+ */
+import { hiddenCharacters, isPlain, visibleLine } from './visible.ts';
+
+/** The members of a call that a person approves. */
+interface Call {
+  readonly tool: object | string | null;
+  readonly arguments?: object | null;
+  readonly actor?: object | string | null;
+  readonly context?: object | null;
+}
+
+export interface HiddenText {
+  /** Where it is: `note`, `to.name`, `items[2]` of the arguments; `tool.name`, `actor.id`, `context.cwd`. */
+  readonly path: string;
+  readonly count: number;
+  /** What selectors and tags spell; null where they spell nothing. */
+  readonly spells: string | null;
+  /** Words with letters of several scripts. */
+  readonly mixed: readonly string[];
+}
+
+/** What is hidden in names and values of a call, in their order. Cost: linear; next to nothing for ASCII. */
+export function hiddenIn({
+  tool,
+  arguments: given = null,
+  actor = null,
+  context = null,
+}: Call): HiddenText[] {
+  return [...walk(tool, 'tool'), ...walk(given, ''), ...walk(actor, 'actor'), ...walk(context, 'context')];
+}
+
+/** The number of hidden characters in a call. */
+export const hiddenCount = (call: Call): number => hiddenIn(call).reduce((sum, { count }) => sum + count, 0);
+
+/** Places with something hidden that are named one by one. */
+const mostPlaces = 20;
+
+/**
+ * One sentence a place: ``13 hidden characters in `note` spell: --to attacker``. Safe to show. Empty where nothing is hidden.
+ */
+export function hiddenNotices(call: Call): string[] {
+  const all = hiddenIn(call);
+  const more = all.length - mostPlaces;
+  const said = all.slice(0, mostPlaces).flatMap(noticesOf);
+  return more > 0 ? [...said, `hidden characters in ${more} more place${more === 1 ? '' : 's'}`] : said;
+}
+
+function noticesOf({ path, count, spells, mixed }: HiddenText): string[] {
+  const where = `\`${clip(visibleLine(path))}\``;
+  const spelled = spells === null ? '' : `, spells: ${clip(visibleLine(spells))}`;
+  return [
+    ...(count === 0 ? [] : [`${count} hidden character${count === 1 ? '' : 's'} in ${where}${spelled}`]),
+    ...(mixed.length === 0
+      ? []
+      : [`letters of several scripts in ${where}: ${clip(mixed.map(marked).join(', '))}`]),
+  ];
+}
+
+const mostChars = 200;
+const clip = (text: string): string =>
+  text.length <= mostChars ? text : `${text.slice(0, mostChars)}… (${text.length} characters)`;
+
+function* walk(value: unknown, path: string): Generator<HiddenText> {
+  if (typeof value === 'string') yield* found(value, path);
+  else if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, item] of Object.entries(value)) {
+      const at = path === '' ? name : `${path}.${name}`;
+      yield* found(name, at);
+      yield* walk(item, at);
+    }
+  }
+}
+
+function* found(text: string, path: string): Generator<HiddenText> {
+  if (isPlain(text)) return;
+  const characters = hiddenCharacters(text);
+  const mixed = mixedWords(text);
+  if (characters.length > 0 || mixed.length > 0)
+    yield { path, count: characters.length, spells: spelled(characters), mixed };
+}
+
+/**
+ * The text in tags (U+E0020 to U+E007E are ASCII) and in variation selectors (the 256 of them are bytes of UTF-8).
+ * Null where they spell no letter, digit or sign: a selector after an emoji is byte 15.
+ */
+function spelled(characters: readonly string[]): string | null {
+  const bytes = characters.flatMap((character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code >= 0xe0020 && code <= 0xe007e) return [code - 0xe0000];
+    if (code >= 0xfe00 && code <= 0xfe0f) return [code - 0xfe00];
+    return code >= 0xe0100 && code <= 0xe01ef ? [code - 0xe0100 + 16] : [];
+  });
+  const text = new TextDecoder().decode(Uint8Array.from(bytes)).replace(/^\p{Cc}+|\p{Cc}+$/gu, '');
+  return /[[\p{L}\p{N}\p{P}\p{S}]--[\ufffd]]/v.test(text) ? text : null;
+}
+
+/** Scripts with letters that look like those of another one (UTS 39). Japanese and Korean mix others, and may. */
+const scripts = [
+  'Latin',
+  'Greek',
+  'Cyrillic',
+  'Armenian',
+  'Cherokee',
+  'Coptic',
+  'Georgian',
+  'Hebrew',
+  'Lisu',
+].map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
+
+const mixedWords = (text: string): string[] =>
+  (text.match(/[\p{L}\p{M}]+/gu) ?? []).filter(
+    (word) => !isPlain(word) && scripts.filter((script) => script.test(word)).length > 1,
+  );
+
+/** `p\u0430ypal`: the letters that are not Latin as escapes; without Latin ones, all beyond ASCII. */
+const marked = (word: string): string => {
+  const spelledOut = word.replace(/[^\p{Script=Latin}]/gu, (letter) => `\\u${hex(letter)}`);
+  return `${visibleLine(word)} (${spelledOut})`;
+};
+
+const hex = (letter: string): string => (letter.codePointAt(0) ?? 0).toString(16).padStart(4, '0');
