@@ -1,6 +1,8 @@
 /** Texts of hostile agents in approvals: they are shown as text, reorder nothing, and do nothing. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { actorName, leavesOf } from '../../src/console/approvals/call.ts';
+import { limits } from '../../src/contract/limits.ts';
 import { event } from '../support/serving.ts';
 import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';
 import { callTool, publishPolicy } from './support/calls.ts';
@@ -19,6 +21,12 @@ describe('the values of a call', () => {
       ['long', 300, 29_700],
     ]);
     expect(more).toBe(0);
+  });
+
+  it('all values are listed in full where a person asks for them', () => {
+    const values = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`v${at}`, long]));
+    const { leaves, more } = leavesOf(values, { isWhole: true });
+    expect([leaves.length, more, leaves[40]?.text.length, leaves[40]?.cut]).toEqual([41, 0, 30_000, 0]);
   });
 
   it('forty values are listed; one more is counted', () => {
@@ -59,6 +67,14 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     const key = world.plane.keys['approver'] ?? '';
     const { page, context, errors } = await world.open(`/approvals/${approvalId ?? ''}`, { key, width: 360 });
     await page.getByText('29,700 more characters').waitFor();
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.getByText('Approve opens after you have read the arguments').waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Show all arguments' }).click();
+    await page.getByText('29,700 more characters').waitFor({ state: 'detached' });
+    expect(await approve.isDisabled()).toBe(true);
+    await page.evaluate("document.querySelector('.end').scrollIntoView()");
+    await expect.poll(() => approve.isDisabled()).toBe(false);
     await page.getByText('Arguments in full').click();
     const all = await page.locator('main').innerText();
     expect(all).toContain('<script>');
@@ -70,6 +86,66 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
       .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
       .toBeLessThanOrEqual(0);
     expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  it('what is hidden in a call is said above its arguments, spelled out, and in the list', async () => {
+    const spelled = [...'--to attacker'].map((each) =>
+      String.fromCodePoint(0xe0100 + each.charCodeAt(0) - 16),
+    );
+    const hidden = {
+      note: `pay bob${spelled.join('')}`,
+      to: 'bo\u3164b',
+      cc: 'b\u00adob',
+      x: 'b\u034fob\u2800',
+      account: 'p\u0430ypal',
+    };
+    const { approvalId } = await callTool(world.plane, { arguments: hidden, runId: 'phish' });
+    const key = world.plane.keys['approver'] ?? '';
+    const { page, context, errors } = await world.open(`/approvals/${approvalId ?? ''}`, { key });
+    const notices = page.getByRole('list', { name: 'Hidden text' }).getByRole('listitem');
+    await expect
+      .poll(() => notices.allInnerTexts())
+      .toEqual([
+        'letters of several scripts in `account`: p\u0430ypal (p\\u0430ypal)',
+        '1 hidden character in `cc`',
+        '13 hidden characters in `note`, spells: --to attacker',
+        '1 hidden character in `to`',
+        '2 hidden characters in `x`',
+      ]);
+    await page.getByText('As signed').click();
+    const view = await page.getByRole('region', { name: 'As signed' }).innerText();
+    expect(view).toMatch(/^[ -~]+$/);
+    expect(JSON.parse(view).arguments).toEqual(hidden);
+    expect(await axeFaults(page)).toEqual([]);
+    await page.evaluate("location.hash = '#/approvals'");
+    await page.getByText('17 hidden characters').waitFor();
+    expect(errors).toEqual([]);
+    await context.close();
+  });
+
+  it('a call of more than 64 KiB is read in a file, never cut beside the button that approves it', async () => {
+    const asked = async (bytes: number) => {
+      const note = 'x'.repeat(bytes - '{}{"note":""}'.length);
+      const tool = { name: 'send_payment', server: 'bank' };
+      const body = { tool, runId: `long-${bytes}`, arguments: {}, context: { note } };
+      const answer = await world.plane.call('POST', '/mcp/tools/evaluate', { body });
+      expect(answer.status, answer.text).toBe(200);
+      return `/approvals/${answer.body.approvalId}`;
+    };
+    const key = world.plane.keys['approver'] ?? '';
+    const { page, context } = await world.open(await asked(limits.approvalShownBytes), { key });
+    await page.getByText('What else the policies saw').waitFor();
+    await page.evaluate(`location.hash = '#${await asked(limits.approvalShownBytes + 1)}'`);
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.getByText('more than this page shows').waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download the call' }).click(),
+    ]);
+    expect(JSON.parse(readFileSync((await file.path()) ?? '', 'utf8')).tool.name).toBe('send_payment');
+    await expect.poll(() => approve.isDisabled()).toBe(false);
     await context.close();
   });
 

@@ -93,11 +93,17 @@ export function textLines(
   {
     scroll,
     size,
-  }: { readonly scroll: number; readonly size: { readonly columns: number; readonly rows: number } },
+    most = foldedLines,
+  }: {
+    readonly scroll: number;
+    readonly size: { readonly columns: number; readonly rows: number };
+    /** Lines that one value may take. */
+    readonly most?: number;
+  },
 ): Text {
   const all = lines.flatMap((line) => {
     const indent = /^ */.exec(line)?.[0].length ?? 0;
-    return folded(line, Math.max(20, size.columns - 2), foldedLines).map((part, at) =>
+    return folded(line, Math.max(20, size.columns - 2), most).map((part, at) =>
       at === 0 ? safe` ${part}` : safe` ${' '.repeat(Math.min(indent, 8))}${part}`,
     );
   });

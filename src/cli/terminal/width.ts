@@ -10,7 +10,7 @@ import { Safe } from './safe.ts';
 const style = /\u001b\[[0-9]+m/g;
 const zero = /^\p{M}$/u;
 
-function characterWidth(character: string): number {
+export function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
   if (zero.test(character)) return 0;

@@ -35,20 +35,27 @@ export interface Leaf {
   readonly cut: number;
 }
 
-/** The values of arguments in their order. At most 40; `more` counts the rest. */
-export function leavesOf(value: Readonly<Record<string, unknown>>): {
-  readonly leaves: readonly Leaf[];
-  readonly more: number;
-} {
+/** The values of arguments in their order. At most 40 unless `isWhole`; `more` counts the rest. */
+export function leavesOf(
+  value: Readonly<Record<string, unknown>>,
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
+): { readonly leaves: readonly Leaf[]; readonly more: number } {
   const all = [...walk(value, '')];
-  return { leaves: all.slice(0, mostLeaves), more: Math.max(0, all.length - mostLeaves) };
+  const leaves = isWhole ? all : all.slice(0, mostLeaves);
+  const most = isWhole ? Infinity : mostChars;
+  return {
+    leaves: leaves.map(({ path, whole }) => ({
+      path: visibleLine(path.slice(0, most)),
+      text: visibleLine(whole.slice(0, most)),
+      cut: Math.max(0, whole.length - most, path.length - most),
+    })),
+    more: all.length - leaves.length,
+  };
 }
 
-function* walk(value: unknown, path: string): Generator<Leaf> {
+function* walk(value: unknown, path: string): Generator<{ readonly path: string; readonly whole: string }> {
   if (typeof value !== 'object' || value === null || isEmpty(value)) {
-    const whole = typeof value === 'string' ? value : JSON.stringify(value);
-    const text = visibleLine(whole.slice(0, mostChars));
-    yield { path: visibleLine(path.slice(0, mostChars)), text, cut: Math.max(0, whole.length - mostChars) };
+    yield { path, whole: typeof value === 'string' ? value : JSON.stringify(value) };
   } else if (Array.isArray(value)) {
     for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
   } else {

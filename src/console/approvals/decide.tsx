@@ -17,10 +17,12 @@ import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.
 
 interface DecideProps {
   readonly approval: ShownApproval;
+  /** The person has seen all arguments. */
+  readonly isSeen: boolean;
   readonly decided: () => void;
 }
 
-export function Decide({ approval, decided }: DecideProps) {
+export function Decide({ approval, isSeen, decided }: DecideProps) {
   const { can, identity } = useSession();
   const [isOwn, setOwn] = useState(false);
   if (approval.status !== 'pending') return <Decided approval={approval} isOwn={isOwn} />;
@@ -40,7 +42,7 @@ export function Decide({ approval, decided }: DecideProps) {
       {!isAsker && !can('approvals:decide') && (
         <p>This key may read approvals. To decide, open the console with a key of scope approvals:decide.</p>
       )}
-      {!isAsker && can('approvals:decide') && <Form approval={approval} decided={done} />}
+      {!isAsker && can('approvals:decide') && <Form approval={approval} isSeen={isSeen} decided={done} />}
     </section>
   );
 }
@@ -91,7 +93,7 @@ function Decided({ approval: { decidedBy, comment, signature }, isOwn }: Decided
   );
 }
 
-function Form({ approval, decided }: DecideProps) {
+function Form({ approval, isSeen, decided }: DecideProps) {
   const { client, identity } = useSession();
   const { approvalId, signatureRequired } = approval;
   const [comment, setComment] = useState('');
@@ -128,11 +130,17 @@ function Form({ approval, decided }: DecideProps) {
       {passkeys.data !== undefined && (
         <Signing passkeys={passkeys.data} signer={signer} choose={setChosen} isRequired={signatureRequired} />
       )}
+      {!isSeen && (
+        <p id="unseen" class="quiet">
+          Approve opens after you have read the arguments to their end.
+        </p>
+      )}
       <div class="actions">
         <Button
           kind="main"
           isBusy={isBusy && outcome === 'approved'}
-          disabled={isBlocked || (signatureRequired && signer === null)}
+          disabled={isBlocked || !isSeen || (signatureRequired && signer === null)}
+          aria-describedby={isSeen ? undefined : 'unseen'}
           onClick={() => decide('approved')}
         >
           Approve

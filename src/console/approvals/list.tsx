@@ -4,6 +4,8 @@ import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import type { ApprovalFilter, ShownApproval } from '../../contract/approvals.ts';
+import { hiddenCount } from '../../core/hidden-text.ts';
+import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -75,6 +77,9 @@ const columns: readonly Column<ShownApproval>[] = [
           <RemoteLine text={toolName(approval)} />
         </a>
         <p class="quiet clip">
+          {hiddenCount(approval) > 0 && (
+            <strong class="hidden-count">{counted(hiddenCount(approval), 'hidden character')} · </strong>
+          )}
           <RemoteLine text={shortCall(approval)} />
         </p>
       </>

@@ -2,18 +2,19 @@
  * One approval: what will run, why a person is asked, what happened to similar calls, and the decision. Tested by
  * `test/console/approvals.test.ts`.
  */
+import { useState } from 'preact/hooks';
 import { useLoad } from '../app/load.ts';
 import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import type { ShownApproval } from '../../contract/approvals.ts';
-import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { RemoteJson, RemoteLine } from '../parts/remote-text.tsx';
+import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
-import { actorName, leavesOf, toolName } from './call.ts';
+import { toolName } from './call.ts';
+import { Call } from './call-view.tsx';
 import { Decide } from './decide.tsx';
 import { ApprovalTable } from './list.tsx';
 import { everyMs, similarApprovals } from './load.ts';
@@ -22,6 +23,7 @@ import { State } from './state.tsx';
 export function ApprovalPage({ params }: PageProps) {
   const { client } = useSession();
   const approvalId = params['approvalId'] ?? '';
+  const [seenId, setSeen] = useState<string | null>(null);
   const { data, error, reload } = useLoad(
     async (signal) => (await client.getApproval({ params: { approvalId }, signal })).body,
     approvalId,
@@ -43,11 +45,11 @@ export function ApprovalPage({ params }: PageProps) {
       {error !== null && <ErrorBox error={error} retry={reload} />}
       <div class="two-columns">
         <div class="stack">
-          <Call approval={data} />
+          <Call key={approvalId} approval={data} seen={() => setSeen(approvalId)} />
           <Similar approval={data} />
         </div>
         <div class="stack">
-          <Decide approval={data} decided={reload} />
+          <Decide approval={data} isSeen={seenId === approvalId} decided={reload} />
           <Why approval={data} />
         </div>
       </div>
@@ -82,59 +84,6 @@ function Standing({ approval }: { readonly approval: ShownApproval }) {
         </>
       )}
     </>
-  );
-}
-
-function Call({ approval }: { readonly approval: ShownApproval }) {
-  const { actor, arguments: given, tool, runId } = approval;
-  const found = given === null ? null : leavesOf(given);
-  return (
-    <section class="card" aria-labelledby="call">
-      <div class="card-head">
-        <h2 id="call">What will run</h2>
-      </div>
-      <p class="lead">
-        <RemoteLine text={actorName(actor) ?? 'An agent'} /> wants to call{' '}
-        <strong>
-          <RemoteLine text={toolName(approval)} />
-        </strong>
-        {given !== null && Object.keys(given).length === 0 && ' without arguments'}.
-      </p>
-      {given === null && tool !== null && <p class="quiet">The arguments were erased.</p>}
-      {found !== null && found.leaves.length > 0 && (
-        <dl class="facts arguments">
-          {found.leaves.map(({ path, text, cut }) => (
-            <div key={path}>
-              <dt>
-                <RemoteLine text={path} />
-              </dt>
-              <dd>
-                <RemoteLine text={text} />
-                {cut > 0 && <span class="quiet"> … {counted(cut, 'more character')}</span>}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-      {found !== null && found.more > 0 && (
-        <p class="quiet">{counted(found.more, 'more value')} below, in full.</p>
-      )}
-      {given !== null && (
-        <details>
-          <summary>Arguments in full</summary>
-          <RemoteJson value={given} label="Arguments in full" whole />
-        </details>
-      )}
-      {approval.context !== null && (
-        <details>
-          <summary>What else the policies saw</summary>
-          <RemoteJson value={approval.context} label="Context" whole />
-        </details>
-      )}
-      <p class="quiet">
-        In run <a href={linkTo(['runs', runId])}>{runId}</a>
-      </p>
-    </section>
   );
 }
 

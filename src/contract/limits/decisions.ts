@@ -28,6 +28,8 @@ export const decisions = {
   toolDecisionSeconds: 60,
   toolDecisionSlackSeconds: 30,
   approvalHours: 24,
+  /** Bytes of JSON of a call that the console and the inbox show beside the button that approves it. */
+  approvalShownBytes: 64 * KiB,
   approvers: 1000,
   approverNameChars: 200,
   approverOriginChars: 253,

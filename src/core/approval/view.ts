@@ -1,16 +1,13 @@
 /**
- * What an approver sees of a call, and its hash, which the statement binds (contract O13):
- *
- *   view       JCS (RFC 8785) of {tool, arguments, actor, context}, each UTF-16 unit outside of U+0020 to U+007E as \uXXXX.
- *              Pure ASCII: what is signed has no character that an eye cannot see.
- *   shownHash  SHA-256("gov.approvalview/v2" LF view)
+ * What an approver sees of a call (contract O13), as text: JCS (RFC 8785) of {tool, arguments, actor, context}, each UTF-16
+ * unit outside of U+0020 to U+007E as \uXXXX. So what is signed has no character that an eye cannot see. `view-hash.ts` hashes
+ * it.
  *
  * Values that the project redacts are replaced in the view; the statement names their places. So a verifier recomputes the
  * hash from the recorded call. Attacker controlled. Proven by `test/core/approval/view.test.ts`.
  */
-import { labelled, sha256Text } from '../hash.ts';
 import { isObject } from '../json/object.ts';
-import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/canonical.ts';
 import { memberName } from '../json/pointer.ts';
 import { escaped } from '../visible.ts';
 
@@ -36,14 +33,7 @@ export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall:
 /** The view: one line of printable ASCII. */
 export const viewText = (shown: Shown): string => canonicalize(membersOf(shown)).replace(/[^ -~]/g, escaped);
 
-/** The hash of the view. */
-export const shownHash = (shown: Shown): string => sha256Text(`gov.approvalview/v2\n${viewText(shown)}`);
-
-/** The hash in statements without the member `view`: of the canonical JSON, with hidden characters as they are. */
-export const firstShownHash = (shown: Shown): string =>
-  labelled('gov.approvalview/v1', membersOf(shown)).hash;
-
-const membersOf = ({ tool, arguments: given, actor, context }: Shown): JsonObject =>
+export const membersOf = ({ tool, arguments: given, actor, context }: Shown): JsonObject =>
   ({ tool, arguments: given, actor, context }) as unknown as JsonObject;
 
 /** The input with the values at these places replaced, as an approver saw it; null where it lacks a place. */

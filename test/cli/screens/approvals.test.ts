@@ -6,7 +6,9 @@ import {
   reduceApprovals,
   type ApprovalsState,
 } from '../../../src/cli/screens/approvals/state.ts';
+import { approvalText } from '../../../src/cli/screens/approvals/text.ts';
 import type { KeyAction } from '../../../src/cli/screens/keys.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import { startPolicyPlane, type PolicyPlane } from '../support/policy-plane.ts';
 import { opened } from './support/opened.ts';
 
@@ -84,6 +86,58 @@ describe('the state of the inbox', () => {
     const gone = read(question, ['apr_2']);
     expect([gone.openId, gone.asking, gone.message?.isBad]).toEqual([null, null, true]);
     expect(press(gone, 'yes').wanted).toBeNull();
+  });
+
+  describe('with a call that is longer than the screen', () => {
+    const withNote = (note: string, more: object = {}): ApprovalsState =>
+      reduceApprovals(begun, {
+        kind: 'read',
+        rows: [{ ...approval('apr_1'), arguments: { note }, context: {}, ...more }],
+        atMs: 0,
+      });
+    const drawn = (state: ApprovalsState): ApprovalsState =>
+      reduceApprovals(state, {
+        kind: 'drawn',
+        lastScroll: approvalText(chosenApproval(state)!, state).lastScroll,
+      });
+
+    it('y approves only after the end of the call was on the screen, and denies at once', () => {
+      const question = drawn(press(withNote('x'.repeat(4000)), 'approve', 'open'));
+      expect(question.lastScroll).toBeGreaterThan(20);
+      expect(press(question, 'yes')).toMatchObject({ wanted: null, asking: { outcome: 'approved' } });
+      const near = press(question, 'last', 'up');
+      expect(press(question, 'page down', 'yes').wanted).toBeNull();
+      expect(press(near, 'yes').wanted).toMatchObject({ approvalId: 'apr_1', outcome: 'approved' });
+      expect(press(withNote('x'.repeat(4000)), 'deny', 'open', 'yes').wanted?.outcome).toBe('denied');
+      const narrow = reduceApprovals(near, { kind: 'size', columns: 60, rows: 24 });
+      expect(press(drawn(narrow), 'yes').wanted).toBeNull();
+    });
+
+    it('nothing of a call is cut, and a call of more than 64 KiB is approved elsewhere', () => {
+      const most = limits.approvalShownBytes - '{"note":""}{}'.length;
+      const shown = press(withNote('x'.repeat(most)), 'open');
+      const all = approvalText(chosenApproval(shown)!, { ...shown, rows: 2000 });
+      expect(all.lines.join('').replaceAll(/[^x]/g, '')).toHaveLength(most + 'expires'.match(/x/g)!.length);
+      expect(press(shown, 'approve').asking).not.toBeNull();
+      const long = press(withNote('x'.repeat(most + 1)), 'approve');
+      expect([long.asking, long.openId, long.message?.text]).toEqual([
+        null,
+        'apr_1',
+        'read it with gov approvals show apr_1 --signed, then use gov approvals approve apr_1',
+      ]);
+      expect(approvalText(chosenApproval(long)!, long).lines.join('\n')).toContain('65,537 bytes');
+      expect(press(withNote('x'.repeat(most + 1)), 'deny').asking).not.toBeNull();
+    });
+  });
+
+  it('what is hidden in a call stands above its arguments', () => {
+    const hidden = { note: 'bob\u{e0041}', to: 'bo\u3164b' };
+    const rows = [{ ...approval('apr_1'), arguments: hidden }];
+    const state = press(reduceApprovals(begun, { kind: 'read', rows, atMs: 0 }), 'open');
+    const text = approvalText(chosenApproval(state)!, state).lines.join('\n');
+    expect(text).toContain(
+      ' ! 1 hidden character in `note`, spells: A\n ! 1 hidden character in `to`\n arguments\n',
+    );
   });
 
   it('a failed reading keeps the rows, and a refused decision says why', () => {

@@ -3,8 +3,13 @@
  * not hide the others. Tested by `test/cli/commands/approvals/show.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
+import { readStatement } from '../../../core/approval/statement.ts';
+import { viewText } from '../../../core/approval/view.ts';
+import { firstShownHash, shownHash } from '../../../core/approval/view-hash.ts';
+import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';
 import { signedText, standing } from '../../approvals/standing.ts';
 import type { Run } from '../../program/command.ts';
+import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { clipped } from '../../terminal/clipped.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -14,15 +19,32 @@ import type { approvalsShow as spec } from './spec.ts';
 /** More members of arguments or context are counted, not listed. */
 const listed = 30;
 
-export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
+export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {
   const client = await session.client();
   const { body } = await client.getApproval({ params: { approvalId: args.approvalId } });
+  if (flags.signed === true) return printView(body, out);
   return out.isHuman ? out.lines(card(body, io.now(), out)) : out.one(body, viewOf('getApproval'));
 };
 
+/** The view, and its hash. Errors: exit 3 where the statement that was signed has the hash of another one. */
+async function printView(approval: ShownApproval, out: Out): Promise<void> {
+  const statement = approval.signature === null ? null : readStatement(approval.signature.statement);
+  const hash = shownHash(approval);
+  const own = statement?.['view'] === 2 ? hash : firstShownHash(approval);
+  if (statement !== null && statement['shownHash'] !== own) {
+    const detail = `expected the view that was signed, ${String(statement['shownHash'])}, got ${own}: the project redacts other values now, or the service shows another call`;
+    throw new CliError(exit.checkFailed, detail, { code: 'VIEW_DIFFERS' });
+  }
+  const view = viewText(approval);
+  if (out.isJson) return out.json({ ...approval, view, shownHash: hash, hidden: hiddenCount(approval) });
+  await out.line(safe`${view}`);
+  await out.note(safe`shownHash ${hash}${statement === null ? '' : ', of what was signed'}`);
+}
+
 function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
   const { approvalId, runId, requestedBy, tool, actor, policies } = approval;
-  const { bold, dim } = styles;
+  const { bold, dim, yellow } = styles;
+  const hidden = hiddenNotices(approval).map((notice) => yellow(safe`! ${notice}`));
   const server = tool?.server === undefined ? '' : ` on ${tool.server}`;
   return [
     safe`${bold(approval.status)}  ${approvalId}  ${standing(approval, now)}`,
@@ -30,10 +52,11 @@ function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
     ...(tool === null ? [] : [safe`${bold(tool.name)}${server}`]),
     safe`run ${runId}, key ${requestedBy}${actor === null ? '' : `, actor ${clipped(actor)}`}`,
     ...policies.map(({ policyId, version, reasoning }) => safe`${policyId} v${version ?? '?'}: ${reasoning}`),
+    ...hidden,
     ...members('arguments', approval.arguments, bold),
     ...members('context', approval.context, bold),
     dim(
-      safe`asked at ${approval.requestedAt} by evaluation ${approval.evaluationId}; -o json shows everything`,
+      safe`asked at ${approval.requestedAt} by evaluation ${approval.evaluationId}; --signed shows everything`,
     ),
   ];
 }

@@ -26,14 +26,23 @@ const details = [
 
 export const approvalsShow = command({
   name: 'approvals show',
-  prints: '=getApproval',
+  prints: '=getApproval view? shownHash? hidden?:integer',
   summary:
     'Show what a person has to know to decide: tool, arguments, actor, policies, and how long it waits',
   details: [
     'On a terminal a long value is cut, with its size and the start of its SHA-256. -o json shows everything.',
+    'Above the arguments it says how many characters of each show nothing, and what they spell.',
+    '--signed prints the call as an approver signs it: one line of ASCII, each other character as \\uXXXX. It ends with exit code 3 where the signed statement is about another view.',
   ],
   args: [approvalId],
-  examples: ['gov approvals show apr_01jq3v5k8hf7wb3c9x2m4n6p8r'],
+  flags: {
+    signed: { type: 'boolean', description: 'Print the call as it is signed: every character is visible' },
+  },
+  examples: [
+    'gov approvals show apr_01jq3v5k8hf7wb3c9x2m4n6p8r',
+    'gov approvals show apr_01jq3v5k8hf7wb3c9x2m4n6p8r --signed',
+  ],
+  exitCodes: { 3: 'with --signed: the signed statement is about another view' },
 });
 
 export const approvalsApprove = command({

@@ -19,6 +19,7 @@ import {
   type List,
   type Loading,
 } from '../model.ts';
+import { approvalText, isTooLong, longCall } from './text.ts';
 
 export interface Decide {
   readonly approvalId: string;
@@ -39,6 +40,8 @@ export interface ApprovalsState extends Common {
   /** The approval in full view. */
   readonly openId: string | null;
   readonly scroll: number;
+  /** The greatest `scroll` since the approval was opened, in lines of the present width. */
+  readonly furthest: number;
   readonly asking: Decide | null;
   /** Confirmed; the command sends it. */
   readonly wanted: Decide | null;
@@ -65,6 +68,7 @@ export const approvalsState = (target: string, nowMs: number): ApprovalsState =>
   list: emptyList,
   openId: null,
   scroll: 0,
+  furthest: 0,
   asking: null,
   wanted: null,
   message: null,
@@ -89,6 +93,13 @@ export function chosenApproval(state: ApprovalsState): ShownApproval | undefined
   return shownApprovals(state)[state.list.cursor];
 }
 
+/** Whether a person is about to approve a call without having seen its end. */
+export function isUnread(state: ApprovalsState, { outcome }: Pick<Decide, 'outcome'>): boolean {
+  const approval = chosenApproval(state);
+  if (outcome !== 'approved' || approval === undefined) return false;
+  return isTooLong(approval) || state.furthest < approvalText(approval, state).lastScroll;
+}
+
 export function reduceApprovals(state: ApprovalsState, event: ApprovalsEvent): ApprovalsState {
   switch (event.kind) {
     case 'read':
@@ -108,6 +119,8 @@ export function reduceApprovals(state: ApprovalsState, event: ApprovalsEvent): A
         reloads: state.reloads + 1,
         message: { text: event.why, isBad: true },
       };
+    case 'size':
+      return { ...state, ...reduceCommon(state, event), furthest: state.scroll };
     default:
       return reduceCommon(state, event) ?? reduceKey(state, event);
   }
@@ -169,7 +182,7 @@ function reduceKey(state: ApprovalsState, event: CommonEvent): ApprovalsState {
       return { ...quiet, reloads: quiet.reloads + 1 };
     case 'open': {
       const openId = chosenApproval(quiet)?.approvalId ?? null;
-      return quiet.openId === null && openId !== null ? { ...quiet, openId, scroll: 0 } : quiet;
+      return quiet.openId === null && openId !== null ? { ...quiet, openId, scroll: 0, furthest: 0 } : quiet;
     }
     case 'back':
       if (quiet.openId !== null) return { ...quiet, openId: null };
@@ -188,7 +201,7 @@ function movedTo(state: ApprovalsState, action: KeyAction): ApprovalsState {
     return list === undefined ? state : { ...state, list };
   }
   const scroll = scrolled(state, action);
-  return scroll === undefined ? state : { ...state, scroll };
+  return scroll === undefined ? state : { ...state, scroll, furthest: Math.max(state.furthest, scroll) };
 }
 
 /** Opens the full view: nobody decides about a row of a list. */
@@ -196,11 +209,12 @@ function asked(state: ApprovalsState, outcome: ApprovalOutcome): ApprovalsState 
   const approval = chosenApproval(state);
   if (approval === undefined || state.wanted !== null) return state;
   const { approvalId } = approval;
-  const scroll = state.openId === null ? 0 : state.scroll;
+  const isLong = outcome === 'approved' && isTooLong(approval);
+  const opened = state.openId === null ? { openId: approvalId, scroll: 0, furthest: 0 } : {};
+  if (isLong) return { ...state, ...opened, message: { text: longCall(approval), isBad: true } };
   return {
     ...state,
-    openId: approvalId,
-    scroll,
+    ...opened,
     asking: { approvalId, outcome, comment: null },
     typing: { purpose: 'comment', text: '' },
   };
@@ -218,9 +232,10 @@ function typedKey(state: ApprovalsState, action: KeyAction): ApprovalsState {
   return { ...done, asking: { ...state.asking, comment: text } };
 }
 
-/** Only `y` confirms. Moving through the view is no answer. */
+/** Only `y` confirms, and an approval only after its end was seen. Moving through the view is no answer. */
 function answered(state: ApprovalsState, asking: Decide, event: CommonEvent): ApprovalsState {
-  if (event.kind === 'key' && event.action === 'yes') return { ...state, asking: null, wanted: asking };
+  if (event.kind === 'key' && event.action === 'yes')
+    return isUnread(state, asking) ? state : { ...state, asking: null, wanted: asking };
   if (event.kind !== 'key' && event.kind !== 'other key') return state;
   if (event.kind === 'key') {
     const next = movedTo(state, event.action);

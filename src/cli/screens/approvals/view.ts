@@ -3,10 +3,10 @@
  * Tested by `test/cli/screens/approvals.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
+import { hiddenCount } from '../../../core/hidden-text.ts';
 import { partyName } from '../../runs/party.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { relativeTime } from '../../terminal/table.ts';
-import { yamlLines } from '../../terminal/yaml.ts';
+import { counted } from '../../terminal/numbers.ts';
 import { cut, widthOf } from '../../terminal/width.ts';
 import { ageText, dimmed, remote, type Look } from '../draw.ts';
 import {
@@ -15,7 +15,6 @@ import {
   filterLine,
   listLines,
   still,
-  textLines,
   typingLine,
   whenReady,
   type Text,
@@ -23,12 +22,13 @@ import {
 import type { KeyAction } from '../keys.ts';
 import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
-import { chosenApproval, shownApprovals, type ApprovalsState } from './state.ts';
+import { approvalText } from './text.ts';
+import { chosenApproval, isUnread, shownApprovals, type ApprovalsState } from './state.ts';
 
 export function approvalsView(state: ApprovalsState, look: Look): Frame {
   const approval = state.openId === null ? undefined : chosenApproval(state);
   const { failure } = state;
-  const { lines, lastScroll } = approval === undefined ? inbox(state, look) : full(state, approval);
+  const { lines, lastScroll } = approval === undefined ? inbox(state, look) : approvalText(approval, state);
   const isStale = failure !== null && state.approvals.state === 'ready';
   const age = isStale ? `  ! ${ageText(state.nowMs - state.readMs)} old: ${failure}` : '';
   const open = approval === undefined ? `  ${state.target}` : ` › ${approval.approvalId}`;
@@ -68,6 +68,8 @@ function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look)
     );
   if (asking !== null) {
     const shown = cut(remote(tool), Math.max(8, columns - 54));
+    if (isUnread(state, asking))
+      return safe` ${bold(verb)} ${shown}: read the call to its end first (space), then y. esc: no`;
     return safe` ${bold(verb)} ${shown}${asking.comment === '' ? '' : ' with your comment'}? y: yes, any other key: no`;
   }
   if (wanted !== null) return safe` sending: ${bold(verb)} ${wanted.approvalId} …`;
@@ -121,42 +123,14 @@ function inbox(state: ApprovalsState, look: Look): Text {
   });
 }
 
-/** The beginning of the arguments; the full view has everything. */
-const argumentsText = ({ arguments: values }: ShownApproval): string =>
-  values === null
-    ? 'erased'
-    : Object.entries(values)
-        .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-        .join(', ')
-        .slice(0, 400);
-
-function full(state: ApprovalsState, approval: ShownApproval): Text {
-  return textLines(approvalLines(approval, state.nowMs), {
-    scroll: state.scroll,
-    size: { columns: state.columns, rows: bodyRows(state) },
-  });
-}
-
-function approvalLines(approval: ShownApproval, nowMs: number): string[] {
-  const { tool, actor, runId, requestedBy, requestedAt, expiresAt, policies, evaluationId } = approval;
-  const waits = ageText(nowMs - Date.parse(requestedAt));
-  return [
-    `tool     ${tool?.name ?? 'none'}${tool?.server === undefined ? '' : ` on ${tool.server}`}`,
-    `agent    ${partyName(actor) || 'not named'}, with key ${requestedBy}`,
-    `run      ${runId}`,
-    `waits    ${waits}, since ${requestedAt}; expires ${relativeTime(expiresAt, nowMs)}`,
-    ...policies.flatMap(({ policyId, version, reasoning }) => [
-      `policy   ${policyId} v${version ?? '?'}`,
-      `clause   ${reasoning}`,
-    ]),
-    ...memberLines('arguments', approval.arguments),
-    ...memberLines('context', approval.context),
-    `evaluation ${evaluationId}`,
-  ];
-}
-
-function memberLines(title: string, values: Readonly<Record<string, unknown>> | null): string[] {
-  if (values === null) return [`${title}  erased`];
-  if (Object.keys(values).length === 0) return [];
-  return [title, ...yamlLines(values, '  ').map(String)];
+/** The beginning of the arguments, after a word on what is hidden; the full view has everything. */
+function argumentsText(approval: ShownApproval): string {
+  const { arguments: values } = approval;
+  if (values === null) return 'erased';
+  const hidden = hiddenCount(approval);
+  const said = hidden === 0 ? '' : `! ${counted(hidden, 'hidden character')} · `;
+  const texts = Object.entries(values).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `${said}${texts.join(', ').slice(0, 400)}`;
 }

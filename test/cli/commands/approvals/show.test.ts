@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 
@@ -31,6 +32,33 @@ describe('approvals show', () => {
     const list = await plane.gov('approvals list', { columns: 250 });
     expect(list.stdout).toContain('"amount":5');
     expect((await plane.json(`approvals show ${approvalId}`)).arguments.note).toHaveLength(30_000);
+  });
+
+  it('approvals show says what is hidden above the arguments, and --signed prints every character', async () => {
+    const hidden = { note: 'pay bob\u{e0041}\u{e0042}', to: 'bo\u3164b', who: 'p\u0430ypal' };
+    plane.write('hidden.json', { tool: { name: 'pay' }, arguments: hidden, runId: 'r3' });
+    const { approvalId } = await plane.json('tools evaluate hidden.json');
+    const { stdout } = await plane.gov(`approvals show ${approvalId}`, terminal);
+    expect(stdout).toContain(
+      [
+        '! 2 hidden characters in `note`, spells: AB',
+        '! 1 hidden character in `to`',
+        '! letters of several scripts in `who`: p\u0430ypal (p\\u0430ypal)',
+        'arguments',
+        '  note: pay bob\\u{e0041}\\u{e0042}',
+      ].join('\n'),
+    );
+    const view = await plane.gov(`approvals show ${approvalId} --signed`);
+    expect(view.stdout).toMatch(/^[ -~]+\n$/);
+    expect(JSON.parse(view.stdout).arguments).toEqual(hidden);
+    const hash = createHash('sha256').update(`gov.approvalview/v2\n${view.stdout.trimEnd()}`).digest('hex');
+    expect(view.stderr).toContain(`shownHash sha256:${hash}`);
+    expect(await plane.json(`approvals show ${approvalId} --signed`)).toMatchObject({
+      approvalId,
+      view: view.stdout.trimEnd(),
+      shownHash: `sha256:${hash}`,
+      hidden: 3,
+    });
   });
 
   it('approvals show says who decided and what used the approval', async () => {

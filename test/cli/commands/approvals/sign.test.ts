@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAbout } from '../../../../src/cli/approvals/sign.ts';
 import { signatureFiles, verifyCommands } from '../../../../src/cli/approvals/files.ts';
+import { firstShownHash } from '../../../../src/core/approval/view-hash.ts';
 import { sha256 } from '../../../../src/core/hash.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 import { SshSigner, VirtualPasskey } from '../../../support/signers.ts';
@@ -48,6 +49,8 @@ describe('approvals approve --sign', () => {
     );
     expect(decided.stderr).toContain('argumentsHash: sha256:');
     expect(decided.stderr).toContain('comment: fine');
+    expect(decided.stderr).toMatch(/hidden: 0\n[^]*view: 2\n/);
+    expect((await plane.gov(`approvals show ${approvalId} --signed`)).stderr).toContain('of what was signed');
     expect([decided.code, decided.stdout]).toEqual([
       0,
       expect.stringMatching(/signed by Ada with SSH key SHA256:/),
@@ -76,6 +79,9 @@ describe('approvals approve --sign', () => {
     const path = `/approvals/${evaluated.approvalId}/statement`;
     const statement = JSON.parse((await plane.call('POST', path, { body: asked, key })).body.statement);
     expect(isAbout(statement, shown, asked)).toBe(true);
+    const { view: _view, hidden: _hidden, ...older } = statement;
+    expect(isAbout({ ...older, shownHash: firstShownHash(shown) }, shown, asked)).toBe(true);
+    expect(isAbout(older, shown, asked)).toBe(false);
     for (const [name, value] of Object.entries({
       argumentsHash: `sha256:${'0'.repeat(64)}`,
       tool: { name: 'wipe' },
@@ -85,6 +91,8 @@ describe('approvals approve --sign', () => {
       comment: 'never said',
       outcome: 'denied',
       shownHash: `sha256:${'0'.repeat(64)}`,
+      hidden: 1,
+      view: 3,
     }))
       expect([name, isAbout({ ...statement, [name]: value }, shown, asked)]).toEqual([name, false]);
   });

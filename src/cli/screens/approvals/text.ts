@@ -1,0 +1,62 @@
+/**
+ * One approval in full, as lines of a screen: nothing of its arguments is cut. Attacker controlled.
+ * Tested by `test/cli/screens/approvals.test.ts`.
+ */
+import type { ShownApproval } from '../../../contract/approvals.ts';
+import { limits } from '../../../contract/limits.ts';
+import { hiddenNotices } from '../../../core/hidden-text.ts';
+import { partyName } from '../../runs/party.ts';
+import { relativeTime } from '../../terminal/table.ts';
+import { number } from '../../terminal/numbers.ts';
+import { yamlLines } from '../../terminal/yaml.ts';
+import { ageText } from '../draw.ts';
+import { textLines, type Text } from '../lists.ts';
+import { bodyRows, type Common } from '../model.ts';
+
+/** The lines from `scroll` on, and the greatest useful `scroll`. */
+export const approvalText = (approval: ShownApproval, state: Common & { readonly scroll: number }): Text =>
+  textLines(approvalLines(approval, state.nowMs), {
+    scroll: state.scroll,
+    size: { columns: state.columns, rows: bodyRows(state) },
+    most: Infinity,
+  });
+
+/** Whether a call is too long to be read on a screen. */
+export const isTooLong = ({ arguments: given, context }: ShownApproval): boolean =>
+  bytesOf(given) + bytesOf(context) > limits.approvalShownBytes;
+
+const bytesOf = (value: object | null): number => Buffer.byteLength(JSON.stringify(value));
+
+/** How to read a call that is too long. */
+export const longCall = ({ approvalId }: ShownApproval): string =>
+  `read it with gov approvals show ${approvalId} --signed, then use gov approvals approve ${approvalId}`;
+
+function approvalLines(approval: ShownApproval, nowMs: number): string[] {
+  const { tool, actor, runId, requestedBy, requestedAt, expiresAt, policies, evaluationId } = approval;
+  const waits = ageText(nowMs - Date.parse(requestedAt));
+  const parts = [
+    ...memberLines('arguments', approval.arguments),
+    ...memberLines('context', approval.context),
+  ];
+  const bytes = number(bytesOf(approval.arguments) + bytesOf(approval.context));
+  const tooLong = `the call has ${bytes} bytes, more than ${number(limits.approvalShownBytes)}: ${longCall(approval)}`;
+  return [
+    `tool     ${tool?.name ?? 'none'}${tool?.server === undefined ? '' : ` on ${tool.server}`}`,
+    `agent    ${partyName(actor) || 'not named'}, with key ${requestedBy}`,
+    `run      ${runId}`,
+    `waits    ${waits}, since ${requestedAt}; expires ${relativeTime(expiresAt, nowMs)}`,
+    ...policies.flatMap(({ policyId, version, reasoning }) => [
+      `policy   ${policyId} v${version ?? '?'}`,
+      `clause   ${reasoning}`,
+    ]),
+    ...hiddenNotices(approval).map((notice) => `! ${notice}`),
+    ...(isTooLong(approval) ? [tooLong] : parts),
+    `evaluation ${evaluationId}`,
+  ];
+}
+
+function memberLines(title: string, values: Readonly<Record<string, unknown>> | null): string[] {
+  if (values === null) return [`${title}  erased`];
+  if (Object.keys(values).length === 0) return [];
+  return [title, ...yamlLines(values, '  ').map(String)];
+}
