@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
 import { readStatement, sshNamespace } from '../../core/approval/statement.ts';
-import { firstShownHash, shownHash } from '../../core/approval/view-hash.ts';
+import { firstShownHash, shownHash } from '../../core/decided/view-hash.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import { hiddenCount, hiddenNotices } from '../../core/hidden-text.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';

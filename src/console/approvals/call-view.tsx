@@ -5,7 +5,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
-import { viewText } from '../../core/approval/view.ts';
+import { viewText } from '../../core/decided/view.ts';
 import { hiddenNotices } from '../../core/hidden-text.ts';
 import { linkTo } from '../app/router.ts';
 import { Button } from '../parts/button.tsx';

@@ -13,8 +13,8 @@ import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { asserted } from './passkey.ts';
 import { sshSignatureFault } from './ssh.ts';
 import { readStatement, sshNamespace, statementHash } from './statement.ts';
-import { maskedInput, shownOf, type Masked } from './view.ts';
-import { shownHash } from './view-hash.ts';
+import { maskedInput, shownOf, type Masked } from '../decided/view.ts';
+import { shownHash } from '../decided/view-hash.ts';
 
 /** An enrolled approver and the leaves of its life. */
 export interface Approver extends EnrolledKey {

@@ -10,7 +10,7 @@
  *   principal       the key that asked
  *   tool            {name, server?, version?, schemaHash?, …} as the policies saw it; null for another evaluation
  *   argumentsHash   SHA-256("gov.toolargs/v1" LF JCS(arguments)) of the arguments that will run; null without a tool
- *   shownHash       of what the approver saw (`view.ts`): values that the project redacts are replaced there
+ *   shownHash       of what the approver saw (`src/core/decided/view.ts`): values that the project redacts are replaced there
  *   view            2; absent in statements of older services, whose shownHash is
  *                   SHA-256("gov.approvalview/v1" LF JCS({tool, arguments, actor, context}))
  *   hidden          how many characters of the view show nothing, as this service counts them: tables of Unicode grow,
@@ -28,7 +28,7 @@ import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { strictObject } from '../event/run-entry.ts';
-import type { Masked } from './view.ts';
+import type { Masked } from '../decided/view.ts';
 
 const statementType = 'gov.approval-statement/1';
 export const sshNamespace = 'gov-approval@v1';

@@ -8,8 +8,8 @@ import { isSystemRun } from '../../contract/system-runs.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
-import { shownOf } from '../approval/view.ts';
-import { shownHash } from '../approval/view-hash.ts';
+import { shownOf } from './view.ts';
+import { shownHash } from './view-hash.ts';
 import { labelled } from '../hash.ts';
 import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
@@ -173,7 +173,7 @@ export function evaluatedCall({ checkpoint }: Pick<Evaluation, 'checkpoint'>): E
 export type AskedCall = {
   readonly tool: JsonObject | null;
   readonly argumentsHash: string | null;
-  /** Of what an approver sees of it without redaction (`src/core/approval/view.ts`). Older leaves lack it. */
+  /** Of what an approver sees of it without redaction (`src/core/decided/view.ts`). Older leaves lack it. */
   readonly shownHash?: string;
 };
 

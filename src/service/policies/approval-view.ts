@@ -3,7 +3,7 @@
  * signed. Proven by `test/service/policies/approvals.engines.test.ts`.
  */
 import type { Approval, ShownApproval } from '../../contract/approvals.ts';
-import { shownOf } from '../../core/approval/view.ts';
+import { shownOf } from '../../core/decided/view.ts';
 import { escalating } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';

@@ -7,8 +7,8 @@ import {
   signatureFault,
 } from '../../../src/core/approval/signature.ts';
 import { statementHash, statementText, type Statement } from '../../../src/core/approval/statement.ts';
-import { shownOf } from '../../../src/core/approval/view.ts';
-import { shownHash } from '../../../src/core/approval/view-hash.ts';
+import { shownOf } from '../../../src/core/decided/view.ts';
+import { shownHash } from '../../../src/core/decided/view-hash.ts';
 import type { EnrolledKey } from '../../../src/core/decided/approver.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { byPasskey, bySsh } from '../proof/signed-log.ts';

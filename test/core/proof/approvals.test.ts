@@ -1,7 +1,7 @@
 /** A log that lies about who signed an approval: each leaf is in its tree, and the verifier refuses what no key signed. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { shownHash } from '../../../src/core/approval/view-hash.ts';
+import { shownHash } from '../../../src/core/decided/view-hash.ts';
 import { SshSigner } from '../../support/signers.ts';
 import { result, verify } from './log.ts';
 import {

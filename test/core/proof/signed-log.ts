@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { statementHash, statementText, type Statement } from '../../../src/core/approval/statement.ts';
-import { shownHash } from '../../../src/core/approval/view-hash.ts';
+import { shownHash } from '../../../src/core/decided/view-hash.ts';
 import {
   draftApproval,
   type ApprovalRecord,

@@ -4,8 +4,8 @@
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
 import { readStatement } from '../../../core/approval/statement.ts';
-import { viewText } from '../../../core/approval/view.ts';
-import { firstShownHash, shownHash } from '../../../core/approval/view-hash.ts';
+import { viewText } from '../../../core/decided/view.ts';
+import { firstShownHash, shownHash } from '../../../core/decided/view-hash.ts';
 import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';
 import { signedText, standing } from '../../approvals/standing.ts';
 import type { Run } from '../../program/command.ts';

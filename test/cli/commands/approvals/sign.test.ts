@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAbout } from '../../../../src/cli/approvals/sign.ts';
 import { signatureFiles, verifyCommands } from '../../../../src/cli/approvals/files.ts';
-import { firstShownHash } from '../../../../src/core/approval/view-hash.ts';
+import { firstShownHash } from '../../../../src/core/decided/view-hash.ts';
 import { sha256 } from '../../../../src/core/hash.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 import { SshSigner, VirtualPasskey } from '../../../support/signers.ts';

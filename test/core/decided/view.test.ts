@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maskedInput, shownOf, viewText } from '../../../src/core/approval/view.ts';
-import { firstShownHash, shownHash } from '../../../src/core/approval/view-hash.ts';
+import { maskedInput, shownOf, viewText } from '../../../src/core/decided/view.ts';
+import { firstShownHash, shownHash } from '../../../src/core/decided/view-hash.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
 
 const sha256 = (preimage: string): string => `sha256:${createHash('sha256').update(preimage).digest('hex')}`;

@@ -4,7 +4,7 @@
  * it.
  *
  * Values that the project redacts are replaced in the view; the statement names their places. So a verifier recomputes the
- * hash from the recorded call. Attacker controlled. Proven by `test/core/approval/view.test.ts`.
+ * hash from the recorded call. Attacker controlled. Proven by `test/core/decided/view.test.ts`.
  */
 import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/canonical.ts';

@@ -1,6 +1,6 @@
 /**
  * The hash of what an approver sees, which the statement binds (contract O13): SHA-256("gov.approvalview/v2" LF view).
- * Proven by `test/core/approval/view.test.ts`.
+ * Proven by `test/core/decided/view.test.ts`.
  */
 import { labelled, sha256Text } from '../hash.ts';
 import { membersOf, viewText, type Shown } from './view.ts';
