@@ -20,6 +20,7 @@ import { table } from '../src/contract/table.ts';
 import { sharedData, webhookEvents } from '../src/contract/webhook-events.ts';
 import { verdictCodes } from '../src/core/proof/verdict.ts';
 import { sections } from '../src/service/reports/custom/sections.ts';
+import { checks, examines, type CheckId } from '../src/service/reports/checks/names.ts';
 import { templates } from '../src/service/reports/templates/list.ts';
 import { libraryPage } from './library-page.ts';
 
@@ -273,6 +274,9 @@ function templatesPage(): string {
       '- A table is *proven* where an attached answer of the log (`*.govanswer.json`) counts the same entries in the same period. `gov proofs verify` checks the file offline. The units by day are *proven* by leaves of the metering log with their inclusion proofs (`*.govunits.json`), from which `gov report verify` computes the table again. Otherwise the table says why completeness is not shown.',
       `- A report asks no question about a part of a log with more than ${reportAskLeaves} leaves, because the answer reads that part again. The table then names the command that answers it.`,
       `- An incident bundle attaches the newest proof of at most ${reportProofs} runs. Coverage compares runs until ${reportCoverageEvents} events are read.`,
+      '- A check is **PASS** only if this data could have made it fail: it examined at least one thing, all of them hold, and nothing was left out. It is **FAIL** if one of them does not hold. Otherwise it is **NOT SHOWN**, and says what is missing. An empty log passes nothing.',
+      '- A report speaks of persons only where the log records them. A key acts for the person who made it, through rotations and keys made by keys. Elsewhere a check compares credentials, and two credentials may be of one person.',
+      '- Reports of the same period and tree count the same. A tool call is an event `tool.call`; it is without a decision if it names none, or comes from a recording or from telemetry. Coverage judges whether a call ran: its alarms leave out calls that nothing shows to have run.',
       '- Each report checks that its rows come from the signed log, that the log signed the checkpoint, and that witnesses cosigned it. A record that differs from its leaf hash fails the report. A report whose period ends after the newest entry of the log says that the period is not over.',
     ].join('\n'),
     '## Custom templates',
@@ -285,6 +289,7 @@ function templatesPage(): string {
       `## ${title}`,
       `\`${id}\`. ${summary}.${runWords[run ?? 'none']}`,
       `Sections: ${sectionsOf(id)}.`,
+      ...checksOf(id),
       ...tables.flatMap(({ title: named, id: table, lists, columns }) => [
         `### ${named} (\`${table}\`)`,
         `${lists}.`,
@@ -295,6 +300,19 @@ function templatesPage(): string {
       ]),
     ]),
   ]);
+}
+
+/** The checks of a template, in the order of its sections. */
+function checksOf(template: string): string[] {
+  const printed = new Set(
+    Object.entries(sections).flatMap(([id, { checks: named }]) =>
+      id.startsWith(`${template}/`) ? named : [],
+    ),
+  );
+  const rows = (Object.keys(checks) as CheckId[])
+    .filter((id) => printed.has(checks[id]))
+    .map((id) => [checks[id], examines[id]]);
+  return rows.length === 0 ? [] : [tableOf(['Check', 'It examines'], rows)];
 }
 
 const sectionsOf = (template: string): string =>

@@ -62,10 +62,10 @@ const settings = {
     },
   ),
   requireTwoPersonErasure: Type.Boolean({
-    description: 'An erasure needs two people: one requests it, another executes it',
+    description: 'An erasure needs two credentials: one requests it, another executes it',
   }),
   requireTwoPersonPublish: Type.Boolean({
-    description: 'A version needs two people: one writes it, another publishes it',
+    description: 'A version needs two credentials: one writes it, another publishes it',
   }),
   quotaMode: oneOf(quotaModes),
   contentCapture: oneOf(contentCaptures),

@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)('the console of a service', () => {
 
   it('a person requires two people for policies, makes a project, and works on it', async () => {
     await open('/projects');
-    const two = page.getByLabel('A policy version needs two people');
+    const two = page.getByLabel('A policy version needs two credentials');
     await two.click();
     await expect.poll(() => two.isChecked()).toBe(true);
     await page.getByRole('button', { name: 'New project' }).click();

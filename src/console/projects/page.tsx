@@ -87,8 +87,8 @@ export function Projects() {
 }
 
 const twoPeople = [
-  ['requireTwoPersonPublish', 'A policy version needs two people: one writes it, another publishes it.'],
-  ['requireTwoPersonErasure', 'An erasure needs two people: one requests it, another executes it.'],
+  ['requireTwoPersonPublish', 'A policy version needs two credentials: one writes it, another publishes it.'],
+  ['requireTwoPersonErasure', 'An erasure needs two credentials: one requests it, another executes it.'],
 ] as const;
 
 /** Settings of the project in use that people change here; the others are shown. */

@@ -10,7 +10,7 @@ import type { RunEvent } from '../event/run-entry.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
-import { governs, isOwnId, observedType, sourceOf } from './report.ts';
+import { governs, isOwnId, namesDecision, observedType, sourceOf } from './report.ts';
 
 /** What one source said of one call. */
 interface Sighting {
@@ -149,7 +149,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
   switch (type) {
     case 'tool.call': {
       sighting.requested = true;
-      const isDecided = governs(source) && typeof metadata['evaluationId'] === 'string';
+      const isDecided = namesDecision(metadata);
       // a call reaches the proxy after the hook allowed it, and does not run if the proxy refuses it
       if (isDecided && !(call.isStopped && source === 'hook')) call.decision = 'allowed';
       if (isDecided && source === 'mcp') call.isStopped = false;

@@ -16,6 +16,10 @@ export const observedType = 'x.tool.observed';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
+/** Whether a call names the decision about it, and comes from a source that asks for decisions. */
+export const namesDecision = (metadata: Metadata): boolean =>
+  governs(sourceOf(metadata)) && typeof metadata['evaluationId'] === 'string';
+
 /**
  * Returns `hook` or `mcp` (the MCP proxy) for the programs that name themselves in `recordedBy`; `direct` for another
  * program that governs the call, such as the SDK; `otlp` for telemetry; `transcript` for an imported recording.

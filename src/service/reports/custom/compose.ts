@@ -119,10 +119,11 @@ function addSummary(draft: Draft, chosen: readonly ReportSectionId[], built: Bui
       const shown = nameOf(label, template, [value, kind]);
       if (shown !== null) draft.figure(`${template}.${name}`, shown, value, kind);
     }
-    for (const { name, status, detail } of own?.checks ?? []) {
+    for (const check of own?.checks ?? []) {
+      const { name, status, detail } = check;
       if (!known[id].checks.includes(name)) continue;
       const shown = nameOf(name, template, [status, detail]);
-      if (shown !== null) draft.check(shown, status, detail);
+      if (shown !== null) draft.repeat(check, shown);
     }
   }
 }

@@ -3,8 +3,8 @@
  * built-in report belongs to one section, and goes with it. Proven by `test/service/reports/custom/compose.test.ts`,
  * which builds every template and compares.
  */
-import { limits } from '../../../contract/limits.ts';
 import type { ReportSectionId } from '../../../contract/report-words.ts';
+import { checks as names } from '../checks/names.ts';
 
 export interface SectionSpec {
   /** As the template writes it. */
@@ -17,11 +17,7 @@ export interface SectionSpec {
   readonly checks: readonly string[];
 }
 
-const oversight = [
-  'People answered the requests for approval',
-  `Approvers took at least ${limits.reportQuickApprovalSeconds} s`,
-  'Nobody approved their own request',
-];
+const oversight = [names.answered, names.tookTime, names.notOwnRequest];
 
 export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
   'ai-act-logging/law': { title: 'What the law asks of logs', tables: [], figures: [], checks: [] },
@@ -29,7 +25,7 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     title: 'Systems and periods of use',
     tables: ['systems', 'periods-of-use'],
     figures: ['systems', 'runs', 'events', 'unnamed'],
-    checks: ['Events were recorded automatically', 'Each run names its AI system'],
+    checks: [names.recorded, names.namesSystem],
   },
   'ai-act-logging/risks': {
     title: 'Events that help to find risks',
@@ -53,37 +49,37 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     title: 'Retention',
     tables: [],
     figures: ['retention'],
-    checks: ['Contents are kept for at least six months'],
+    checks: [names.keptSixMonths],
   },
   'run-evidence/run': {
     title: 'The run',
     tables: [],
     figures: ['record', 'compliance', 'lasted'],
-    checks: ['All fields of the events are kept'],
+    checks: [names.fieldsKept],
   },
   'run-evidence/events': {
     title: 'What happened',
     tables: ['events'],
     figures: ['events'],
-    checks: ['No event of the run is missing'],
+    checks: [names.runWhole],
   },
   'run-evidence/decisions': {
     title: 'What was decided',
     tables: ['decisions', 'approvals', 'tool-calls'],
     figures: ['decisions', 'exceptions', 'ungoverned', 'deniedButRan'],
-    checks: ['The run obeyed the policies in force', 'No tool call ran without a decision'],
+    checks: [names.runObeyed, names.runGoverned],
   },
   'run-evidence/proofs': {
     title: 'How to check it',
     tables: ['proofs', 'replays'],
     figures: ['proof'],
-    checks: ['A proof of the run is attached'],
+    checks: [names.runProved],
   },
   'policy-changes/changes': {
     title: 'Changes',
     tables: ['policy-changes'],
-    figures: ['changes', 'inForce', 'withRemark', 'alone', 'withoutReason', 'weakened'],
-    checks: ['A second person put each version in force', 'Each change of what is in force has a reason'],
+    figures: ['changes', 'inForce', 'withRemark', 'alone', 'unknown', 'withoutReason', 'weakened'],
+    checks: [names.secondPerson, names.hasReason],
   },
   'policy-changes/in-force': {
     title: 'What was in force',
@@ -104,9 +100,9 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     checks: [],
   },
   'decisions-exceptions/approvals': {
-    title: 'Answers of people',
+    title: 'Answers to requests for approval',
     tables: ['approvals'],
-    figures: ['approved', 'refused', 'expired', 'medianOpen', 'quick'],
+    figures: ['open', 'approved', 'refused', 'expired', 'medianOpen', 'quick', 'signed'],
     checks: oversight,
   },
   'decisions-exceptions/risk-router': {
@@ -119,7 +115,7 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     title: 'Granted and used',
     tables: ['tool-access'],
     figures: ['undecided', 'calls', 'unused', 'deniedOnly', 'agents', 'tools', 'refused'],
-    checks: ['Each tool call has a decision', 'Agents used all tools that they were granted'],
+    checks: [names.callDecided, names.grantsUsed],
   },
   'tool-access/data': { title: 'Data', tables: ['data-access'], figures: [], checks: [] },
   'tool-access/credentials': {
@@ -132,47 +128,43 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     title: 'The log',
     tables: ['faults', 'checkpoints'],
     figures: ['faults', 'leaves', 'events'],
-    checks: [
-      'No plane broke its own log',
-      'No usage report is missing',
-      'The index of the log covers the period',
-    ],
+    checks: [names.planesWhole, names.usageWhole, names.indexCovers],
   },
   'integrity-completeness/clocks': {
     title: 'Clocks',
     tables: [],
     figures: ['clock', 'skewed'],
-    checks: ['The clock of the service did not jump', 'Clients state times close to those of the log'],
+    checks: [names.clockSteady, names.clientClocks],
   },
   'integrity-completeness/sources': {
     title: 'Sources',
     tables: ['sources', 'quiet-times'],
     figures: ['silent', 'missing', 'quiet'],
-    checks: ['No source of telemetry fell silent'],
+    checks: [names.sourcesSend],
   },
   'integrity-completeness/ungoverned': {
     title: 'What ran ungoverned',
     tables: ['coverage-alarms'],
     figures: ['alarms'],
-    checks: ['Nothing ran ungoverned'],
+    checks: [names.allGoverned],
   },
   'replay-drift/replays': {
     title: 'Replays',
     tables: ['replays'],
     figures: ['differing', 'replays', 'runsReplayed', 'runs'],
-    checks: ['Recorded decisions give the same result again'],
+    checks: [names.sameResult],
   },
   'replay-drift/drift': {
     title: 'Drift',
     tables: ['drift', 'conditions'],
     figures: ['drifting', 'critical', 'high'],
-    checks: ['No critical or high drift was found'],
+    checks: [names.noGraveDrift],
   },
   'incident-bundle/timeline': {
     title: 'What happened',
     tables: ['timeline', 'affected-runs'],
     figures: ['failures', 'first', 'last', 'runs', 'proofs'],
-    checks: ['Each affected run has an attached proof'],
+    checks: [names.runsProved],
   },
   'incident-bundle/changes-before': {
     title: 'What had changed before',
@@ -190,37 +182,31 @@ export const sections: Readonly<Record<ReportSectionId, SectionSpec>> = {
     title: 'Units',
     tables: ['units-by-day'],
     figures: ['audit_event', 'compliance_proof', 'risk_decision', 'replay_verification', 'meterLeaves'],
-    checks: [
-      'A signed checkpoint covers the metering log',
-      'The days add up to the totals of the metering log',
-    ],
+    checks: [names.meterSigned, names.daysAddUp],
   },
   'usage-statement/billing': {
     title: 'What is billed',
     tables: ['units-by-month', 'plane-reports'],
     figures: ['planeReports'],
-    checks: [
-      'Counters of quotas agree with the metering log',
-      'Reports of data planes follow from each other',
-    ],
+    checks: [names.quotasAgree, names.planesLinked],
   },
   'retention-deletion/erasures': {
     title: 'Erasures',
     tables: ['erasures'],
     figures: ['values', 'stillStored', 'erasures', 'byRequest'],
-    checks: ['Erased values are no longer stored'],
+    checks: [names.valuesGone],
   },
   'retention-deletion/prunings': {
     title: 'Prunings',
     tables: ['prunings'],
     figures: ['prunings', 'prunedBelow'],
-    checks: ['Prunings left the hashes of the log as they were'],
+    checks: [names.prunedRoots],
   },
   'retention-deletion/rules': {
     title: 'Rules',
     tables: ['retention-changes'],
     figures: ['retention', 'legalHold'],
-    checks: ['No legal hold was broken'],
+    checks: [names.holdKept],
   },
   'executive-summary/summary': {
     title: 'In short',

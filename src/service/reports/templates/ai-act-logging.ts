@@ -3,7 +3,15 @@ import { limits } from '../../../contract/limits.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { openSnapshot, snapshotFields } from '../../../core/decided/snapshot.ts';
-import { approvalRows, approvalsIn, approvalTable, figuresOf, oversightChecks } from './approvals.ts';
+import { activityIn, type Recorders, type ToolCalls } from '../counts/activity.ts';
+import {
+  approvalRows,
+  approvalsIn,
+  approvalTable,
+  decidedOf,
+  figuresOf,
+  oversightChecks,
+} from './approvals.ts';
 import { applicability, logging } from './clauses.ts';
 import { Draft, factsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
@@ -73,7 +81,8 @@ export const aiActLogging: Template = {
     const uses = useRows(tally);
     const changes = await modificationRows(draft);
     const { cases, more } = await approvalsIn(source, draft.period);
-    const people = figuresOf(cases);
+    const approvals = figuresOf(cases);
+    const { toolCalls, recorders } = await activityIn(source, draft.period);
     const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
 
     draft.figure('systems', 'AI systems in use', tally.systems.size);
@@ -87,9 +96,9 @@ export const aiActLogging: Template = {
       'text',
     );
     draft.figure('modifications', 'Modifications', changes.population);
-    draft.figure('oversight', 'Decisions by people', people.byStatus.approved + people.byStatus.denied);
-    loggingChecks(draft, tally, unnamed);
-    oversightChecks(people, (name, status, detail) => draft.check(name, status, detail));
+    draft.figure('oversight', 'Requests for approval decided', decidedOf(approvals));
+    loggingChecks(draft, { tally, unnamed, recorders });
+    oversightChecks(draft, approvals, more);
 
     draft.section('What the law asks of logs', ...applicability, factsOf(clauses()));
     draft.section(
@@ -100,7 +109,7 @@ export const aiActLogging: Template = {
       { table: systemTable.id },
       { table: useTable.id },
     );
-    draft.section('Events that help to find risks', risks(tally));
+    draft.section('Events that help to find risks', risks(tally, toolCalls));
     draft.section(
       'Modifications',
       { text: 'Policies, the risk router, and the model, tools and configuration that runs state.' },
@@ -137,48 +146,68 @@ export const aiActLogging: Template = {
 const clauses = () =>
   Object.fromEntries(logging.map(({ name, cite, asks }) => [name, [`${asks} (${cite})`, 'text'] as const]));
 
-function loggingChecks(draft: Draft, tally: Tally, unnamed: number): void {
+function loggingChecks(
+  draft: Draft,
+  { tally, unnamed, recorders }: { tally: Tally; unnamed: number; recorders: Recorders },
+): void {
   const { retentionDays, legalHold } = draft.source.settings;
-  const recorded = 'Events were recorded automatically';
-  if (tally.events === 0)
-    draft.check(recorded, 'not_shown', 'The log recorded no event of a system in the period.');
-  else
-    draft.check(
-      recorded,
-      'pass',
-      `${count(tally.events, 'event')} of ${count(tally.runs.size + tally.moreRuns, 'run')}.`,
-    );
-  const named = 'Each run names its AI system';
-  if (tally.runs.size === 0) draft.check(named, 'not_shown', 'There is no run in the period.');
-  else
-    draft.check(
-      named,
-      unnamed === 0 ? 'pass' : 'fail',
-      unnamed === 0 ? 'All runs do.' : `${count(unnamed, 'run')} without aiSystemId.`,
-    );
-  const least = limits.retentionDaysProduction;
-  const kept = legalHold || retentionDays === null || retentionDays >= least;
+  const uncounted =
+    tally.moreRuns === 0 ? null : `${count(tally.moreRuns, 'run was', 'runs were')} not looked at.`;
+  recordedCheck(draft, tally, recorders);
+  draft.judge('namesSystem', {
+    examined: tally.runs.size,
+    failed: unnamed,
+    detail: unnamed === 0 ? 'All runs do.' : `${count(unnamed, 'run')} without aiSystemId.`,
+    none: 'There is no run in the period.',
+    missing: uncounted,
+  });
+  const kept = legalHold || retentionDays === null || retentionDays >= limits.retentionDaysProduction;
   const says = legalHold
     ? 'A legal hold stops every erasure.'
     : retentionDays === null
       ? 'Nothing is erased by age.'
       : `Contents are kept for ${count(retentionDays, 'day')}.`;
-  draft.check(
-    'Contents are kept for at least six months',
-    kept ? 'pass' : 'fail',
-    `${says} Records and hashes are kept in any case.`,
-  );
+  draft.judge('keptSixMonths', {
+    examined: tally.events,
+    failed: kept ? 0 : tally.events,
+    detail: `${says} This is the setting when the report was made. Records and hashes are kept in any case.`,
+    none: 'The log recorded no event in the period, so there are no contents to keep.',
+  });
 }
 
-function risks({ evaluations, risks: routed, types, records }: Tally) {
+/** A program that records leaves its mark while the run goes on. An import, or an event typed by hand, has none. */
+function recordedCheck(draft: Draft, { runs, moreRuns }: Tally, { automatic, lossy }: Recorders): void {
+  const all = runs.size + moreRuns;
+  const shown = new Set([...automatic, ...lossy]).size;
+  const without = Math.max(0, all - shown);
+  draft.judge('recorded', {
+    examined: shown,
+    failed: lossy.size,
+    detail: `${automatic.size} of ${count(all, 'run')} ${automatic.size === 1 ? 'has' : 'have'} an event that names its recorder or its decision and was recorded within ${limits.recordedSkewSeconds / 60} min. Recorders dropped events of ${count(lossy.size, 'run')}.`,
+    none:
+      all === 0
+        ? 'The log recorded no event of a system in the period.'
+        : `No event of ${count(all, 'run')} names a program that recorded it while the run went on: a decision, a hook, the MCP proxy, or telemetry. An import or an event that somebody typed looks the same.`,
+    missing:
+      without === 0
+        ? null
+        : `${count(without, 'run shows', 'runs show')} none: an import or an event that somebody typed looks the same.`,
+  });
+}
+
+function risks(
+  { evaluations, risks: routed, types, records }: Tally,
+  { calls, undecided, refused }: ToolCalls,
+) {
   const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
     names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
   return factsOf({
     'Policy decisions': [of(records, 'gov.evaluation/1'), 'number'],
     'Denied or escalated by policies': [of(evaluations, 'deny', 'escalate'), 'number'],
     'Blocked or escalated by the risk router': [of(routed, 'block', 'escalate'), 'number'],
-    'Tool calls': [of(types, 'tool.call'), 'number'],
-    'Calls that were blocked or denied': [of(types, 'tool.call_blocked', 'tool.denied'), 'number'],
+    'Tool calls': [calls, 'number'],
+    'Tool calls without a decision': [undecided, 'number'],
+    'Calls that were blocked or denied': [refused, 'number'],
     'Errors of runs': [of(types, 'run.error'), 'number'],
     Replays: [of(records, 'gov.replay/1'), 'number'],
   });

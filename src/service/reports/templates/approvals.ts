@@ -9,6 +9,7 @@ import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import type { ReportCell } from '../../../core/report/model.ts';
 import { parseTimestamp } from '../../../core/time.ts';
+import type { Draft } from './draft.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn, timeText, type Period } from './period.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
@@ -24,6 +25,8 @@ export interface ApprovalCase {
   readonly expiresMs: number;
   status: ApprovalStatus;
   approver: string | null;
+  /** The enrolled approver whose signature the log keeps; null for a decision that rests on a key alone. */
+  signedBy: string | null;
   decidedMs: number | null;
   /** Null without a comment, or where it was erased. */
   comment: string | null;
@@ -84,6 +87,7 @@ export async function approvalsIn(
     if (known === null) continue;
     known.status = decided.outcome;
     known.approver = decided.approver;
+    known.signedBy = decided.signed?.approverId ?? null;
     known.decidedMs = parseTimestamp(decided.at);
     known.comment = decided.reason ?? null;
   }
@@ -124,6 +128,7 @@ function caseOf(
     expiresMs,
     status: expiresMs <= asOfMs ? 'expired' : 'pending',
     approver: null,
+    signedBy: null,
     decidedMs: null,
     comment: null,
     usedMs: null,
@@ -135,12 +140,13 @@ const openForMs = ({ decidedMs, requestedMs }: ApprovalCase): number | null =>
 
 const quickMs = limits.reportQuickApprovalSeconds * 1000;
 
-/** Whether a person approved faster than they could have read the request. */
+/** Whether the approval came faster than a person could have read the request. */
 const isQuick = (each: ApprovalCase): boolean =>
   each.status === 'approved' && (openForMs(each) ?? quickMs) < quickMs;
 
 function remarkOf(each: ApprovalCase): string | null {
-  if (each.approver !== null && each.approver === each.requestedBy) return 'The requester decided it.';
+  if (each.approver !== null && each.approver === each.requestedBy)
+    return 'The credential that requested it decided it.';
   if (isQuick(each)) return `Approved in less than ${limits.reportQuickApprovalSeconds} s.`;
   if (each.status === 'expired') return 'Nobody decided it in time.';
   return null;
@@ -175,8 +181,10 @@ export interface ApprovalFigures {
   /** Milliseconds; null without a decided one. */
   readonly medianMs: number | null;
   readonly quick: number;
-  /** Decided by the requester. */
+  /** Decided by the credential that requested them. */
   readonly own: number;
+  /** Decided with the signature of an enrolled approver. */
+  readonly signed: number;
 }
 
 export function figuresOf(cases: readonly ApprovalCase[]): ApprovalFigures {
@@ -190,26 +198,39 @@ export function figuresOf(cases: readonly ApprovalCase[]): ApprovalFigures {
     medianMs: times[Math.floor((times.length - 1) / 2)] ?? null,
     quick: cases.filter(isQuick).length,
     own,
+    signed: cases.filter(({ signedBy }) => signedBy !== null).length,
   };
 }
 
-/** The checks of human oversight, which several reports have. */
-export function oversightChecks(
-  figures: ApprovalFigures,
-  check: (name: string, status: 'pass' | 'fail' | 'not_shown', detail: string) => void,
-): void {
+/** Requests that wait for a decision at the newest entry, and those decided. */
+export const openOf = ({ byStatus }: ApprovalFigures): number => byStatus.pending;
+export const decidedOf = ({ byStatus }: ApprovalFigures): number => byStatus.approved + byStatus.denied;
+
+/** The checks of human oversight, which several reports have. Nobody is called a person here: a credential decides. */
+export function oversightChecks(draft: Draft, figures: ApprovalFigures, more: number): void {
   const { total, byStatus, quick, own } = figures;
-  const decided = byStatus.approved + byStatus.denied;
-  const answered = 'People answered the requests for approval';
-  if (total === 0) check(answered, 'not_shown', 'No approval was requested or decided in the period.');
-  else {
-    const open = `${count(byStatus.expired, 'request')} expired without an answer, ${byStatus.pending} still open.`;
-    check(answered, byStatus.expired === 0 ? 'pass' : 'fail', `${decided} of ${total} answered. ${open}`);
-  }
-  const took = `Approvers took at least ${limits.reportQuickApprovalSeconds} s`;
-  if (byStatus.approved === 0) check(took, 'not_shown', 'Nothing was approved in the period.');
-  else check(took, quick === 0 ? 'pass' : 'fail', `Faster approvals: ${quick} of ${byStatus.approved}.`);
-  const other = 'Nobody approved their own request';
-  if (decided === 0) check(other, 'not_shown', 'No request was decided in the period.');
-  else check(other, own === 0 ? 'pass' : 'fail', `The requester decided ${own} of ${decided} requests.`);
+  const decided = decidedOf(figures);
+  const open = openOf(figures);
+  const rest = more === 0 ? null : `${count(more, 'request was', 'requests were')} not read.`;
+  draft.judge('answered', {
+    examined: total,
+    failed: byStatus.expired,
+    detail: `${open} of ${count(total, 'request')} still open, ${byStatus.expired} expired without an answer, ${decided} answered.`,
+    none: 'No approval was requested or decided in the period.',
+    missing: open === 0 ? rest : 'An open request has no answer yet.',
+  });
+  draft.judge('tookTime', {
+    examined: byStatus.approved,
+    failed: quick,
+    detail: `Faster approvals: ${quick} of ${byStatus.approved}.`,
+    none: 'Nothing was approved in the period.',
+    missing: rest,
+  });
+  draft.judge('notOwnRequest', {
+    examined: decided,
+    failed: own,
+    detail: `The credential that requested it decided ${own} of ${count(decided, 'request')}. Two credentials may be of one person.`,
+    none: 'No request was decided in the period.',
+    missing: rest,
+  });
 }

@@ -8,6 +8,7 @@ import { alarms } from '../../../core/coverage/judge.ts';
 import { coverageOf } from '../../coverage/task.ts';
 import { prunedBelow } from '../../events/run-stream.ts';
 import type { TaskContext } from '../../call/work.ts';
+import { count } from './period.ts';
 import { Rows } from './rows.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
 
@@ -70,6 +71,31 @@ export async function coverageRows(
   }
   return { rows, counts, alarms: alarmed, missing, runs, leftOut: runIds.length - runs };
 }
+
+/** What the verdicts of calls say, so that a reader can compare them with the counts of tool calls. */
+export function alarmText({ counts, alarms: alarmed, runs }: Covered): string {
+  const calls = callsOf(counts);
+  const idle = counts.not_run;
+  const kinds = `${counts.ungoverned} ran without a decision, ${counts.denied_but_ran} ran after a denial, ${counts.gap} lack a source`;
+  const undecided =
+    idle === 0
+      ? ''
+      : ` ${count(idle, 'more call has', 'more calls have')} no decision and no record that it ran.`;
+  return `${alarmed} of ${count(calls, 'call')} of ${count(runs, 'run')} raised an alarm: ${kinds}.${undecided}`;
+}
+
+/** What coverage could not look at; null where it saw all. */
+export function unseenText({ leftOut, missing }: Covered): string | null {
+  const said = [
+    ...(leftOut === 0 ? [] : [`${count(leftOut, 'run was', 'runs were')} not compared.`]),
+    ...(missing === 0 ? [] : [`${count(missing, 'telemetry record is', 'telemetry records are')} missing.`]),
+  ];
+  return said.length === 0 ? null : said.join(' ');
+}
+
+/** Calls that were judged. */
+export const callsOf = (counts: Covered['counts']): number =>
+  Object.values(counts).reduce((sum, n) => sum + n, 0);
 
 function nullIfPruned(error: unknown): null {
   if (prunedBelow(error) === null) throw error;

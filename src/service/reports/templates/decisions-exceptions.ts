@@ -1,4 +1,5 @@
 /** Template `decisions-exceptions`: what policies and the risk router did not allow, and how people answered. */
+import { limits } from '../../../contract/limits.ts';
 import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
 import { counts as decides } from '../../../core/policy/evaluate/decision.ts';
@@ -7,6 +8,7 @@ import {
   approvalsIn,
   approvalTable,
   figuresOf,
+  openOf,
   oversightChecks,
   type ApprovalCase,
 } from './approvals.ts';
@@ -70,17 +72,19 @@ export const decisionsExceptions: Template = {
     const [denied = 0, escalated = 0] = [byDecision.get('deny'), byDecision.get('escalate')];
 
     draft.figure('exceptions', 'Decisions that did not allow the action', denied + escalated);
+    draft.figure('open', 'Requests for approval still open', openOf(figures));
     draft.figure('evaluations', 'Policy decisions', rows.population);
     draft.figure('denied', 'Denied', denied);
-    draft.figure('escalated', 'Escalated to a person', escalated);
+    draft.figure('escalated', 'Escalated', escalated);
     draft.figure('warned', 'Allowed with a warning', byDecision.get('warn') ?? 0);
-    draft.figure('approved', 'Approved by a person', figures.byStatus.approved);
-    draft.figure('refused', 'Refused by a person', figures.byStatus.denied);
+    draft.figure('approved', 'Approved', figures.byStatus.approved);
+    draft.figure('refused', 'Refused', figures.byStatus.denied);
     draft.figure('expired', 'Expired without an answer', figures.byStatus.expired);
     draft.figure('medianOpen', 'Median time to an answer', figures.medianMs, 'duration');
-    draft.figure('quick', 'Approved in less than 10 s', figures.quick);
+    draft.figure('quick', `Approved in less than ${limits.reportQuickApprovalSeconds} s`, figures.quick);
+    draft.figure('signed', 'Decided with the signature of an enrolled approver', figures.signed);
     draft.figure('riskExceptions', 'Blocked or escalated by the risk router', risks.exceptions);
-    oversightChecks(figures, (name, status, detail) => draft.check(name, status, detail));
+    oversightChecks(draft, figures, more);
 
     draft.section(
       'Decisions',
@@ -94,13 +98,13 @@ export const decisionsExceptions: Template = {
       { table: decisionTable.id },
     );
     draft.section(
-      'Answers of people',
+      'Answers to requests for approval',
       {
-        text: 'An escalated action runs only after a person approves it. An approval that took seconds may not have been read.',
+        text: 'An escalated action runs only after another credential approves it. Whether a person held that credential is shown by the signature of an enrolled approver alone. An approval that took seconds may not have been read.',
       },
       factsOf({
         'Requests for approval': [figures.total, 'number'],
-        'Still open at the newest entry': [figures.byStatus.pending, 'number'],
+        'Still open at the newest entry': [openOf(figures), 'number'],
       }),
       { table: approvals.id },
     );

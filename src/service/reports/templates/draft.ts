@@ -5,15 +5,16 @@
 import type {
   ReportBlock,
   ReportCell,
-  ReportCheck,
   ReportFigure,
   ReportSection,
   ReportTable,
 } from '../../../core/report/model.ts';
+import { checks as checkNames, periodOver, tableCheck, type CheckId } from '../checks/names.ts';
 import { sealOf } from './seal.ts';
 import { coverText, periodOf, timeText, type Period } from './period.ts';
 import type { DraftedReport, ReportSource } from './source.ts';
-import { Evidence } from './shown.ts';
+import { Evidence, isRefuted } from './shown.ts';
+import { judged, renamed, unanswered, type Examined, type JudgedCheck } from '../checks/verdict.ts';
 
 type Kind = ReportFigure['kind'];
 type FactBlock = Extract<ReportBlock, { readonly facts: unknown }>;
@@ -22,7 +23,7 @@ export class Draft {
   readonly source: ReportSource;
   readonly period: Period;
   readonly evidence: Evidence;
-  readonly #checks: ReportCheck[] = [];
+  readonly #checks: JudgedCheck[] = [];
   readonly #figures: ReportFigure[] = [];
   readonly #sections: ReportSection[] = [];
   readonly #tables: ReportTable[] = [];
@@ -41,18 +42,14 @@ export class Draft {
     this.#figures.push({ name, label, value, kind });
   }
 
-  check(name: string, status: ReportCheck['status'], detail: string): void {
-    this.#checks.push({ name, status, detail });
+  /** A check of the built-in templates. `checks/verdict.ts` decides its status. */
+  judge(id: CheckId, of: Examined): void {
+    this.#checks.push(judged(checkNames[id], of));
   }
 
-  /** A check of `of` things; where there is none, `none` says so. */
-  judge(
-    name: string,
-    of: number,
-    { none, holds, detail }: { readonly none: string; readonly holds: boolean; readonly detail: string },
-  ): void {
-    if (of === 0) this.check(name, 'not_shown', none);
-    else this.check(name, holds ? 'pass' : 'fail', detail);
+  /** A check that another template judged. */
+  repeat(check: JudgedCheck, name: string): void {
+    this.#checks.push(renamed(check, name));
   }
 
   section(title: string, ...blocks: readonly ReportBlock[]): void {
@@ -61,10 +58,6 @@ export class Draft {
 
   table(table: ReportTable): void {
     this.#tables.push(table);
-  }
-
-  get checks(): readonly ReportCheck[] {
-    return this.#checks;
   }
 
   /** Adds the common parts. `choices`: what the report selects and leaves out, in words. */
@@ -110,20 +103,23 @@ export class Draft {
   }
 
   /** What the main table says of its rows; the other tables say it for themselves. */
-  #completeness(): ReportCheck[] {
+  #completeness(): JudgedCheck[] {
     const [main] = this.#tables;
     if (main === undefined) return [];
-    const { status, detail } = main.completeness;
-    const name = `The table “${main.title}” has every row`;
-    return [{ name, status: status === 'proven' ? 'pass' : 'not_shown', detail }];
+    const { completeness } = main;
+    const { status, detail } = completeness;
+    // an answer of the log is one thing, which confirms or refutes the table
+    const failed = isRefuted(completeness) ? 1 : 0;
+    const examined = status === 'proven' ? 1 : failed;
+    return [judged(tableCheck(main.title), { examined, failed, detail, none: detail })];
   }
 }
 
 /** A period that ends after the newest entry can get more entries: its zeros are not final. */
-function isOver({ endMs, asOfMs }: Period): ReportCheck[] {
+function isOver({ endMs, asOfMs }: Period): JudgedCheck[] {
   if (endMs <= asOfMs) return [];
   const detail = `The newest entry of the log is of ${timeText(asOfMs) ?? 'no known time'}. What is recorded after it and in the period is not in this report.`;
-  return [{ name: 'The period is over', status: 'not_shown', detail }];
+  return [unanswered(periodOver, detail)];
 }
 
 /** A list of facts from `label: [value, kind]`. */

@@ -1,5 +1,7 @@
 /** Template `executive-summary`: one page that a director reads in a minute. */
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
+import { activityIn, type ToolCalls } from '../counts/activity.ts';
+import { approvalsIn, decidedOf, figuresOf, openOf, type ApprovalFigures } from './approvals.ts';
 import { Draft, barsOf } from './draft.ts';
 import { count } from './period.ts';
 import { systemEvents } from './read.ts';
@@ -32,7 +34,10 @@ export const executiveSummary: Template = {
     let faults = 0;
     for await (const { clear } of systemEvents(source, draft.period))
       if (faultTypes.has(clear.eventType)) faults += 1;
-    const topics = topicsOf(tally, faults);
+    const { cases, more } = await approvalsIn(source, draft.period);
+    const { toolCalls } = await activityIn(source, draft.period);
+    const approvals = figuresOf(cases);
+    const topics = topicsOf({ tally, faults, toolCalls, approvals, moreApprovals: more });
     const attention = topics.filter(needsLook).length;
     const stopped = of(tally.evaluations, 'deny', 'escalate') + of(tally.risks, 'block', 'escalate');
 
@@ -46,7 +51,7 @@ export const executiveSummary: Template = {
       tally.recorded('gov.evaluation/1') + tally.recorded('gov.decision/1'),
     );
     draft.figure('stopped', 'Denied, blocked or escalated', stopped);
-    draft.figure('approvals', 'Decisions by people', tally.recorded('gov.approval/1'));
+    draft.figure('approvals', 'Requests for approval decided', decidedOf(approvals));
     draft.figure('proofs', 'Compliance proofs', tally.recorded('gov.proof/1'));
 
     draft.section('In short', { text: shortText(tally, { stopped, attention }) }, daysBlock(tally), {
@@ -83,32 +88,34 @@ interface Topic {
 const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
   names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 
-function topicsOf(tally: Tally, faults: number): readonly Topic[] {
-  const { evaluations, risks, types, runs } = tally;
-  const [evaluated, calls] = [tally.recorded('gov.evaluation/1'), of(types, 'tool.call')];
+interface Counted {
+  readonly tally: Tally;
+  readonly faults: number;
+  readonly toolCalls: ToolCalls;
+  readonly approvals: ApprovalFigures;
+  /** Requests beyond those that the report reads. */
+  readonly moreApprovals: number;
+}
+
+function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Counted): readonly Topic[] {
+  const { evaluations, risks, runs } = tally;
+  const { calls, undecided, refused } = toolCalls;
+  const evaluated = tally.recorded('gov.evaluation/1');
   const [routed, replays] = [tally.recorded('gov.decision/1'), tally.recorded('gov.replay/1')];
   const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
   const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
-  const blocked = of(types, 'tool.call_blocked', 'tool.denied');
-  // a decision covers one call at most
-  const undecided = Math.max(0, calls - tally.granted);
   const topics: readonly (readonly [string, number, number | null, ReportTemplateId])[] = [
     ['Actions that policies denied', of(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
-    [
-      'Actions that policies escalated to people',
-      of(evaluations, 'escalate'),
-      evaluated,
-      'decisions-exceptions',
-    ],
+    ['Actions that policies escalated', of(evaluations, 'escalate'), evaluated, 'decisions-exceptions'],
     ['Risks that were blocked or escalated', of(risks, 'block', 'escalate'), routed, 'decisions-exceptions'],
     [
-      'Requests for approval that nobody answered in the period',
-      tally.unanswered.size,
-      tally.opened,
+      'Requests for approval that are still open or expired',
+      openOf(approvals) + approvals.byStatus.expired,
+      approvals.total + moreApprovals,
       'decisions-exceptions',
     ],
-    [atLeast, undecided, calls, 'tool-access'],
-    ['Tool calls that were blocked or denied', blocked, calls + blocked, 'tool-access'],
+    ['Tool calls without a decision', undecided, calls, 'tool-access'],
+    ['Tool calls that were blocked or denied', refused, calls + refused, 'tool-access'],
     ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
     ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
     ['Runs that name no AI system', unnamed, runs.size, 'ai-act-logging'],
@@ -119,13 +126,9 @@ function topicsOf(tally: Tally, faults: number): readonly Topic[] {
   return topics.map(([topic, found, total, report]) => ({ topic, found, total, report }));
 }
 
-/** Records alone bound it from below; the report that reads contents counts it. */
-const atLeast = 'Tool calls without a policy decision, at least';
-
-function statusOf({ topic, found, total }: Topic): string {
+function statusOf({ found, total }: Topic): string {
   if (total === null) return 'for information';
   if (found > 0) return 'look at it';
-  if (topic === atLeast && total > 0) return 'see the report';
   return total === 0 ? 'nothing recorded' : 'in order';
 }
 

@@ -26,7 +26,7 @@ import {
 } from './read.ts';
 import { Rows } from './rows.ts';
 import { failing, isFailing, outcomeText } from './timeline.ts';
-import { notShown } from './shown.ts';
+import { notShown, type AttachedProof } from './shown.ts';
 import { columns, type TableSpec, type Template } from './source.ts';
 
 const timelineTable: TableSpec = {
@@ -86,19 +86,17 @@ export const incidentBundle: Template = {
     draft.figure('first', 'First failure', timeText(firstMs), 'time');
     draft.figure('last', 'Last failure', timeText(lastMs), 'time');
     draft.figure('runs', 'Affected runs', runs.rows.population);
-    draft.figure('proofs', 'Proofs attached', runs.attached);
+    draft.figure('proofs', 'Proofs attached', runs.verified + runs.broken);
     draft.figure('changes', 'Changes in the 7 days before', changes.rows.population);
 
-    const proved = 'Each affected run has an attached proof';
-    if (runs.rows.population === 0) draft.check(proved, 'not_shown', 'No run is affected.');
-    else if (runs.attached === runs.rows.population)
-      draft.check(proved, 'pass', `${count(runs.attached, 'proof')} attached.`);
-    else
-      draft.check(
-        proved,
-        'not_shown',
-        `${runs.attached} of ${count(runs.rows.population, 'run')}. ${runs.lacking}`,
-      );
+    const affected = runs.rows.population;
+    draft.judge('runsProved', {
+      examined: runs.verified + runs.broken,
+      failed: runs.broken,
+      detail: `${runs.verified} of ${count(affected, 'run')} ${runs.verified === 1 ? 'has' : 'have'} an attached proof that verifies. ${count(runs.broken, 'proof does', 'proofs do')} not verify.`,
+      none: affected === 0 ? 'No run is affected.' : `0 of ${count(affected, 'run')}. ${runs.lacking}`,
+      missing: runs.verified + runs.broken === affected ? null : runs.lacking,
+    });
 
     draft.section(
       'What happened',
@@ -307,35 +305,48 @@ async function* faultEntries({ source, period }: Draft): AsyncGenerator<Entry, v
   }
 }
 
+interface Affected {
+  readonly rows: Rows;
+  /** Attached proofs that verify, and those that do not. */
+  readonly verified: number;
+  readonly broken: number;
+  /** Why a run has none. */
+  readonly lacking: string;
+}
+
 async function affectedRuns(
   { source, evidence }: Draft,
   failuresByRun: ReadonlyMap<string, number>,
-): Promise<{ readonly rows: Rows; readonly attached: number; readonly lacking: string }> {
+): Promise<Affected> {
   const { reader, projectId, treeSize, runId: asked } = source;
   const rows = new Rows(runTable);
   const wanted = new Map(asked === null ? [] : [[asked, 0]]);
   for (const [runId, n] of failuresByRun) wanted.set(runId, n);
   const without: string[] = [];
-  let attached = 0;
+  const counts: Record<AttachedProof, number> = { authentic: 0, 'not authentic': 0, 'no room': 0 };
   for (const [runId, failures] of [...wanted].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))) {
     const proof = await newestProof(source, runId);
     const file = proof === null ? null : `${proof.proofId}.govproof.json`;
-    const isAttached =
-      proof !== null &&
-      file !== null &&
-      attached < limits.reportProofs &&
-      (await evidence.attachProof(file, proof.proofId));
-    if (isAttached) attached += 1;
+    const hasRoom = counts.authentic + counts['not authentic'] < limits.reportProofs;
+    const made =
+      proof === null || file === null || !hasRoom
+        ? 'no room'
+        : await evidence.attachProof(file, proof.proofId);
+    counts[made] += 1;
+    const isAttached = made !== 'no room';
     if (proof === null) without.push(runId);
     const events = await reader.runEventsBelow(projectId, runId, treeSize);
-    rows.add([runId, failures, events, proof?.proofId ?? null, isAttached ? file : null], !isAttached);
+    rows.add(
+      [runId, failures, events, proof?.proofId ?? null, isAttached ? file : null],
+      made !== 'authentic',
+    );
   }
   const [first] = without;
   const lacking =
     first === undefined
       ? `A report attaches at most ${limits.reportProofs} proofs.`
       : `${count(without.length, 'run has', 'runs have')} no proof. gov proofs create --run ${first} makes one; then run the report again.`;
-  return { rows, attached, lacking };
+  return { rows, verified: counts.authentic, broken: counts['not authentic'], lacking };
 }
 
 async function newestProof(

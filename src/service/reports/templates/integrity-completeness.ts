@@ -1,13 +1,14 @@
 /** Template `integrity-completeness`: whether the log is whole, was watched, and what went wrong with recording. */
 import { limits } from '../../../contract/limits.ts';
-import { readIndex } from '../../../core/completeness/index-leaf.ts';
 import { isSilent, type ServiceState, type SourceState } from '../../../core/intake/otlp/sources.ts';
 import { splitNote } from '../../../core/note/signed.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { factNames } from '../../events/facts.ts';
 import { coverageRows, coverageTable, type Covered } from './coverage.ts';
+import { indexCheck, integrityChecks } from '../checks/integrity.ts';
 import { Draft, factsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
+import { planeReports } from '../counts/plane-reports.ts';
 import { partyText, systemEvents, textOf } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
@@ -125,7 +126,9 @@ export const integrityCompleteness: Template = {
       longest === undefined ? null : longest.toMs - longest.fromMs,
       'duration',
     );
-    integrityChecks(draft, { kinds, tally, covered, sources });
+    let reported = 0;
+    for await (const _report of planeReports(source)) reported += 1;
+    integrityChecks(draft, { kinds, tally, covered, sources, reported });
     await indexCheck(draft);
 
     draft.section(
@@ -192,6 +195,8 @@ async function checkpointRows({
 
 interface Sources {
   readonly rows: Rows;
+  /** Services that sent telemetry, and those of them that fell silent. */
+  readonly services: number;
   readonly silent: number;
   readonly missing: number;
 }
@@ -200,8 +205,11 @@ const pageFacts = 500;
 
 async function sourceRows({ source, period }: Draft): Promise<Sources> {
   const silent = new Set<string>();
-  for await (const state of factsOfKind<ServiceState>(source, factNames.service))
+  let services = 0;
+  for await (const state of factsOfKind<ServiceState>(source, factNames.service)) {
+    services += 1;
     if (isSilent(state, period.asOfMs)) silent.add(state.service);
+  }
   const states: SourceState[] = [];
   for await (const state of factsOfKind<SourceState>(source, factNames.source)) states.push(state);
   const rows = new Rows(sourceTable);
@@ -219,7 +227,7 @@ async function sourceRows({ source, period }: Draft): Promise<Sources> {
       isQuiet || state.missing > 0,
     );
   }
-  return { rows, silent: silent.size, missing };
+  return { rows, services, silent: silent.size, missing };
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -237,81 +245,6 @@ async function* factsOfKind<State>(
     if (facts.length < pageFacts) return;
     after = facts.at(-1)?.name;
   }
-}
-
-function integrityChecks(
-  draft: Draft,
-  of: { kinds: ReadonlyMap<string, number>; tally: Tally; covered: Covered; sources: Sources },
-): void {
-  const { kinds, covered, sources, tally } = of;
-  const none = (name: string, types: readonly string[], what: string): void => {
-    const n = types.reduce((sum, type) => sum + (kinds.get(type) ?? 0), 0);
-    draft.check(
-      name,
-      n === 0 ? 'pass' : 'fail',
-      n === 0 ? `The log has no ${what} in the period.` : `${count(n, what)} in the period.`,
-    );
-  };
-  none(
-    'No plane broke its own log',
-    ['integrity.violation', 'attestation.failed', 'attestation.contradicted'],
-    'violation',
-  );
-  none(
-    'No usage report is missing',
-    ['telemetry.gap_detected', 'telemetry.report_refused'],
-    'gap or refusal',
-  );
-  none('The clock of the service did not jump', ['clock.jumped'], 'jump');
-  const silent = 'No source of telemetry fell silent';
-  if (sources.rows.population === 0) draft.check(silent, 'not_shown', 'No program sent telemetry.');
-  else
-    draft.check(
-      silent,
-      sources.silent === 0 ? 'pass' : 'fail',
-      `${sources.silent} of ${count(sources.rows.population, 'source')} sent nothing for more than ${limits.sourceSilentHours} h.`,
-    );
-  const governed = 'Nothing ran ungoverned';
-  const left =
-    covered.leftOut === 0 ? '' : ` ${count(covered.leftOut, 'run was', 'runs were')} not compared.`;
-  if (covered.runs === 0) draft.check(governed, 'not_shown', `No run was compared.${left}`);
-  else {
-    const status = covered.alarms > 0 ? 'fail' : covered.leftOut > 0 ? 'not_shown' : 'pass';
-    draft.check(
-      governed,
-      status,
-      `${count(covered.alarms, 'call')} of ${count(covered.runs, 'run')} raised an alarm.${left}`,
-    );
-  }
-  const clocks = 'Clients state times close to those of the log';
-  if (tally.events === 0) draft.check(clocks, 'not_shown', 'There is no event in the period.');
-  else
-    draft.check(
-      clocks,
-      tally.skewed === 0 ? 'pass' : 'fail',
-      `${tally.skewed} of ${count(tally.events, 'event')} differ by more than ${limits.recordedSkewSeconds / 60} min.`,
-    );
-}
-
-/** Whether an index leaf below the checkpoint covers the period. */
-async function indexCheck(draft: Draft): Promise<void> {
-  const { reader, projectId, treeSize } = draft.source;
-  const filter = { type: 'gov.index/1', beforeIndex: treeSize } as const;
-  const [leaf] = await reader.leavesOf(projectId, filter, { order: 'desc', limit: 1 });
-  const read = leaf === undefined ? null : readIndex(leaf.record);
-  const name = 'The index of the log covers the period';
-  if (leaf === undefined || read === null) {
-    draft.check(
-      name,
-      'not_shown',
-      'The log has no index below the checkpoint. gov log index build makes one.',
-    );
-    return;
-  }
-  // an index leaf covers all leaves below it, and is the last of those that it does not index
-  const covers = (read.size === leaf.index ? leaf.index + 1 : read.size) >= draft.period.to;
-  const detail = `Leaf ${leaf.index} indexes the leaves below ${read.size}; the period ends at leaf ${draft.period.to}.`;
-  draft.check(name, covers ? 'pass' : 'not_shown', detail);
 }
 
 async function tables(

@@ -8,6 +8,7 @@ import {
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { Draft, factsOf } from './draft.ts';
+import { principalsOf, type Apart, type Principals } from '../counts/principals.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn } from './period.ts';
 import { Rows } from './rows.ts';
@@ -64,7 +65,8 @@ const configTable: TableSpec = {
 
 export const policyChanges: Template = {
   title: 'Policy and change control',
-  summary: 'Which policies were in force, what changed, who changed it, and who wrote what they put in force',
+  summary:
+    'Which policies were in force, what changed, who changed it, and whether another person put it in force',
   tables: [changeTable, inForceTable, configTable],
   build: async (source) => {
     const draft = await Draft.of(source);
@@ -75,7 +77,12 @@ export const policyChanges: Template = {
     draft.figure('changes', 'Changes to policies', rows.population);
     draft.figure('inForce', 'Changes of what is in force', figures.effective);
     draft.figure('withRemark', 'Changes with a remark', figures.remarked);
-    draft.figure('alone', 'Put in force by the person who wrote them', figures.alone);
+    draft.figure('alone', 'Put in force for the same principal that wrote them', figures.alone);
+    draft.figure(
+      'unknown',
+      'Put in force by another credential, not shown to be of another person',
+      figures.unknown,
+    );
     draft.figure('withoutReason', 'Without a reason', figures.unreasoned);
     draft.figure('weakened', 'Taken out of force or rolled back', figures.weakened);
     draft.figure('atEnd', 'Policies in force at the end', history.atEnd.size);
@@ -105,23 +112,27 @@ export const policyChanges: Template = {
 
     await tables(draft, history, configs);
     return draft.built([
-      'People and programs are named by the id of the credential that acted. Previews of impact are not recorded, so the report does not say whether one was made.',
+      'Who acted is named by the id of the credential. A key acts for the person who made it, as far as the log records who did. Previews of impact are not recorded, so the report does not say whether one was made.',
     ]);
   },
 };
 
-function changeChecks(draft: Draft, { effective, weakened, alone, unreasoned }: Figures): void {
-  const none = 'No change in the period put a version in force or took one out of force.';
-  const started = effective - weakened;
-  draft.judge('A second person put each version in force', started, {
-    none,
-    holds: alone === 0,
-    detail: `${alone} of ${started} versions were put in force by the credential that wrote them.`,
+function changeChecks(draft: Draft, { effective, started, alone, unknown, unreasoned }: Figures): void {
+  draft.judge('secondPerson', {
+    examined: started,
+    failed: alone,
+    detail: `${started - alone - unknown} of ${count(started, 'version')} put in force by another person than the author, ${alone} for the same principal.`,
+    none: 'No change in the period put a version in force.',
+    missing:
+      unknown === 0
+        ? null
+        : `${count(unknown, 'version was', 'versions were')} put in force by another credential. The log does not record that two persons hold the two.`,
   });
-  draft.judge('Each change of what is in force has a reason', effective, {
-    none,
-    holds: unreasoned === 0,
-    detail: `${unreasoned} of ${effective} changes have none.`,
+  draft.judge('hasReason', {
+    examined: effective,
+    failed: unreasoned,
+    detail: `${unreasoned} of ${count(effective, 'change')} without one.`,
+    none: 'No change in the period put a version in force or took one out of force.',
   });
 }
 
@@ -162,7 +173,12 @@ interface Known {
 interface Figures {
   effective: number;
   remarked: number;
+  /** Versions put in force, also by a rollback. */
+  started: number;
+  /** For the principal that wrote them. */
   alone: number;
+  /** By another credential, where the log does not show two persons. */
+  unknown: number;
   unreasoned: number;
   weakened: number;
 }
@@ -179,7 +195,16 @@ interface History {
 
 async function historyOf({ source, period }: Draft): Promise<History> {
   const rows = new Rows(changeTable);
-  const figures: Figures = { effective: 0, remarked: 0, alone: 0, unreasoned: 0, weakened: 0 };
+  const principals = await principalsOf(source);
+  const figures: Figures = {
+    effective: 0,
+    remarked: 0,
+    started: 0,
+    alone: 0,
+    unknown: 0,
+    unreasoned: 0,
+    weakened: 0,
+  };
   const known = new Map<string, Known>();
   const inForce: InForce = new Map();
   let atStart: InForce | null = null;
@@ -202,8 +227,9 @@ async function historyOf({ source, period }: Draft): Promise<History> {
     if (!isWithin) continue;
     const author = policy.authors.get(change.version) ?? null;
     const effect = effectOf(change, before !== undefined);
-    const remark = remarkOf({ ...change, author }, effect);
-    tallyChange(figures, { change, author, effect, remark });
+    const second = secondOf(change, author, principals);
+    const remark = remarkOf(change, effect, second);
+    tallyChange(figures, { change, effect, second, remark });
     const { at, policyId, version, event, from, to, actor, reason, policyHash } = change;
     const row = [
       leaf.index,
@@ -235,19 +261,27 @@ function effectOf({ event, to }: PolicyChange, wasInForce: boolean): Effect {
   return wasInForce ? 'weakens' : 'none';
 }
 
+/** Whether who put a version in force is another than its author; null where it does not put one in force. */
+function secondOf(
+  { event, to, actor }: PolicyChange & { actor: string | null },
+  author: string | null,
+  principals: Principals,
+): Apart | null {
+  if (event === 'created' || event === 'version_added') return null;
+  if (event !== 'rolled_back' && to !== 'active') return null;
+  return actor === null || author === null ? 'unknown' : principals.apart(actor, author);
+}
+
 function remarkOf(
-  {
-    event,
-    actor,
-    author,
-    reason,
-  }: PolicyChange & { actor: string | null; author: string | null; reason: string | null },
+  { event, reason }: PolicyChange & { reason: string | null },
   effect: Effect,
+  second: Apart | null,
 ): string | null {
   if (effect === 'none') return null;
   const remarks = [
     ...(event === 'rolled_back' ? ['Rolled back.'] : effect === 'weakens' ? ['Taken out of force.'] : []),
-    ...(effect === 'starts' && actor !== null && actor === author ? ['Put in force by who wrote it.'] : []),
+    ...(second === 'same' ? ['Put in force for the principal that wrote it.'] : []),
+    ...(second === 'unknown' ? ['Another credential, not shown to be another person.'] : []),
     ...(reason === null ? ['No reason.'] : []),
   ];
   return remarks.length === 0 ? null : remarks.join(' ');
@@ -256,19 +290,21 @@ function remarkOf(
 function tallyChange(
   figures: Figures,
   of: {
-    change: { readonly actor: string | null; readonly reason: string | null };
-    author: string | null;
+    change: { readonly reason: string | null };
     effect: Effect;
+    second: Apart | null;
     remark: string | null;
   },
 ): void {
-  const { change, author, effect, remark } = of;
+  const { change, effect, second, remark } = of;
   if (remark !== null) figures.remarked += 1;
   if (effect === 'none') return;
   figures.effective += 1;
   if (effect === 'weakens') figures.weakened += 1;
   if (change.reason === null) figures.unreasoned += 1;
-  if (effect === 'starts' && change.actor !== null && change.actor === author) figures.alone += 1;
+  if (second !== null) figures.started += 1;
+  if (second === 'same') figures.alone += 1;
+  if (second === 'unknown') figures.unknown += 1;
 }
 
 function inForceRows({ atStart, atEnd, known }: History): Rows {

@@ -69,7 +69,7 @@ export const replayDrift: Template = {
   build: async (source) => {
     const draft = await Draft.of(source);
     const found = await replaysIn(draft);
-    const { rows, drift, differing, drifting, bySeverity, runs } = found;
+    const { rows, differing, drifting, bySeverity, runs } = found;
     const tally = await tallyOf(source, draft.period);
     const replayed = [...tally.runs.keys()].filter((runId) => runs.has(runId)).length;
 
@@ -81,18 +81,7 @@ export const replayDrift: Template = {
     draft.figure('runsReplayed', 'Runs of the period that were replayed', replayed);
     draft.figure('runs', 'Runs of the period', tally.runs.size + tally.moreRuns);
 
-    const none = 'Nothing was replayed in the period. gov replay run RUN replays a run.';
-    draft.judge('Recorded decisions give the same result again', rows.population, {
-      none,
-      holds: differing === 0,
-      detail: `${differing} of ${rows.population} replays differ.`,
-    });
-    const grave = (bySeverity.get('critical') ?? 0) + (bySeverity.get('high') ?? 0);
-    draft.judge('No critical or high drift was found', rows.population, {
-      none,
-      holds: grave === 0,
-      detail: `Critical or high: ${grave} of ${count(drift.population, 'finding')}.`,
-    });
+    replayChecks(draft, found);
 
     const severities = driftSeverities.toReversed().map((name) => [name, bySeverity.get(name) ?? 0] as const);
     draft.section(
@@ -113,6 +102,29 @@ export const replayDrift: Template = {
     return draft.built(['Replays that failed or have not ended are not in the log and are left out.']);
   },
 };
+
+function replayChecks(draft: Draft, found: Found): void {
+  const { rows, drift, differing, compared, lacking, snapshots, graveReplays, withdrawn, bySeverity } = found;
+  const nothing = 'Nothing was replayed in the period. gov replay run RUN replays a run.';
+  draft.judge('sameResult', {
+    examined: compared,
+    failed: differing,
+    detail: `${differing} of ${count(compared, 'replay')} that repeated something ${differing === 1 ? 'differs' : 'differ'}.`,
+    none: rows.population === 0 ? nothing : 'No replay of the period could repeat a decision.',
+    missing:
+      lacking === 0
+        ? null
+        : `${count(lacking, 'step')} of replays could not be repeated, so nothing is said of them.`,
+  });
+  const grave = (bySeverity.get('critical') ?? 0) + (bySeverity.get('high') ?? 0);
+  draft.judge('noGraveDrift', {
+    examined: snapshots,
+    failed: graveReplays,
+    detail: `Critical or high: ${grave} of ${count(drift.population, 'finding')} in ${count(snapshots, 'replay')}.`,
+    none: rows.population === 0 ? nothing : 'No replay of the period had a snapshot to compare.',
+    missing: withdrawn === 0 ? null : `The findings of ${count(withdrawn, 'replay')} were erased.`,
+  });
+}
 
 const ofRun = ({ runId }: ReportSource): string => (runId === null ? '' : ` Only those of run ${runId}.`);
 
@@ -162,6 +174,14 @@ interface Found {
   readonly conditions: Rows;
   readonly differing: number;
   readonly drifting: number;
+  /** Replays that repeated something. */
+  readonly compared: number;
+  /** Steps that they could not repeat. */
+  readonly lacking: number;
+  /** Replays that compared a snapshot, those with critical or high drift, and those whose findings were erased. */
+  readonly snapshots: number;
+  readonly graveReplays: number;
+  readonly withdrawn: number;
   readonly bySeverity: ReadonlyMap<string, number>;
   readonly runs: ReadonlySet<string>;
 }
@@ -172,25 +192,50 @@ async function replaysIn({ source, period }: Draft): Promise<Found> {
   const conditions = new Map<string, Condition>();
   const bySeverity = new Map<string, number>();
   const runs = new Set<string>();
-  let [differing, drifting] = [0, 0];
+  let [differing, drifting, compared, lacking] = [0, 0, 0, 0];
+  let [snapshots, graveReplays, withdrawn] = [0, 0, 0];
   for await (const leaf of leavesIn(source, { type: 'gov.replay/1', runId: source.runId }, period)) {
     const replay = openReplay(leaf);
     const differs = replay.mismatches.n > 0;
     const drifts = replay.driftCount > 0;
     differing += differs ? 1 : 0;
     drifting += drifts ? 1 : 0;
+    compared += isCompared(replay) ? 1 : 0;
+    lacking += isCompared(replay) ? replay.notReplayable : 0;
+    snapshots += replay.snapshot !== null || drifts ? 1 : 0;
     runs.add(replay.runId);
     addCondition(conditions, replay);
     const found = await findingsOf(source, replay);
+    withdrawn += drifts && found.length === 0 ? 1 : 0;
+    graveReplays += found.some(isGrave) ? 1 : 0;
     for (const { field, severity, expected, actual } of found) {
       bySeverity.set(severity, (bySeverity.get(severity) ?? 0) + 1);
-      const isGrave = severity === 'critical' || severity === 'high';
-      drift.add([replay.replayId, replay.runId, field, severity, expected, actual], isGrave);
+      drift.add([replay.replayId, replay.runId, field, severity, expected, actual], isGrave({ severity }));
     }
     rows.add(rowOf(leaf.index, replay, gravestOf(found)), differs || drifts);
   }
-  return { rows, drift, conditions: conditionRows(conditions), differing, drifting, bySeverity, runs };
+  return {
+    rows,
+    drift,
+    conditions: conditionRows(conditions),
+    differing,
+    drifting,
+    compared,
+    lacking,
+    snapshots,
+    graveReplays,
+    withdrawn,
+    bySeverity,
+    runs,
+  };
 }
+
+/** Whether a replay repeated something that could have differed: a decision, or a step of a graph or of another run. */
+const isCompared = ({ kind, steps, replayed, notReplayable, mismatches }: ReplayRecord): boolean =>
+  mismatches.n > 0 || (kind === 'decisions' ? replayed > 0 : steps > notReplayable);
+
+const isGrave = ({ severity }: Pick<Finding, 'severity'>): boolean =>
+  severity === 'critical' || severity === 'high';
 
 type Finding = ReplayResult['driftDiagnostics'][number];
 

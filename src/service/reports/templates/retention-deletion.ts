@@ -3,12 +3,15 @@ import { limits } from '../../../contract/limits.ts';
 import { readErasure, type ErasureRecord } from '../../../core/decided/erasure.ts';
 import { readPrune } from '../../../core/decided/prune.ts';
 import { storedDigests } from '../../../core/event/disclosure.ts';
+import { systemRun } from '../../../core/event/record.ts';
 import { hashText } from '../../../core/hash.ts';
+import { isObject } from '../../../core/json/object.ts';
+import { parseTimestamp } from '../../../core/time.ts';
 import { prunedBelow } from '../../events/run-stream.ts';
 import { rootAt } from '../../log/tree-proofs.ts';
 import { Draft, factsOf } from './draft.ts';
 import { count } from './period.ts';
-import { leavesIn, partyText, systemEvents, textOf } from './read.ts';
+import { eventsOf, leavesIn, partyText, systemEvents, textOf } from './read.ts';
 import { Rows } from './rows.ts';
 import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
 import { notShown } from './shown.ts';
@@ -76,12 +79,12 @@ export const retentionDeletion: Template = {
     draft.figure('values', 'Values erased', erased.values);
     draft.figure('stillStored', 'Erased values that are still stored', erased.kept);
     draft.figure('erasures', 'Erasures', erased.rows.population);
-    draft.figure('byRequest', 'Erasures that a person asked for', erased.byRequest);
+    draft.figure('byRequest', 'Erasures by request', erased.byRequest);
     draft.figure('prunings', 'Prunings', pruned.rows.population);
     draft.figure('prunedBelow', 'Events below this leaf are in an archive', draft.period.prunedBelow);
     draft.figure('retention', 'Contents are kept for (days)', retentionDays ?? 'no limit', 'text');
     draft.figure('legalHold', 'Legal hold', legalHold ? 'in force' : 'none', 'text');
-    deletionChecks(draft, { erased, pruned });
+    deletionChecks(draft, { erased, pruned, holds: await holdsIn(source) });
 
     draft.section(
       'Erasures',
@@ -132,22 +135,27 @@ export const retentionDeletion: Template = {
       ),
     );
     return draft.built([
-      'Erasures that were refused, or that wait for a second person, are not in the log and are left out.',
+      'Erasures that were refused, or that wait for a second credential, are not in the log and are left out.',
     ]);
   },
 };
 
 interface Erased {
   readonly rows: Rows;
+  /** When each was carried out. */
+  readonly times: readonly number[];
   readonly values: number;
   readonly kept: number;
-  readonly checked: number;
+  /** Erased values that were looked for in the store. */
+  readonly looked: number;
   readonly byRequest: number;
 }
 
 async function erasuresIn({ source, period }: Draft): Promise<Erased> {
   const rows = new Rows(erasureTable);
+  const times: number[] = [];
   let [values, kept, checked, byRequest] = [0, 0, 0, 0];
+  let looked = 0;
   for await (const { index, leaf } of leavesIn(source, { type: 'gov.erasure/1' }, period)) {
     const erasure = readErasure(leaf.record);
     if (erasure === null) continue;
@@ -156,6 +164,8 @@ async function erasuresIn({ source, period }: Draft): Promise<Erased> {
     values += digests;
     kept += seen.kept;
     checked += seen.leaves;
+    looked += seen.values;
+    times.push(parseTimestamp(erasure.executedAt) ?? 0);
     if (erasure.reasonCode !== 'retention') byRequest += 1;
     const status = seen.kept > 0 ? 'still stored' : seen.values === digests ? 'gone' : 'not all checked';
     const { erasureId, requestedAt, executedAt, reasonCode, targets, keyDestroyed } = erasure;
@@ -173,7 +183,7 @@ async function erasuresIn({ source, period }: Draft): Promise<Erased> {
     ];
     rows.add(row, seen.kept > 0);
   }
-  return { rows, values, kept, checked, byRequest };
+  return { rows, times, values, kept, looked, byRequest };
 }
 
 /** Reads the leaves again: how many of the erased values were looked for, and how many are still there. */
@@ -201,11 +211,13 @@ function nullIfPruned(error: unknown): null {
 
 interface Pruned {
   readonly rows: Rows;
+  readonly times: readonly number[];
   readonly wrong: number;
 }
 
 async function pruningsIn({ source, period }: Draft): Promise<Pruned> {
   const rows = new Rows(pruneTable);
+  const times: number[] = [];
   let wrong = 0;
   for await (const { index, leaf } of leavesIn(source, { type: 'gov.prune/1' }, period)) {
     const prune = readPrune(leaf.record);
@@ -214,12 +226,13 @@ async function pruningsIn({ source, period }: Draft): Promise<Pruned> {
     const root = hashText(await rootAt(source.reader, source.projectId, minIndex));
     const status = root === rootAtMinIndex ? 'root confirmed' : 'root differs';
     if (root !== rootAtMinIndex) wrong += 1;
+    times.push(parseTimestamp(prunedAt) ?? 0);
     rows.add(
       [index, prunedAt, minIndex, rootAtMinIndex, archiveHash, archiveSize, reasonCode, status],
       root !== rootAtMinIndex,
     );
   }
-  return { rows, wrong };
+  return { rows, times, wrong };
 }
 
 const settingTypes: ReadonlySet<string> = new Set([
@@ -239,36 +252,66 @@ async function changesIn({ source, period }: Draft): Promise<Rows> {
   return rows;
 }
 
-function deletionChecks(draft: Draft, { erased, pruned }: { erased: Erased; pruned: Pruned }): void {
-  const gone = 'Erased values are no longer stored';
-  if (erased.rows.population === 0) draft.check(gone, 'not_shown', 'Nothing was erased in the period.');
-  else if (erased.kept > 0)
-    draft.check(
-      gone,
-      'fail',
-      `${count(erased.kept, 'value is', 'values are')} still stored. Run gov log fsck.`,
-    );
-  else if (erased.checked >= limits.reportErasedChecked)
-    draft.check(
-      gone,
-      'not_shown',
-      `None of ${limits.reportErasedChecked} checked leaves has one; the others were not read.`,
-    );
-  else draft.check(gone, 'pass', `${count(erased.values, 'value')} looked for, none found in this store.`);
-  const roots = 'Prunings left the hashes of the log as they were';
-  if (pruned.rows.population === 0) draft.check(roots, 'not_shown', 'Nothing was pruned in the period.');
-  else
-    draft.check(
-      roots,
-      pruned.wrong === 0 ? 'pass' : 'fail',
-      `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
-    );
-  const held = 'No legal hold was broken';
-  if (!draft.source.settings.legalHold) draft.check(held, 'not_shown', 'No legal hold is in force.');
-  else
-    draft.check(
-      held,
-      erased.rows.population === 0 ? 'pass' : 'not_shown',
-      'A hold is in force now. Compare its date with the erasures of the period.',
-    );
+/** A time in which a legal hold was in force, as the log records it. */
+interface Hold {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Legal holds that events of the whole log set and lifted. That of a plane is in its configuration, which is no event. */
+async function holdsIn(source: ReportSource): Promise<readonly Hold[]> {
+  const holds: Hold[] = [];
+  let fromMs: number | null = null;
+  for await (const { metadata, serverMs } of eventsOf(source, systemRun, {
+    eventType: 'retention.changed',
+  })) {
+    const { changes } = metadata;
+    const hold = isObject(changes) ? changes['legalHold'] : undefined;
+    if (!isObject(hold)) continue;
+    if (hold['to'] === true) fromMs ??= serverMs;
+    else if (fromMs !== null) {
+      holds.push({ fromMs, toMs: serverMs });
+      fromMs = null;
+    }
+  }
+  return fromMs === null ? holds : [...holds, { fromMs, toMs: Infinity }];
+}
+
+function deletionChecks(
+  draft: Draft,
+  { erased, pruned, holds }: { erased: Erased; pruned: Pruned; holds: readonly Hold[] },
+): void {
+  draft.judge('valuesGone', {
+    examined: erased.looked,
+    failed: erased.kept,
+    detail:
+      erased.kept > 0
+        ? `${count(erased.kept, 'value is', 'values are')} still stored. Run gov log fsck.`
+        : `${count(erased.looked, 'value')} looked for, none found in this store.`,
+    none: 'Nothing was erased in the period.',
+    missing:
+      erased.looked === erased.values
+        ? null
+        : `${count(erased.values - erased.looked, 'value was', 'values were')} not looked for: a report reads ${limits.reportErasedChecked} leaves.`,
+  });
+  draft.judge('prunedRoots', {
+    examined: pruned.rows.population,
+    failed: pruned.wrong,
+    detail: `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
+    none: 'Nothing was pruned in the period.',
+  });
+  const { legalHold } = draft.source.settings;
+  const times = [...erased.times, ...pruned.times];
+  const isKnown = holds.length > 0;
+  const during = times.filter((ms) => holds.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs)).length;
+  draft.judge('holdKept', {
+    examined: isKnown ? times.length : 0,
+    failed: during,
+    detail: `${during} of ${count(times.length, 'erasure or pruning', 'erasures and prunings')} of the period ${during === 1 ? 'was' : 'were'} carried out while a hold was in force.`,
+    none: !isKnown
+      ? legalHold
+        ? 'A hold is in force now, and the log does not record since when. Compare its date with the erasures of the period.'
+        : 'The log records no legal hold.'
+      : 'Nothing was erased or pruned in the period, so no hold could be broken.',
+  });
 }

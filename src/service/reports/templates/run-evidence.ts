@@ -4,16 +4,17 @@ import { GovError } from '../../../contract/problems.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { readStatement } from '../../../core/proof/statement.ts';
+import type { ReportTable } from '../../../core/report/model.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
 import { approvalRows, approvalsIn, approvalTable, figuresOf, type ApprovalCase } from './approvals.ts';
-import { coverageTable, coverageRows, type Covered } from './coverage.ts';
+import { alarmText, coverageTable, coverageRows, unseenText, type Covered } from './coverage.ts';
 import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
 import { barsOf, Draft, factsOf } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
 import { leavesOf } from './read.ts';
 import { timelineOf, timelineTable, type Timeline } from './timeline.ts';
 import { Rows } from './rows.ts';
-import { notShown } from './shown.ts';
+import { isRefuted, notShown, type AttachedProof } from './shown.ts';
 import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
 
 const decisions: TableSpec = {
@@ -84,7 +85,8 @@ export const runEvidence: Template = {
       stated.compliance === 'yes' && !isGoverned ? { ...stated, compliance: 'no decision' } : stated;
     const replays = await replaysOf(source, runId);
     const newest = proofs.newest;
-    const name = newest === null ? null : await proofFile(draft, newest);
+    const attached = newest === null ? null : await proofFile(draft, newest);
+    const name = attached === null || attached.made === 'no room' ? null : attached.file;
     const complete = await completeness(draft, timeline, { runId, file: name, covers: newest });
     // that a mistyped run has no event is proven, too
     const isEmpty = complete.status === 'proven' && timeline.rows.population === 0;
@@ -100,10 +102,7 @@ export const runEvidence: Template = {
     draft.figure('ungoverned', 'Tool calls that ran without a decision', covered.counts.ungoverned);
     draft.figure('deniedButRan', 'Tool calls that ran after a denial', covered.counts.denied_but_ran);
     draft.figure('proof', 'Newest proof', newest?.proofId ?? null, 'text');
-    const detail = isEmpty
-      ? `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`
-      : complete.detail;
-    evidenceChecks(draft, { runId, isWhole, timeline, proofs, covered, name, detail });
+    evidenceChecks(draft, { runId, complete, timeline, proofs, covered, attached });
     sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
 
     const rest = `gov export create --resource audit_events --run ${runId} has all of them.`;
@@ -187,10 +186,14 @@ async function proofsOf(
   }
 }
 
-/** Attaches the bundle of a proof; null where it is too large. */
-async function proofFile(draft: Draft, { proofId }: StoredProof): Promise<string | null> {
-  const name = `${proofId}.govproof.json`;
-  return (await draft.evidence.attachProof(name, proofId)) ? name : null;
+interface Attached {
+  readonly file: string;
+  readonly made: AttachedProof;
+}
+
+async function proofFile(draft: Draft, { proofId }: StoredProof): Promise<Attached> {
+  const file = `${proofId}.govproof.json`;
+  return { file, made: await draft.evidence.attachProof(file, proofId) };
 }
 
 /** How many events of the run a proof shows. */
@@ -229,56 +232,76 @@ async function replaysOf(source: ReportSource, runId: string): Promise<Rows> {
   return rows;
 }
 
-function evidenceChecks(
-  draft: Draft,
-  of: {
-    runId: string;
-    isWhole: boolean;
-    timeline: Timeline;
-    proofs: Proofs;
-    covered: Covered;
-    name: string | null;
-    detail: string;
-  },
-): void {
-  const { runId, isWhole, timeline, proofs, covered, name, detail } = of;
+interface Evidenced {
+  readonly runId: string;
+  readonly complete: ReportTable['completeness'];
+  readonly timeline: Timeline;
+  readonly proofs: Proofs;
+  readonly covered: Covered;
+  readonly attached: Attached | null;
+}
+
+function evidenceChecks(draft: Draft, of: Evidenced): void {
+  const { runId, complete, timeline, covered } = of;
+  const events = timeline.rows.population;
+  const noEvent = `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`;
+  const isProven = complete.status === 'proven';
+  // the answer of the log is one thing, which confirms or refutes the table
+  const answered = isProven || isRefuted(complete) ? 1 : 0;
+  draft.judge('runWhole', {
+    examined: isProven && events === 0 ? 0 : answered,
+    failed: isProven ? 0 : answered,
+    detail: complete.detail,
+    none: isProven ? noEvent : complete.detail,
+  });
+  proofChecks(draft, of);
+  draft.judge('runGoverned', {
+    examined: covered.rows.population,
+    failed: covered.alarms,
+    detail: alarmText(covered),
+    none: covered.leftOut > 0 ? 'The run was not compared.' : 'The run has no tool call.',
+    missing: unseenText(covered),
+  });
+  draft.judge('fieldsKept', {
+    examined: events,
+    failed: timeline.erasedEvents,
+    detail:
+      timeline.erased === 0
+        ? 'No field was erased.'
+        : `${count(timeline.erased, 'field was', 'fields were')} erased, of ${count(timeline.erasedEvents, 'event')}. Hashes and proofs stay.`,
+    none: noEvent,
+  });
+}
+
+function proofChecks(draft: Draft, { runId, timeline, proofs, attached }: Evidenced): void {
+  const { newest, compliance } = proofs;
   const create = `gov proofs create --run ${runId} makes one; then run the report again.`;
-  draft.check('No event of the run is missing', isWhole ? 'pass' : 'not_shown', detail);
-  const proved = 'A proof of the run is attached';
-  if (proofs.newest === null) draft.check(proved, 'not_shown', `The run has no proof. ${create}`);
-  else if (name === null) {
-    draft.check(
-      proved,
-      'not_shown',
-      `${proofs.newest.proofId} is too large to attach. gov proofs get ${proofs.newest.proofId} --bundle downloads it.`,
-    );
-  } else draft.check(proved, 'pass', `gov proofs verify ${name} checks it offline.`);
-  const obeyed = 'The run obeyed the policies in force';
-  if (proofs.compliance === 'not shown') draft.check(obeyed, 'not_shown', `No proof says so. ${create}`);
-  else if (proofs.compliance === 'no decision')
-    draft.check(obeyed, 'not_shown', 'No policy decided about this run.');
-  else
-    draft.check(
-      obeyed,
-      proofs.compliance === 'yes' ? 'pass' : 'fail',
-      `As the layer policy_compliance of ${proofs.newest?.proofId} says.`,
-    );
-  const alarms = covered.alarms;
-  const governed = 'No tool call ran without a decision';
-  if (covered.rows.population === 0) draft.check(governed, 'not_shown', 'The run has no tool call.');
-  else
-    draft.check(
-      governed,
-      alarms === 0 ? 'pass' : 'fail',
-      `${alarms} of ${count(covered.rows.population, 'call')} raise an alarm.`,
-    );
-  draft.check(
-    'All fields of the events are kept',
-    timeline.rows.population === 0 ? 'not_shown' : timeline.erased === 0 ? 'pass' : 'not_shown',
-    timeline.erased === 0
-      ? 'No field was erased.'
-      : `${count(timeline.erased, 'field was', 'fields were')} erased. Hashes and proofs stay.`,
-  );
+  const isAttached = attached !== null && attached.made !== 'no room';
+  draft.judge('runProved', {
+    examined: isAttached ? 1 : 0,
+    failed: attached?.made === 'not authentic' ? 1 : 0,
+    detail:
+      attached?.made === 'not authentic'
+        ? `${attached.file} is attached and does not verify. Run gov log fsck.`
+        : `gov proofs verify ${attached?.file ?? ''} checks it offline. It verified when the report was made.`,
+    none:
+      newest === null
+        ? `The run has no proof. ${create}`
+        : `${newest.proofId} is too large to attach. gov proofs get ${newest.proofId} --bundle downloads it.`,
+  });
+  const isStated = compliance === 'yes' || compliance === 'no';
+  const shown = newest === null ? null : eventsShown(newest);
+  const events = timeline.rows.population;
+  draft.judge('runObeyed', {
+    examined: isStated ? 1 : 0,
+    failed: compliance === 'no' ? 1 : 0,
+    detail: `As the layer policy_compliance of ${newest?.proofId} says.`,
+    none: compliance === 'no decision' ? 'No policy decided about this run.' : `No proof says so. ${create}`,
+    missing:
+      shown === null || shown >= events
+        ? null
+        : `It is about the first ${shown} of ${count(events, 'event')}. ${create}`,
+  });
 }
 
 function sections(

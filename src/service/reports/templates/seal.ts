@@ -4,16 +4,17 @@
  * differs fails the report. Proven by `test/service/reports/templates/shown.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import type { ReportCheck } from '../../../core/report/model.ts';
 import { openTrustedCheckpoint } from '../../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { rootAt } from '../../log/tree-proofs.ts';
+import { commonChecks } from '../checks/names.ts';
 import { count } from './period.ts';
 import type { ReportSource } from './source.ts';
+import { judged, type JudgedCheck } from '../checks/verdict.ts';
 
 interface Seal {
-  readonly checks: readonly ReportCheck[];
+  readonly checks: readonly JudgedCheck[];
   readonly witnesses: number;
 }
 
@@ -23,18 +24,26 @@ export async function sealOf(source: ReportSource): Promise<Seal> {
   const stored = await rootAt(reader, projectId, treeSize);
   const isSame = size === treeSize && stored.equals(root);
   const { signature, witnesses } = signedBy(source);
-  const tree: ReportCheck = {
-    name: 'The rows come from the signed log',
-    status: isSame ? 'pass' : 'fail',
+  // the root is over all leaves: where it differs, none is shown to be the signed one
+  const tree = judged(commonChecks.rowsFromLog, {
+    examined: treeSize,
+    failed: isSame ? 0 : treeSize,
     detail: isSame
       ? `The first ${count(treeSize, 'leaf', 'leaves')} have the root that the checkpoint signs. Each record that was read matches its leaf hash.`
       : `The stored tree of ${treeSize} leaves has another root than the checkpoint of ${size}. Run gov log fsck.`,
-  };
+    none: 'The log has no leaf.',
+  });
   return { checks: [tree, signature, witnessed(source, witnesses)], witnesses };
 }
 
-function signedBy(source: ReportSource): { readonly signature: ReportCheck; readonly witnesses: number } {
-  const name = 'The log signed the checkpoint';
+function signedBy(source: ReportSource): { readonly signature: JudgedCheck; readonly witnesses: number } {
+  const verdict = (failed: number, detail: string): JudgedCheck =>
+    judged(commonChecks.logSigned, {
+      examined: source.treeSize === 0 ? 0 : 1,
+      failed: source.treeSize === 0 ? 0 : failed,
+      detail,
+      none: 'The log has no leaf.',
+    });
   const { keys, witnesses, checkpoint } = source;
   try {
     const trust = {
@@ -46,23 +55,22 @@ function signedBy(source: ReportSource): { readonly signature: ReportCheck; read
     const opened = openTrustedCheckpoint(checkpoint, trust);
     const signers = opened.signedBy.map(({ key }) => `${key.name} (${key.algorithm})`);
     return {
-      signature: { name, status: 'pass', detail: `Signed by ${signers.join(' and ')}.` },
+      signature: verdict(0, `Signed by ${signers.join(' and ')}.`),
       witnesses: opened.witnessedBy.length,
     };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    return { signature: { name, status: 'fail', detail: error.message }, witnesses: 0 };
+    return { signature: verdict(1, error.message), witnesses: 0 };
   }
 }
 
-function witnessed({ witnesses: { keys, quorum } }: ReportSource, cosigned: number): ReportCheck {
-  const name = 'Witnesses cosigned the checkpoint';
-  if (keys.length === 0) {
-    const detail =
-      'No witness is configured. Without one, only the operator vouches that no other history of the log exists.';
-    return { name, status: 'not_shown', detail };
-  }
+function witnessed({ witnesses: { keys, quorum } }: ReportSource, cosigned: number): JudgedCheck {
   const needed = Math.max(1, quorum);
-  const detail = `${count(cosigned, 'witness', 'witnesses')} of ${keys.length} cosigned it, ${needed} needed.`;
-  return { name, status: cosigned >= needed ? 'pass' : 'fail', detail };
+  return judged(commonChecks.witnessed, {
+    examined: keys.length,
+    // a quorum may be larger than the number of witnesses
+    failed: cosigned >= needed ? 0 : Math.min(keys.length, Math.max(1, keys.length - cosigned)),
+    detail: `${count(cosigned, 'witness', 'witnesses')} of ${keys.length} cosigned it, ${needed} needed.`,
+    none: 'No witness is configured. Without one, only the operator vouches that no other history of the log exists.',
+  });
 }

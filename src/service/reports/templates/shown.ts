@@ -6,7 +6,10 @@
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import type { ReportTable } from '../../../core/report/model.ts';
+import { parseVerifierKey } from '../../../core/note/key.ts';
+import { verifyBundle } from '../../../core/proof/verify.ts';
 import { formatTimestamp } from '../../../core/time.ts';
+import { openOwn } from '../../log/checkpoints.ts';
 import { count, type Period } from './period.ts';
 import { fileNameOf, type ReportSource } from './source.ts';
 
@@ -22,6 +25,22 @@ export interface ListRows {
 }
 
 export const notShown = (detail: string): Completeness => ({ status: 'not_shown', detail });
+
+/** Beside the data, whose form has two words: the index of the log contradicts the table. */
+const refuted = new WeakSet<Completeness>();
+
+/** Whether an answer of the log contradicts the table, so that its check fails. */
+export const isRefuted = (completeness: Completeness): boolean => refuted.has(completeness);
+
+/** The completeness of a table that its evidence contradicts. */
+export function contradiction(detail: string): Completeness {
+  const completeness = notShown(detail);
+  refuted.add(completeness);
+  return completeness;
+}
+
+/** Of an attached proof, whether it verifies. A proof that its run broke a policy is authentic, too. */
+export type AttachedProof = 'authentic' | 'not authentic' | 'no room';
 
 /** Attachments of one report, and what they show. */
 export class Evidence {
@@ -45,7 +64,7 @@ export class Evidence {
     for (const [at, list] of lists.entries()) {
       const file = `${begin}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
       const refusal = await this.#shown(file, list, period);
-      if (refusal !== null) return notShown(refusal);
+      if (refusal !== null) return refusal;
       files.push(file);
     }
     const leaves = lists.reduce((sum, { rows }) => sum + rows, 0);
@@ -60,39 +79,60 @@ export class Evidence {
   }
 
   /** Why a list is not shown; null where an answer confirms it. */
-  async #shown(file: string, { key, rows, whole = false }: ListRows, period: Period): Promise<string | null> {
+  async #shown(
+    file: string,
+    { key, rows, whole = false }: ListRows,
+    period: Period,
+  ): Promise<Completeness | null> {
     const { startMs, endMs, asOfMs, firstMs, prunedBelow } = period;
     if (prunedBelow > 0 && period.from < prunedBelow && !whole)
-      return 'Part of the period was pruned, so its entries are not counted by time.';
+      return notShown('Part of the period was pruned, so its entries are not counted by time.');
     const sinceMs = whole || startMs <= firstMs ? null : startMs;
     const untilMs = whole || endMs >= asOfMs ? null : endMs + 1;
     const named = key[0] === 'run' ? `--run ${key[1]}` : `--type ${key.at(-1)}`;
     if ((sinceMs ?? untilMs) !== null && this.#source.treeSize > limits.reportAskLeaves) {
       const since = sinceMs === null ? '' : ` --since ${formatTimestamp(sinceMs)}`;
       const until = untilMs === null ? '' : ` --until ${formatTimestamp(untilMs)}`;
-      return `The log has more than ${limits.reportAskLeaves} leaves, so this report asks no question about a part of it. gov proofs ask ${named}${since}${until} answers it.`;
+      return notShown(
+        `The log has more than ${limits.reportAskLeaves} leaves, so this report asks no question about a part of it. gov proofs ask ${named}${since}${until} answers it.`,
+      );
     }
     const answer = await this.#source.host.answer({ key, sinceMs, untilMs }).catch(nullIfRefused);
     if (answer === null)
-      return 'The log has no index of these entries yet. gov log index build makes one; then run the report again.';
+      return notShown(
+        'The log has no index of these entries yet. gov log index build makes one; then run the report again.',
+      );
     if (answer.count > rows && prunedBelow > 0 && (key[0] === 'run' || key[0] === 'type'))
-      return `The log recorded ${count(answer.count, 'such entry', 'such entries')}, of which ${rows} are here. Events below leaf ${prunedBelow} were pruned and are in an archive.`;
+      return notShown(
+        `The log recorded ${count(answer.count, 'such entry', 'such entries')}, of which ${rows} are here. Events below leaf ${prunedBelow} were pruned and are in an archive.`,
+      );
     if (answer.count > rows)
-      return `The log recorded ${count(answer.count - rows, 'more such entry', 'more such entries')} while the report was made. Run it again for a period that has ended.`;
+      return notShown(
+        `The log recorded ${count(answer.count - rows, 'more such entry', 'more such entries')} while the report was made. Run it again for a period that has ended.`,
+      );
     if (answer.count < rows)
-      return `The index of the log has ${answer.count} such entries and the report ${rows}. Run gov log fsck.`;
+      return contradiction(
+        `The index of the log has ${answer.count} such entries and the report ${rows}. Run gov log fsck.`,
+      );
     this.attachments.set(file, answer.bytes);
     return null;
   }
 
-  /** Attaches the bundle of a proof; false where the report has no room for it. */
-  async attachProof(file: string, proofId: string): Promise<boolean> {
+  /** Attaches the bundle of a proof, and verifies it with the keys of the log. */
+  async attachProof(file: string, proofId: string): Promise<AttachedProof> {
     const most = limits.reportProofBytes - this.#proofBytes;
     const bytes = await this.#source.host.bundle({ proofId, most }).catch(nullIfRefused);
-    if (bytes === null) return false;
+    if (bytes === null) return 'no room';
     this.#proofBytes += bytes.length;
     this.attachments.set(file, bytes);
-    return true;
+    const { keys, checkpoint } = this.#source;
+    const trust = {
+      origin: openOwn(checkpoint).origin,
+      keys: keys.map(parseVerifierKey),
+      witnesses: [],
+      quorum: 0,
+    };
+    return verifyBundle(bytes, trust).authentic ? 'authentic' : 'not authentic';
   }
 }
 

@@ -5,7 +5,6 @@
  */
 import type {
   BuiltReport,
-  ReportCheck,
   ReportColumn,
   ReportFigure,
   ReportSection,
@@ -15,6 +14,7 @@ import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
 import type { ReportInput } from '../../call/report-work.ts';
 import type { Asked } from '../../call/work.ts';
+import type { JudgedCheck } from '../checks/verdict.ts';
 
 /** An answer of the log (`src/core/proof/answer.ts`). */
 interface CountedAnswer {
@@ -50,7 +50,7 @@ export const fileNameOf = ({ filesOf }: Pick<ReportSource, 'filesOf'>, name: str
 /** A report, and what its template built of it: without the parts that each report has once. */
 export interface DraftedReport extends BuiltReport {
   readonly own: {
-    readonly checks: readonly ReportCheck[];
+    readonly checks: readonly JudgedCheck[];
     readonly figures: readonly ReportFigure[];
     readonly sections: readonly ReportSection[];
     readonly tables: readonly ReportTable[];

@@ -7,7 +7,6 @@
 import { limits } from '../../../contract/limits.ts';
 import { systemRun } from '../../../core/event/record.ts';
 import { readRecord } from '../../../core/event/run-entry.ts';
-import { isObject } from '../../../core/json/object.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { indexedLeaves } from '../../../store/port/store.ts';
@@ -64,16 +63,9 @@ export class Tally {
   readonly serviceTypes = new Map<string, number>();
   /** Other leaves by type. */
   readonly records = new Map<string, number>();
-  /** Evaluations by combined decision, risk decisions by action, decided approvals by outcome. */
+  /** Evaluations by combined decision, risk decisions by action. */
   readonly evaluations = new Map<string, number>();
   readonly risks = new Map<string, number>();
-  readonly approvals = new Map<string, number>();
-  /** Escalations that opened an approval. */
-  opened = 0;
-  /** Evaluations of tool calls that allowed the call, and approvals that allowed one. */
-  granted = 0;
-  /** Ids of approvals that were opened and not decided in the period; at most `limits.reportGroups`. */
-  readonly unanswered = new Set<string>();
   replaysDiffering = 0;
   replaysDrifting = 0;
   readonly runs = new Map<string, RunSpan>();
@@ -226,40 +218,25 @@ export class Tally {
   }
 
   #addOther(clear: JsonObject): void {
-    const { type, combined, action, outcome, approval, mismatches, driftCount, at } = clear;
+    const { type, combined, action, mismatches, driftCount, at } = clear;
     if (typeof type !== 'string') return;
     add(this.records, type);
     switch (type) {
       case 'gov.evaluation/1':
         add(this.evaluations, String(combined));
-        if (clear['policySource'] === 'tool' && (combined === 'allow' || combined === 'warn'))
-          this.granted += 1;
-        if (isObject(approval)) this.#open(String(approval['id']));
         break;
       case 'gov.decision/1':
         add(this.risks, String(action));
         break;
-      case 'gov.approval/1':
-        add(this.approvals, String(outcome));
-        this.unanswered.delete(String(clear['id']));
-        break;
       case 'gov.replay/1':
         if ((mismatches as { n?: number } | undefined)?.n) this.replaysDiffering += 1;
         if (Number(driftCount) > 0) this.replaysDrifting += 1;
-        break;
-      case 'gov.use/1':
-        this.granted += 1;
         break;
       case 'gov.index/1':
         this.#addTime(typeof at === 'string' ? (parseTimestamp(at) ?? 0) : 0);
         break;
       default:
     }
-  }
-
-  #open(approvalId: string): void {
-    this.opened += 1;
-    if (this.unanswered.size < limits.reportGroups) this.unanswered.add(approvalId);
   }
 
   recorded(type: string): number {

@@ -32,7 +32,9 @@ export interface Timeline {
   readonly types: Map<string, number>;
   readonly firstMs: number;
   readonly lastMs: number;
+  /** Erased fields, and events with one. */
   readonly erased: number;
+  readonly erasedEvents: number;
   readonly actors: ReadonlySet<string>;
 }
 
@@ -42,18 +44,19 @@ export async function timelineOf(source: ReportSource, runId: string): Promise<T
   const rows = new Rows(timelineTable);
   const types = new Map<string, number>();
   const actors = new Set<string>();
-  let [firstMs, lastMs, erased] = [Infinity, 0, 0];
+  let [firstMs, lastMs, erased, erasedEvents] = [Infinity, 0, 0, 0];
   for await (const event of eventsOf(source, runId)) {
     const ms = parseTimestamp(event.clear.timestamp) ?? event.serverMs;
     firstMs = Math.min(firstMs, ms);
     lastMs = Math.max(lastMs, ms);
     erased += event.erased;
+    erasedEvents += event.erased > 0 ? 1 : 0;
     types.set(event.clear.eventType, (types.get(event.clear.eventType) ?? 0) + 1);
     const actor = partyText(event.members.get('actor'));
     if (actor !== null && actors.size < limits.reportGroups) actors.add(actor);
     rows.add(timelineRow(event, actor), isFailing(event));
   }
-  return { rows, types, firstMs: Math.min(firstMs, lastMs), lastMs, erased, actors };
+  return { rows, types, firstMs: Math.min(firstMs, lastMs), lastMs, erased, erasedEvents, actors };
 }
 
 export const isFailing = ({ clear: { eventType }, metadata }: ReadEvent): boolean =>

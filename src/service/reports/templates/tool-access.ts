@@ -1,5 +1,7 @@
 /** Template `tool-access`: what each agent was allowed to use, and what it used. */
 import { limits } from '../../../contract/limits.ts';
+import { namesDecision } from '../../../core/coverage/report.ts';
+import { ToolCalls } from '../counts/activity.ts';
 import { Draft, barsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { pagesOf, partyText, readEvent, systemEvents, textOf, typeOf, type ReadEvent } from './read.ts';
@@ -73,7 +75,7 @@ export const toolAccess: Template = {
     const { pairs } = found;
     const credentials = await credentialRows(draft);
     const all = [...pairs.values()];
-    accessFigures(draft, all, credentials.population);
+    accessFigures(draft, found, credentials.population);
 
     const byTool = new Map<string, number>();
     for (const { tool, calls: n } of all) byTool.set(tool, (byTool.get(tool) ?? 0) + n);
@@ -96,10 +98,10 @@ export const toolAccess: Template = {
   },
 };
 
-function accessFigures(draft: Draft, all: readonly Pair[], credentials: number): void {
+function accessFigures(draft: Draft, { pairs, more, toolCalls }: Access, credentials: number): void {
+  const all = [...pairs.values()];
   const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
-  const undecided = all.reduce((sum, pair) => sum + pair.undecided, 0);
-  const calls = all.reduce((sum, pair) => sum + pair.calls, 0);
+  const { calls, undecided, refused } = toolCalls;
   const deniedOnly = all.filter((pair) => statusOf(pair) === 'used, only denied').length;
 
   draft.figure('undecided', 'Tool calls without a decision', undecided);
@@ -108,23 +110,22 @@ function accessFigures(draft: Draft, all: readonly Pair[], credentials: number):
   draft.figure('deniedOnly', 'Tools used that were only denied', deniedOnly);
   draft.figure('agents', 'Agents', new Set(all.map(({ agent }) => agent)).size);
   draft.figure('tools', 'Tools', new Set(all.map(({ tool }) => tool)).size);
-  draft.figure(
-    'refused',
-    'Calls that did not run',
-    all.reduce((sum, { refused }) => sum + refused, 0),
-  );
+  draft.figure('refused', 'Calls that were blocked or denied', refused);
   draft.figure('credentials', 'Changes to API keys', credentials);
 
-  draft.judge('Each tool call has a decision', calls, {
-    none: 'There is no tool call in the period.',
-    holds: undecided === 0,
+  draft.judge('callDecided', {
+    examined: calls,
+    failed: undecided,
     detail: `${undecided} of ${count(calls, 'call')} without one.`,
+    none: 'There is no tool call in the period.',
   });
   const granted = all.filter(({ allowed }) => allowed > 0).length;
-  draft.judge('Agents used all tools that they were granted', granted, {
+  draft.judge('grantsUsed', {
+    examined: granted,
+    failed: unused,
+    detail: `${unused} of ${count(granted, 'granted tool')} ${unused === 1 ? 'was' : 'were'} not used.`,
     none: 'No decision of the period allowed a tool.',
-    holds: unused === 0,
-    detail: `${unused} of ${granted} granted tools were not used.`,
+    missing: more === 0 ? null : `${count(more, 'event')} of more agents and tools were not looked at.`,
   });
 }
 
@@ -177,6 +178,7 @@ interface DataUse {
 }
 
 interface Access {
+  readonly toolCalls: ToolCalls;
   readonly pairs: ReadonlyMap<string, Pair>;
   readonly more: number;
   readonly data: ReadonlyMap<string, DataUse>;
@@ -189,6 +191,7 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
   const pairs = new Map<string, Pair>();
   const data = new Map<string, DataUse>();
   const seen = new Map<string, number>();
+  const toolCalls = new ToolCalls();
   let [more, moreData] = [0, 0];
   for await (const leaves of pagesOf(source, period, { bodies: true })) {
     for (const leaf of leaves) {
@@ -198,13 +201,14 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
       if (event === null) continue;
       if (isToolType(eventType)) {
         seen.set(eventType, (seen.get(eventType) ?? 0) + 1);
+        toolCalls.add(event);
         const pair = pairOf(pairs, event);
         if (pair === null) more += 1;
         else addTo(pair, eventType, event);
       } else if (!addData(data, event)) moreData += 1;
     }
   }
-  return { pairs, more, data, moreData, seen };
+  return { toolCalls, pairs, more, data, moreData, seen };
 }
 
 /** Stands for an actor or a tool that was erased. */
@@ -234,7 +238,7 @@ function addTo(pair: Pair, type: ToolType, { metadata, serverMs }: ReadEvent): v
     }
     case 'tool.call':
       pair.calls += 1;
-      if (typeof metadata['evaluationId'] !== 'string') pair.undecided += 1;
+      if (!namesDecision(metadata)) pair.undecided += 1;
       pair.usedMs = serverMs;
       return;
     case 'tool.denied':

@@ -177,12 +177,14 @@ describe('a report of a custom template', () => {
       { runId: 'r2' },
     );
     const checks = Object.keys(checksOf(made));
-    expect(checks.filter((name) => name.startsWith('People answered'))).toEqual([
-      'People answered the requests for approval',
-      'People answered the requests for approval (Decisions and exceptions)',
+    expect(checks.filter((name) => name.startsWith('The requests for approval'))).toEqual([
+      'The requests for approval were answered',
+      'The requests for approval were answered (Decisions and exceptions)',
     ]);
     const same = await composed(['ai-act-logging/oversight', 'decisions-exceptions/approvals']);
-    expect(Object.keys(checksOf(same)).filter((name) => name.startsWith('People answered'))).toHaveLength(1);
+    expect(
+      Object.keys(checksOf(same)).filter((name) => name.startsWith('The requests for approval')),
+    ).toHaveLength(1);
     const labels = same.contents.figures.map(({ label }) => label);
     expect(new Set(labels).size).toBe(labels.length);
   });

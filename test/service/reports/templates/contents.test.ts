@@ -19,7 +19,6 @@ afterAll(async () => {
   vi.restoreAllMocks();
   await service.end();
 });
-
 type Id = keyof typeof templates;
 const report = (id: Id, runId: string | null = null) => {
   const { startMs, endMs, projectId } = known;
@@ -42,7 +41,7 @@ describe('ai-act-logging', () => {
     });
     expect(figuresOf(made)).toMatchObject({ systems: 1, runs: 2, events: 8, unnamed: 1, oversight: 1 });
     expect(checksOf(made)).toMatchObject({
-      'Events were recorded automatically': 'pass',
+      'Events were recorded automatically': 'not_shown',
       'Each run names its AI system': 'fail',
       'Contents are kept for at least six months': 'pass',
     });
@@ -125,7 +124,9 @@ describe('run-evidence', () => {
 describe('policy-changes', () => {
   it('lists the changes of the period, and what was in force at its ends', async () => {
     const made = await report('policy-changes');
+    const alone = 'Put in force for the principal that wrote it.'; // one key was made with the other
     expect(rowsOf(made, 'policy-changes', 'policyId', 'version', 'change', 'reason', 'remark')).toEqual([
+      { policyId: 'no-pay', version: 2, change: 'published', reason: 'ticket 7', remark: alone },
       {
         policyId: 'ask-refund',
         version: 1,
@@ -134,9 +135,8 @@ describe('policy-changes', () => {
         remark: 'Taken out of force. No reason.',
       },
       { policyId: 'no-pay', version: 2, change: 'version_added', reason: null, remark: null },
-      { policyId: 'no-pay', version: 2, change: 'published', reason: 'ticket 7', remark: null },
     ]);
-    const [, , published] = rowsOf(made, 'policy-changes', 'actor', 'author');
+    const [published] = rowsOf(made, 'policy-changes', 'actor', 'author');
     expect(published?.['author']).toBe(known.person);
     expect(published?.['actor']).not.toBe(known.person);
     expect(rowsOf(made, 'policies-in-force', 'policyId', 'versionAtStart', 'versionAtEnd', 'change')).toEqual(
@@ -146,7 +146,7 @@ describe('policy-changes', () => {
       ],
     );
     expect(checksOf(made)).toMatchObject({
-      'A second person put each version in force': 'pass',
+      'A second person put each version in force': 'fail',
       'Each change of what is in force has a reason': 'fail',
       'The table “Changes to policies” has every row': 'pass',
     });
@@ -237,7 +237,7 @@ describe('integrity-completeness', () => {
       'The log signed the checkpoint': 'pass',
       'Witnesses cosigned the checkpoint': 'not_shown',
       'Nothing ran ungoverned': 'fail',
-      'No plane broke its own log': 'pass',
+      'No plane broke its own log': 'not_shown',
     });
   });
 
@@ -352,9 +352,9 @@ describe('executive-summary', () => {
       ),
     ).toEqual([
       { topic: 'Actions that policies denied', status: 'look at it', found: 1, of: 3 },
-      { topic: 'Actions that policies escalated to people', status: 'look at it', found: 1, of: 3 },
+      { topic: 'Actions that policies escalated', status: 'look at it', found: 1, of: 3 },
       { topic: 'Risks that were blocked or escalated', status: 'look at it', found: 1, of: 1 },
-      { topic: 'Tool calls without a policy decision, at least', status: 'look at it', found: 1, of: 2 },
+      { topic: 'Tool calls without a decision', status: 'look at it', found: 1, of: 2 },
       { topic: 'Replays with drift', status: 'look at it', found: 1, of: 1 },
       { topic: 'Runs that name no AI system', status: 'look at it', found: 1, of: 2 },
     ]);

@@ -93,15 +93,14 @@ describe('the tally of a period', () => {
     expect(tally).toMatchObject({ skewed: 1, mostBehindMs: 300_001, mostAheadMs: 0 });
   });
 
-  it('an approval that was decided is no longer unanswered', () => {
+  it('counts records that are not events by their type, and decisions by their outcome', () => {
     const tally = new Tally();
     const leaf = (type: 'gov.evaluation/1' | 'gov.approval/1', fields: Record<string, never>) =>
       draftLeaf(type, fields, {}).record;
     for (const id of ['apr_1', 'apr_2'])
       tally.addRecord(0, leaf('gov.evaluation/1', { combined: 'escalate', approval: { id } } as never));
     tally.addRecord(2, leaf('gov.approval/1', { id: 'apr_1', outcome: 'denied' } as never));
-    expect([...tally.unanswered]).toEqual(['apr_2']);
-    expect(tally.opened).toBe(2);
+    expect([...tally.evaluations]).toEqual([['escalate', 2]]);
     expect(largest(tally.records)).toEqual([
       ['gov.evaluation/1', 2],
       ['gov.approval/1', 1],

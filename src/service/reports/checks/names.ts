@@ -1,0 +1,95 @@
+/**
+ * The checks of the built-in templates by id, with the names that reports print. A name says no more than the check examines.
+ * `test/service/reports/checks/fails.test.ts` has a log for each on which it fails, and one on which it is NOT SHOWN.
+ */
+import { limits } from '../../../contract/limits.ts';
+
+export const checks = {
+  recorded: 'Events were recorded automatically',
+  namesSystem: 'Each run names its AI system',
+  keptSixMonths: 'Contents are kept for at least six months',
+  answered: 'The requests for approval were answered',
+  tookTime: `Approvers took at least ${limits.reportQuickApprovalSeconds} s`,
+  notOwnRequest: 'No credential decided its own request',
+  runWhole: 'No event of the run is missing',
+  runProved: 'A proof of the run is attached',
+  runObeyed: 'The run obeyed the policies in force',
+  runGoverned: 'No tool call ran without a decision',
+  fieldsKept: 'All fields of the events are kept',
+  secondPerson: 'A second person put each version in force',
+  hasReason: 'Each change of what is in force has a reason',
+  callDecided: 'Each tool call has a decision',
+  grantsUsed: 'Agents used all tools that they were granted',
+  planesWhole: 'No plane broke its own log',
+  usageWhole: 'No usage report is missing',
+  clockSteady: 'The clock of the service did not jump',
+  sourcesSend: 'No source of telemetry fell silent',
+  allGoverned: 'Nothing ran ungoverned',
+  clientClocks: 'Clients state times close to those of the log',
+  indexCovers: 'The index of the log covers the period',
+  sameResult: 'Recorded decisions give the same result again',
+  noGraveDrift: 'No critical or high drift was found',
+  runsProved: 'Each affected run has an attached proof',
+  meterSigned: 'A signed checkpoint covers the metering log',
+  daysAddUp: 'The days add up to the totals of the metering log',
+  quotasAgree: 'Counters of quotas agree with the metering log',
+  planesLinked: 'Reports of data planes follow from each other',
+  valuesGone: 'Erased values are no longer stored',
+  prunedRoots: 'Prunings left the hashes of the log as they were',
+  holdKept: 'No legal hold was broken',
+} as const;
+
+export type CheckId = keyof typeof checks;
+
+/** The things that each check examines. Without one, it is NOT SHOWN. The reference page prints them. */
+export const examines: Readonly<Record<CheckId, string>> = {
+  recorded:
+    'runs with an event that names its decision, its hook, the MCP proxy or telemetry and was recorded within 5 min, or that says that the recorder dropped events. A run without either is not shown: an import or an event that somebody typed looks the same',
+  namesSystem: 'runs of the period',
+  keptSixMonths: 'events of the period, by the setting of the project when the report was made',
+  answered: 'requests for approval. An expired one fails; an open one is not shown',
+  tookTime: 'approvals',
+  notOwnRequest: 'decided requests, by their credentials',
+  runWhole: 'the answer of the log on how many events the run has',
+  runProved: 'the attached proof, which is verified with the keys of the log',
+  runObeyed:
+    'the layer `policy_compliance` of the newest proof. A proof of fewer events than the run has is not shown',
+  runGoverned: 'tool calls of the run, as coverage judges them',
+  fieldsKept: 'events of the run',
+  secondPerson:
+    'versions that were put in force, also by a rollback. Two credentials that are not shown to be of two persons are not shown',
+  hasReason: 'changes of what is in force',
+  callDecided: 'tool calls of the period',
+  grantsUsed: 'tools that a decision of the period allowed',
+  planesWhole: 'reports of data planes in the period, and faults that the log has of them',
+  usageWhole: 'reports of data planes in the period, and faults that the log has of them',
+  clockSteady: 'entries of the period',
+  sourcesSend: 'services that sent telemetry',
+  allGoverned: 'tool calls of the period, as coverage judges them',
+  clientClocks: 'events of the period',
+  indexCovers:
+    'entries of the period. Those above the index fail where the period is over, and are not shown before',
+  sameResult: 'replays that repeated a decision, or a step of a graph or of another run',
+  noGraveDrift: 'replays with a snapshot to compare',
+  runsProved: 'attached proofs, which are verified with the keys of the log. A run without one is not shown',
+  meterSigned: 'the signed checkpoint of the metering log, and the units that follow from it',
+  daysAddUp: 'leaves of the metering log in the period, whose own units are added up again',
+  quotasAgree: 'whole months that have ended',
+  planesLinked: 'reports of data planes in the period',
+  valuesGone: 'erased values, which are looked for in the store',
+  prunedRoots: 'prunings of the period',
+  holdKept: 'erasures and prunings of the period, where the log records a hold',
+};
+
+/** The checks that each report has, whatever its template. */
+export const commonChecks = {
+  rowsFromLog: 'The rows come from the signed log',
+  logSigned: 'The log signed the checkpoint',
+  witnessed: 'Witnesses cosigned the checkpoint',
+} as const;
+
+/** Of the main table of a report. */
+export const tableCheck = (title: string): string => `The table “${title}” has every row`;
+
+/** Says that more can follow; it neither passes nor fails. */
+export const periodOver = 'The period is over';
