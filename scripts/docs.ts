@@ -211,7 +211,7 @@ function webhookEventsPage(): string {
 const verdictsPage = (): string =>
   page([
     '# Verdict codes',
-    `The codes that a verification of a proof or an export reports. ${generated} [Verify a proof](../how-to/verify-a-proof.md) says how to read a result.`,
+    `The codes that a verification of a proof or an export reports. ${generated} [Verify a proof](../how-to/verify-a-proof.md) says how to read a result. A check or a layer that rests on a failed check is *not checked*, never passed, and names the check that failed.`,
     tableOf(
       ['Code', 'Meaning'],
       Object.entries(verdictCodes).map(([name, meaning]) => [code(name), meaning]),

@@ -158,6 +158,8 @@ const checksOf = (verdict: Verdict): readonly CheckResult<string>[] =>
 const spoken = (text: string): string =>
   text
     .replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) => meaningOf(code) || code)
+    // the page names checks by their sentences, not by their ids
+    .replace(/^it rests on [a-z_]+, which failed$/, 'this rests on a check that failed')
     .replace(/^(?!gov )[a-z]+(?=[ :])/, (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
 
 const sentence = (text: string): string => (text === '' || /[.:?!]$/.test(text) ? text : `${text}.`);

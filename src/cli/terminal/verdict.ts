@@ -197,7 +197,8 @@ const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: 
 
 function layerLine({ name, passed, basis, code }: Layer, width: number, styles: Styles): Safe {
   const vacuous = isVacuous(code);
-  const sign = vacuous ? styles.yellow('!') : mark(passed ? 'passed' : 'failed', styles);
+  const result = basis === 'not_checked' ? 'not_checked' : passed ? 'passed' : 'failed';
+  const sign = vacuous ? styles.yellow('!') : mark(result, styles);
   const shout: Paint = (text) => styles.bold(styles.yellow(text));
   const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${meaningOf(code)}`;
   return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;

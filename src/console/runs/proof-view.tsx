@@ -233,7 +233,11 @@ const bases: Readonly<Record<Layer['basis'], string>> = {
 
 const LayerLine = ({ layer: { name, passed, code, basis } }: { readonly layer: Layer }) => (
   <li>
-    <Status tone={passed ? 'good' : 'bad'}>{passed ? 'holds' : 'does not hold'}</Status>
+    {basis === 'not_checked' ? (
+      <Status tone="plain">not checked</Status>
+    ) : (
+      <Status tone={passed ? 'good' : 'bad'}>{passed ? 'holds' : 'does not hold'}</Status>
+    )}
     <div>
       <p>{isLayer(name) ? layers[name].says : 'A layer that this console does not know.'}</p>
       <p class="quiet small">

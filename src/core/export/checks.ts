@@ -2,6 +2,7 @@
  * The checks of an export, in the order in which the verifier reports them.
  * Proven by `test/core/export/artifact.test.ts`.
  */
+import type { Rests } from '../proof/rests.ts';
 import type { CheckList } from '../proof/verdict.ts';
 
 export const exportCheckIds = [
@@ -16,4 +17,13 @@ export const exportCheckIds = [
   'completeness',
 ] as const;
 export type ExportCheckId = (typeof exportCheckIds)[number];
+/** Rows that are not those of the log show neither values nor that none is missing. */
+export const exportRests: Rests<ExportCheckId> = {
+  consistency: ['checkpoint_signatures', 'manifest'],
+  witnesses: ['checkpoint_signatures'],
+  request: ['checkpoint_signatures'],
+  disclosures: ['rows'],
+  completeness: ['rows', 'manifest', 'consistency', 'request'],
+};
+
 export type ExportChecks = CheckList<ExportCheckId>;

@@ -12,11 +12,12 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Trust } from '../note/checkpoint.ts';
 import { exportRowText, readRow, type ManifestOfRows } from './artifact.ts';
-import { exportCheckIds, type ExportCheckId, type ExportChecks } from './checks.ts';
+import { exportCheckIds, exportRests, type ExportCheckId, type ExportChecks } from './checks.ts';
 import { checkProof, type ProvedExport } from './proof.ts';
 import { readHead, readTail, type ReadTail } from './read.ts';
 import { RowCheck } from './check-rows.ts';
 import { textLines } from '../json/text-lines.ts';
+import { settled } from '../proof/rests.ts';
 import { CheckList, type CheckResult, type DigestCounts, type VerdictCode } from '../proof/verdict.ts';
 
 export interface ExportVerdict {
@@ -182,7 +183,7 @@ class Reading {
       requestedBy: proved?.requestedBy ?? null,
       generatedAt: head?.generatedAt ?? null,
       manifest: 'treeSize' in manifest ? (manifest as Omit<ManifestOfRows, 'rootHash'>) : null,
-      checks: checks.list(),
+      checks: settled(checks.list(), exportRests),
       digests: rows?.counts ?? null,
       notes: proved?.notes ?? [],
     };

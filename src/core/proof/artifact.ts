@@ -12,6 +12,7 @@ import { canonicalize, canonicalText, type Json } from '../json/parse.ts';
 import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './binding.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
+import { bundleRests, layerRests, settled } from './rests.ts';
 import {
   CheckList,
   isVacuous,
@@ -201,11 +202,13 @@ export function conclude(
       const layer = layers.find((each) => each.name === name);
       if (layer === undefined)
         checks.fail('layers_satisfied', 'LAYER_MISSING', `${name} is not in the proof`);
+      // a layer that was not checked is no finding of its own
+      else if (!layer.passed && isWithheld(layer, examined)) continue;
       else if (!layer.passed) checks.fail('layers_satisfied', 'LAYER_NOT_SATISFIED', `${name} does not hold`);
     }
     if (names.length > 0) checks.pass('layers_satisfied');
   }
-  const results = checks.list();
+  const results = settled(checks.list(), bundleRests);
   const failed = results.find(({ result }) => result === 'failed');
   const needed = kept ? own : [...own, ...anchors];
   const verified = failed === undefined && needed.every((id) => checks.passed(id));
@@ -234,6 +237,8 @@ function judgeLayer(
   const statement = statements.get(name);
   if (statement === undefined) return { name, passed: false, basis: 'not_checked', code: 'HASH_MISMATCH' };
   if (!anchored) return { name, passed: false, basis: 'not_checked', code: anchorFault(checks) };
+  const fault = faultUnder(name, checks);
+  if (fault !== null) return { name, passed: false, basis: 'not_checked', code: fault };
   const same = recomputed?.get(name);
   const basis = same === undefined ? 'attested' : 'recomputed';
   if (same === false) return { name, passed: false, basis, code: 'LAYER_MISMATCH' };
@@ -243,6 +248,16 @@ function judgeLayer(
   }
   return { name, passed: false, basis, code: negativeCode(statement) };
 }
+
+/** The code of the first failed check that the layer rests on; null where none failed. */
+function faultUnder(name: string, checks: CheckList): VerdictCode | null {
+  const under = layerRests[name] ?? [];
+  const failed = checks.list().find(({ id, result }) => result === 'failed' && under.includes(id));
+  return failed?.code ?? null;
+}
+
+const isWithheld = ({ name, basis }: LayerVerification, { checks }: Examined): boolean =>
+  basis === 'not_checked' && faultUnder(name, checks) !== null;
 
 function anchorFault(checks: CheckList): VerdictCode {
   const fault = checks

@@ -16,6 +16,7 @@ import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
 import { NoteError } from '../note/signed.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proof/answer.ts';
 import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
+import { settled, type Rests } from '../proof/rests.ts';
 import { verifyBundle } from '../proof/verify.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
 import { answerEnd, proofEnd, unitsEnd } from './inputs.ts';
@@ -38,6 +39,14 @@ export const reportCheckIds = [
   'pages',
 ] as const;
 type ReportCheckId = (typeof reportCheckIds)[number];
+
+/** Data that is not the signed one vouches for no file and no page. */
+const rests: Rests<ReportCheckId> = {
+  attachments: ['data_hash', 'signature'],
+  witnesses: ['checkpoint'],
+  proofs: ['checkpoint', 'attachments'],
+  pages: ['data_hash', 'signature', 'attachments'],
+};
 
 /** Step 6: null as code where the pages are those that the data gives. Never throws, whatever the file contains. */
 export type ComparePages = (of: {
@@ -333,7 +342,7 @@ class ReportVerification {
   }
 
   verdict(): ReportVerdict {
-    const checks = this.#checks.list();
+    const checks = settled(this.#checks.list(), rests);
     const failed = checks.filter(({ result }) => result === 'failed');
     // a missing key is said only where nothing worse is known
     const worst = failed.find(({ code }) => !mild.has(code ?? '')) ?? failed[0];

@@ -12,6 +12,7 @@ import { ed25519Signer, parseVerifierKey, signatureLine } from '../../../src/cor
 import { parseTlogProof } from '../../../src/core/note/tlog-proof.ts';
 import { checkIds } from '../../../src/core/proof/verdict.ts';
 import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { shownOf } from '../../../src/verify-page/words.ts';
 import { projectRoot } from '../../paths.ts';
 import {
   bytesOf,
@@ -87,6 +88,29 @@ describe('a bundle of a proved run', () => {
       expect(verdict.verified).toBe(false);
     },
   );
+
+  it('nothing that rests on a failed check is shown as passed: neither a layer nor another check', () => {
+    const records = sample().events!.map((event, at) =>
+      at === 0 ? { ...event, record: event.record.replace('run.started', 'run.stopped') } : event,
+    );
+    const forged = changed(sample(), ['events'], records);
+    const verdict = verify(forged);
+    expect(failures(verdict)).toEqual(['events: EVENTS_MISMATCH']);
+    expect(verdict.layers.map(({ name, passed, basis, code }) => [name, passed, basis, code])).toEqual([
+      ['event_integrity', false, 'not_checked', 'EVENTS_MISMATCH'],
+      ['causal_consistency', false, 'not_checked', 'EVENTS_MISMATCH'],
+      ['policy_compliance', false, 'not_checked', 'EVENTS_MISMATCH'],
+    ]);
+    for (const id of ['completeness', 'disclosures', 'graph_derivation', 'layers_satisfied'] as const)
+      expect([id, result(verdict, id).result]).toEqual([id, 'not_checked']);
+    expect(result(verdict, 'layers_satisfied').detail).toBe('it rests on events, which failed');
+    expect(result(verdict, 'checkpoint_signatures').result).toBe('passed');
+    const { layers, checks } = shownOf({ ...verdict, kind: 'proof' }, 'a.json');
+    const passed = [...layers, ...checks].filter(({ word }) => word === 'Passed').map(({ text }) => text);
+    expect(passed.join(' ')).not.toMatch(
+      /No event of the run is missing|Every statement holds|no more entries/,
+    );
+  });
 
   it('a bundle can show single events of the run, each with its own path', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });

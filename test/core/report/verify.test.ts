@@ -111,7 +111,7 @@ describe('a changed report', () => {
     const signature = signatureOf(report, { fonts });
     const verdict = await verify(await signedPdf(forged, { fonts, signature }));
     expect(verdict).toMatchObject({ verified: false, code: 'REPORT_SIGNATURE_MISMATCH' });
-    expect(result(verdict, 'pages')).toBe('passed');
+    expect(result(verdict, 'pages')).toBe('not_checked'); // they agree with data that is not the signed one
     const signers = [ed25519Signer(origin, privateKey('stranger'))];
     expect(await verify(await signedPdf(forged, { fonts, signers }))).toMatchObject({
       verified: false,
@@ -123,7 +123,7 @@ describe('a changed report', () => {
     const unsigned = await signedPdf(report, { fonts, signature: null });
     const verdict = await verify(unsigned);
     expect(verdict).toMatchObject({ verified: false, code: 'SIGNATURE_MISSING', executionId: null });
-    expect(result(verdict, 'pages')).toBe('passed');
+    expect(result(verdict, 'pages')).toBe('not_checked'); // they agree with data that is not the signed one
     expect(await verify(unsigned, { expectedHash: dataHash(report) })).toMatchObject({ verified: true });
     expect(await verify(toJson(report))).toMatchObject({ verified: false, code: 'SIGNATURE_MISSING' });
   });
@@ -133,7 +133,7 @@ describe('a changed report', () => {
     const branding = { ...plainBranding, footerText: 'Approved by the auditor' };
     const verdict = await verify(await signedPdf(report, { fonts, branding, signature }));
     expect(verdict).toMatchObject({ verified: false, code: 'REPORT_SIGNATURE_MISMATCH' });
-    expect(result(verdict, 'pages')).toBe('passed');
+    expect(result(verdict, 'pages')).toBe('not_checked'); // they agree with data that is not the signed one
   });
 
   it('a flipped byte in any attachment is refused, whether compression notices or not', async () => {
