@@ -29,7 +29,8 @@ export function untilStopped({ close, fault, log, reload }: Running): Promise<nu
       }
       stopping = true;
       clearInterval(watch);
-      log.info({ reason }, 'stopping');
+      if (code === 0) log.info({ reason }, 'stopping');
+      else log.error({ reason }, 'writing stopped: the process ends');
       void finish(code).then(resolve);
     };
     const finish = async (code: number): Promise<number> => {

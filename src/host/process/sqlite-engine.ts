@@ -50,6 +50,8 @@ export function sqliteEngine(
     beforeOpen: () => refuseOtherMasterKeyOf(dataDir, masterKey),
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
+    onMigration: (step) =>
+      log.info({ ...step }, step.ms === undefined ? 'migrating a database' : 'migrated a database'),
   });
   readMasterKey(dataDir, env); // writes the key check only after the store opened with the key
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;

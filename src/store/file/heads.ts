@@ -12,7 +12,7 @@ import type { TreeHead } from '../port/store.ts';
 import type { TreeName } from '../port/store.ts';
 import { connect, type Connection, type Value } from './connection.ts';
 import type { Faults } from './faults.ts';
-import { migrate, schemaVersion } from './migrate.ts';
+import { migrate, schemaVersion, type MigrationStep } from './migrate.ts';
 import { headDelete, headsApplicationId, headsMigrations, headUpdate } from './schema/tables.ts';
 import { preparer } from './statement.ts';
 import { tileReader } from './tiles.ts';
@@ -47,12 +47,17 @@ const walPages = 64;
 /** `relaxed`: does not wait for the disk. A raised head is durable after a sync of the write-ahead log. */
 export function openHeads(
   path: string,
-  options: { readonly?: boolean; relaxed?: boolean; faults?: Faults | undefined } = {},
+  options: {
+    readonly?: boolean;
+    relaxed?: boolean;
+    faults?: Faults | undefined;
+    onMigration?: ((step: MigrationStep) => void) | undefined;
+  } = {},
 ): Heads {
-  const { readonly = false, relaxed = false, faults } = options;
+  const { readonly = false, relaxed = false, faults, onMigration } = options;
   const db = connect(path, { applicationId: headsApplicationId, readonly, cacheKiB: 256 });
   if (!readonly) {
-    migrate(db, headsMigrations);
+    migrate(db, headsMigrations, onMigration);
     db.pragma(`wal_autocheckpoint = ${walPages}`);
     if (relaxed) db.pragma('synchronous = NORMAL');
   }

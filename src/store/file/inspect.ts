@@ -7,7 +7,10 @@ import { opening } from './faults.ts';
 import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type Kept } from './heads.ts';
 import { refusePlane } from './hosted.ts';
 import { startedProjects } from './tail.ts';
+import { connect } from './connection.ts';
+import { dueMigration, type MigrationStep } from './migrate.ts';
 import { storeFiles } from './paths.ts';
+import { headsApplicationId, headsMigrations, mainApplicationId, mainMigrations } from './schema/tables.ts';
 import { connectReader } from './reader.ts';
 import { refuseOtherSubjects } from './subjects.ts';
 import { verifyTails } from './tail.ts';
@@ -39,6 +42,25 @@ export function inspectFiles(dataDir: string, { hosted = true } = {}): boolean {
   } finally {
     heads?.close();
   }
+}
+
+/** The databases of an older release that the next start migrates. Throws like `connectReader`. */
+export function dueMigrations(dataDir: string): readonly MigrationStep[] {
+  const { main, heads } = storeFiles(dataDir);
+  const files = [
+    [main, mainApplicationId, mainMigrations],
+    [heads, headsApplicationId, headsMigrations],
+  ] as const;
+  return files.flatMap(([path, applicationId, migrations]) => {
+    if (!isFilled(path)) return [];
+    const db = opening(path, () => connect(path, { applicationId, readonly: true }));
+    try {
+      const due = dueMigration(db, migrations);
+      return due === null ? [] : [due];
+    } finally {
+      db.close();
+    }
+  });
 }
 
 const none: Kept = { find: () => null, newest: () => null, all: () => [].values() };

@@ -112,7 +112,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
  */
 export function openPostgresReader(options: DatabaseOptions): StoreReader & { close(): Promise<void> } {
   const database = new Database(options);
-  const condition = new Condition(database, () => {});
+  const condition = new Condition(database, { warn: () => {}, now: () => 0 });
   return {
     ...watched(reads(database, projectNumbers(database).of), condition, () => {}),
     close: () => {
@@ -144,7 +144,7 @@ function assemble(
   const committer = new Committer({ database, numberOf, clock, random, faults });
   // after a lost connection another server may answer
   database.onLost = () => numbers.forget();
-  const condition = new Condition(database, warn);
+  const condition = new Condition(database, { warn, now: () => clock.now() });
   const queue = new WriteQueue(async (projectId, requests) =>
     condition.watch(async () => committer.commit(projectId, requests), projectId),
   );

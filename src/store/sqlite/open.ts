@@ -12,7 +12,7 @@ import { judgeFilesystem } from '../file/filesystem.ts';
 import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
 import { refusePlane } from '../file/hosted.ts';
 import { takeLock } from '../file/lock.ts';
-import { migrate } from '../file/migrate.ts';
+import { migrate, type MigrationStep } from '../file/migrate.ts';
 import { connectReader } from '../file/reader.ts';
 import { mainApplicationId, mainMigrations } from '../file/schema/tables.ts';
 import { openOwnSubjects, openSubjects } from '../file/subjects.ts';
@@ -32,6 +32,8 @@ export interface OpenOptions {
   readonly beforeOpen?: () => void;
   /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
+  /** Receives the databases of an older release that the start migrates. */
+  readonly onMigration?: (step: MigrationStep) => void;
 }
 
 export interface Parts {
@@ -50,7 +52,7 @@ export interface Parts {
  * verify.
  */
 export function openParts(options: OpenOptions): Parts {
-  const { dataDir, faults, rebuildHeads = false, hosted = false } = options;
+  const { dataDir, faults, rebuildHeads = false, hosted = false, onMigration } = options;
   const files = storeFiles(dataDir);
   const opened: (() => void)[] = [];
   const close = (): void => {
@@ -69,10 +71,10 @@ export function openParts(options: OpenOptions): Parts {
     const main = { applicationId: mainApplicationId, cacheKiB: 16_384 };
     const writing = opening(files.main, () => connect(files.main, main));
     opened.push(() => writing.close());
-    const heads = opening(files.heads, () => openHeads(files.heads, { faults }));
+    const heads = opening(files.heads, () => openHeads(files.heads, { faults, onMigration }));
     opened.push(() => heads.close());
     opening(files.main, () => {
-      migrate(writing, mainMigrations);
+      migrate(writing, mainMigrations, onMigration);
       if (hosted) refusePlane(writing);
       const logs = hosted && !rebuildHeads ? recentLogHeads(writing, startedProjects) : undefined;
       reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted, logs });

@@ -20,7 +20,9 @@ import { storeFiles } from '../file/paths.ts';
 import { RandomPool } from '../append/random.ts';
 import { storeReader, watchedReader } from './read/reader.ts';
 import { Notices } from '../append/notices.ts';
+import { Spell } from '../append/spell.ts';
 import { projectNumbers } from './read/leaves.ts';
+import { freeBytes } from '../file/faults.ts';
 import { watchFiles } from './upkeep/moved.ts';
 import { openReserve, type Reserve } from './upkeep/reserve.ts';
 import { preparer } from '../file/statement.ts';
@@ -34,6 +36,9 @@ export type { Faults } from '../file/faults.ts';
 export { openReader } from './read/reader.ts';
 export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
 export { isRewriteDue } from './upkeep/rewrite.ts';
+
+/** Room that a start needs beside the database, such as for `run.json`. */
+const startBytes = 256 * 1024;
 
 /** How often the store checks whether a full disk has space again. */
 const probeMs = 1000;
@@ -72,10 +77,16 @@ export function openStore(options: StoreOptions): SqliteStore {
   }
 }
 
-/** A full disk has no room even to open the files: the reserve then makes room, so that reads are served. */
+/**
+ * A full disk has no room to open the files, or for the small ones that a start writes: the reserve then makes room, so that
+ * reads are served.
+ */
 function openWithRoom(options: OpenOptions, reserve: Reserve): { parts: Parts; fullDisk: GovError | null } {
   try {
-    return { parts: openParts(options), fullDisk: null };
+    const parts = openParts(options);
+    if (freeBytes(options.dataDir) >= startBytes || !reserve.isThere()) return { parts, fullDisk: null };
+    reserve.release();
+    return { parts, fullDisk: new GovError('STORAGE_FULL', 'the disk has no room to start') };
   } catch (error) {
     const isFull = error instanceof GovError && error.code === 'STORAGE_FULL';
     if (!isFull || !reserve.isThere()) throw error;
@@ -83,6 +94,9 @@ function openWithRoom(options: OpenOptions, reserve: Reserve): { parts: Parts; f
     return { parts: openParts(options), fullDisk: error };
   }
 }
+
+const stillServed =
+  'storage_full: the disk is full: reads are served, writing continues by itself once there is space';
 
 function assemble(
   parts: Parts,
@@ -95,19 +109,20 @@ function assemble(
     if (!reserve.refill()) return false;
     clearInterval(probing);
     engine.heal();
+    full.end('the disk has space again: writing continues');
     return true;
   };
+  const { clock, onWarning } = options;
+  const full = new Spell({ now: () => clock.now(), warn: (text) => onWarning?.(text) });
   const engine = startEngine(parts, options, () => {
+    full.begin(stillServed);
     reserve.release();
     clearInterval(probing);
     probing = setInterval(probe, probeMs).unref();
   });
   if (fullDisk !== null) {
-    options.onWarning?.(
-      'the disk is full: reads are served, writing continues by itself once there is space',
-    );
     engine.report(new Database.SqliteError('no room to open the files', 'SQLITE_FULL'));
-  } else if (!reserve.fill()) {
+  } else if (!reserve.refill()) {
     options.onWarning?.('the disk has too little space left to keep a reserve');
   }
   const notices = new Notices((text) => options.onWarning?.(text));
@@ -122,6 +137,7 @@ function assemble(
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     unwatch();
+    full.close();
     await engine.drain();
     clearInterval(probing);
     parts.reading.close(); // first, so that the writing connection closes last and removes the write-ahead log

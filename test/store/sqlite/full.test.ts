@@ -1,6 +1,6 @@
 /** A disk without space: nothing is half stored, reads go on, writing comes back by itself. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -72,11 +72,13 @@ describe.skipIf(!mayMount)('a full file system (skipped where not root on Linux:
     }
     undo.push(() => execFileSync('umount', ['-l', folder]));
     const dataDir = join(folder, 'plane');
+    const warned: string[] = [];
     const store = openStore({
       dataDir,
       clock: new HandClock(),
       randomBytes: seededBytes('full'),
       reserveBytes: 1024 * 1024,
+      onWarning: (text) => warned.push(text),
     });
     await store.createProject(projectOf('a'), genesis('a'));
     const reserve = join(dataDir, 'reserve');
@@ -108,7 +110,48 @@ describe.skipIf(!mayMount)('a full file system (skipped where not root on Linux:
     expect(existsSync(reserve)).toBe(true);
     expect((await store.append(big())).outcome).toBe('stored');
     await store.close();
+    expect(warned).toEqual([
+      'storage_full: the disk is full: reads are served, writing continues by itself once there is space',
+      expect.stringMatching(/^the disk has space again: writing continues, after \d+ s; it began at /),
+    ]);
     expect((await fsckStore({ dataDir, deep: true })).problems).toEqual([]);
+  });
+
+  it('a store that starts on a disk with room for its reserve alone leaves that room, and says so', async () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch {
+      return; // as above
+    }
+    undo.push(() => execFileSync('umount', ['-l', folder]));
+    const dataDir = join(folder, 'plane');
+    const warned: string[] = [];
+    const open = () =>
+      openStore({
+        dataDir,
+        clock: new HandClock(),
+        randomBytes: seededBytes('brim'),
+        onWarning: (text) => warned.push(text),
+      });
+    const before = open();
+    await before.createProject(projectOf('a'), genesis('a'));
+    await before.close();
+    const reserve = join(dataDir, 'reserve');
+    const most = statSync(reserve).size;
+    // what kill -9 leaves: the reserve is given up, and the disk has about as much room as it would take again
+    rmSync(reserve);
+    const filler = openSync(join(folder, 'filler'), 'w');
+    const room = most + 128 * 1024;
+    writeSync(filler, Buffer.alloc(statfsSync(folder).bavail * statfsSync(folder).bsize - room));
+    closeSync(filler);
+    const store = open();
+    expect(statfsSync(folder).bavail * statfsSync(folder).bsize).toBeGreaterThan(room / 2);
+    expect(existsSync(reserve)).toBe(false);
+    expect(warned).toEqual(['the disk has too little space left to keep a reserve']);
+    expect((await store.head('prj_a', 'audit')).size).toBe(1);
+    await store.close();
   });
 
   it('a copy of the log that began before space returned is discarded', async () => {

@@ -9,6 +9,7 @@ import { Notices } from '../../append/notices.ts';
 import { ClockWatch } from './clock.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
+import { Spell } from '../../append/spell.ts';
 import { sql, step } from '../../read/queries.ts';
 import type { Store } from '../../port/store.ts';
 
@@ -22,12 +23,17 @@ export class Condition {
   readonly #database: Database;
   readonly #notices: Notices;
   #trouble: GovError | null = null;
+  readonly #spell: Spell;
   #probing: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, warn: (text: string) => void) {
+  constructor(
+    database: Database,
+    { warn, now }: { readonly warn: (text: string) => void; readonly now: () => number },
+  ) {
     this.#database = database;
     this.#notices = new Notices(warn);
     this.clock = new ClockWatch(database, warn);
+    this.#spell = new Spell({ now, warn });
   }
 
   get current(): Omit<ReturnType<Store['condition']>, 'queued'> {
@@ -67,11 +73,13 @@ export class Condition {
 
   close(): void {
     this.clock.close();
+    this.#spell.close();
     clearInterval(this.#probing);
   }
 
   #enter(problem: GovError): void {
     this.#trouble = problem;
+    this.#spell.begin(`${problem.code.toLowerCase()}: ${problem.message}`);
     clearInterval(this.#probing);
     this.#probing = setInterval(() => void this.#look(), probeMs).unref();
   }
@@ -80,6 +88,7 @@ export class Condition {
     try {
       await this.#database.read({ project: 0 }, [step(probe)]);
       this.#trouble = null;
+      this.#spell.end('the database takes writes again');
       clearInterval(this.#probing);
     } catch {
       // still in trouble; the next probe follows in a second
