@@ -12,6 +12,7 @@ import {
   fail,
   lookAtAddress,
   lookAtFilesystem,
+  lookAtMigrations,
   lookAtSpace,
   ofExports,
   ok,
@@ -31,7 +32,7 @@ import type { Address, Variables } from '../../src/host/process/layers.ts';
 import { readRunFile } from '../../src/host/process/run-file.ts';
 import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
-import { inspectFiles } from '../../src/store/file/inspect.ts';
+import { dueMigrations, inspectFiles } from '../../src/store/file/inspect.ts';
 import { openReader } from '../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { hasKeysLeft } from '../../src/store/file/keys-left.ts';
@@ -99,8 +100,11 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
     return fail(`no database in ${dataDir}`, 'restore it from a backup: gov plane restore');
   });
   const own = keys;
+  const due = readable ? dueMigrations(dataDir) : [];
+  if (due.length > 0) await examine('format', () => lookAtMigrations(due));
   if (readable && own !== undefined) await examine('pinned keys', () => lookAtPinned(config));
-  if (readable) await examine('integrity', () => lookAtIntegrity(config));
+  // an older database may lack the table that has its findings
+  if (readable && due.length === 0) await examine('integrity', () => lookAtIntegrity(config));
   await examine('backup', () => lookAtBackup(dataDir));
   if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
   const ours = portsOf(dataDir);

@@ -11,6 +11,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Address } from '../process/layers.ts';
 import { bytesText } from '../../core/byte-size.ts';
 import { artifactBytes } from '../exports/artifact-bytes.ts';
+import type { MigrationStep } from '../../store/file/migrate.ts';
 import { hasSpace } from '../process/probe.ts';
 
 interface Check {
@@ -59,6 +60,15 @@ function refusal(error: unknown): Found {
   if (!(error instanceof GovError)) throw error;
   const [detail = '', ...advice] = error.message.split('; ');
   return fail(detail, advice.join('; ') || 'fix the cause above');
+}
+
+/** What the next start migrates. A check that reads newer tables has to wait for it. */
+export function lookAtMigrations(due: readonly MigrationStep[]): Found {
+  const steps = due.map(({ file, from, to }) => `${file} from version ${from} to ${to}`).join(' and ');
+  return warn(
+    `of an older release: the next start migrates ${steps}`,
+    'make a backup first: docs/how-to/upgrade.md',
+  );
 }
 
 /** Whether this user can write the directory, on a disk that SQLite can rely on. */

@@ -12,6 +12,7 @@ import {
   fail,
   lookAtAddress,
   lookAtFilesystem,
+  lookAtMigrations,
   lookAtSpace,
   ok,
   warn,
@@ -62,7 +63,7 @@ async function examineFiles(
   keys: HostKeys | undefined,
   examine: Examine,
 ): Promise<void> {
-  const { inspectFiles } = await import('../../store/file/inspect.ts');
+  const { dueMigrations, inspectFiles } = await import('../../store/file/inspect.ts');
   const { openReader } = await import('../../store/sqlite/store.ts');
   const { storeFiles } = await import('../../store/file/paths.ts');
   await examine('file system', () => lookAtFilesystem(dataDir));
@@ -74,6 +75,8 @@ async function examineFiles(
     if (keys !== undefined && installation !== null) assertSameKeys(installation, keys);
     return ok(`SQLite, ${main}`);
   });
+  const due = dueMigrations(dataDir);
+  if (due.length > 0) await examine('format', () => lookAtMigrations(due));
 }
 
 /** The oldest maintained release of PostgreSQL: 14 ended in November 2026. */

@@ -22,8 +22,11 @@ import { planeServe } from '../../../plane/serve/start.ts';
 import type { DoctorReport } from '../../../src/host/data/checks.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { rememberHeads } from '../../../src/store/file/copies.ts';
+import { storeFiles } from '../../../src/store/file/paths.ts';
+import { mainMigrations } from '../../../src/store/file/schema/tables.ts';
 import { makeAuthority, type Authority } from '../../support/certificates.ts';
 import { govHere } from '../../cli/support/tool.ts';
+import { makeOlder } from '../../store/support/older.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gov-planedoctor-'));
 const made = join(root, 'made');
@@ -60,6 +63,54 @@ async function listen<Listening extends Server>(server: Listening): Promise<numb
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
+
+const newest = mainMigrations.at(-1)?.version ?? 0;
+
+describe('a data directory of an older release', () => {
+  it.each(mainMigrations.slice(0, -1).map(({ version }) => version))(
+    'the doctor, and every command that reads, take a database of version %i and say what will migrate',
+    async (version) => {
+      makeOlder(dataDir, version);
+      const before = readFileSync(storeFiles(dataDir).main);
+      const report = await examine();
+      expect(report.ok).toBe(true);
+      expect(check(report, 'format')).toEqual({
+        name: 'format',
+        status: 'warn',
+        detail: `of an older release: the next start migrates gov.db from version ${version} to ${newest}`,
+        advice: 'make a backup first: docs/how-to/upgrade.md',
+      });
+      const codes = { status: 10, fsck: 0, backup: 0 };
+      const words = {
+        status: ['plane', 'status'],
+        fsck: ['log', 'fsck', '--deep'],
+        backup: ['plane', 'backup', '--out', join(folder, 'copy'), '--with-keys'],
+      };
+      for (const name of ['status', 'fsck', 'backup'] as const)
+        expect([name, (await govHere([...words[name], '--data', dataDir])).code]).toEqual([
+          name,
+          codes[name],
+        ]);
+      expect(readFileSync(storeFiles(dataDir).main)).toEqual(before);
+    },
+  );
+
+  it('a start logs what it migrates, from which version to which', async () => {
+    makeOlder(dataDir, 1);
+    const lines: [object, string][] = [];
+    const log = { ...silentLog, info: (fields: object, text: string) => void lines.push([fields, text]) };
+    await (await planeServe({ dataDir, env: {}, log })).close();
+    const step = { file: 'gov.db', from: 1, to: newest };
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        [step, 'migrating a database'],
+        [{ ...step, ms: expect.any(Number) }, 'migrated a database'],
+      ]),
+    );
+    expect(check(await examine(), 'format')).toBeUndefined();
+    expect((await govHere(['log', 'fsck', '--deep', '--data', dataDir])).code).toBe(0);
+  });
+});
 
 const well = {
   node: 'ok',
