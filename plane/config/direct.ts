@@ -5,6 +5,7 @@
  */
 import { assemble } from '../../src/host/process/assemble.ts';
 import { readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';
+import { once } from '../../src/host/process/once.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { silentLog, type Log } from '../../src/service/call/log.ts';
 import type { Services } from '../../src/service/dependencies.ts';
@@ -28,20 +29,15 @@ export async function withHeldConfig<Result>(
   const { dataDir, env, log = silentLog } = options;
   const config = readPlaneConfig(dataDir, {}, env);
   const engine = sqliteEngine(dataDir, { log, rebuildHeads: false, env });
-  try {
-    const keys = await planeKeys(engine.store, config);
-    const held: HeldConfig = heldConfig(config, () => services);
-    const parts = { engine, keys, hosting: null, log, debugging: false, localSettings: settingsOf(config) };
-    const { services } = assemble({ ...parts, planeConfig: () => held });
-    try {
-      await held.open();
-      return await use({ config, held, services });
-    } finally {
-      await services.checkpoints.signGrown();
-      await services.checkpoints.stop();
-    }
-  } finally {
-    await engine.work.close();
+  const keys = await planeKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
-  }
+    throw error;
+  });
+  const held: HeldConfig = heldConfig(config, () => assembled.services);
+  const parts = { engine, keys, hosting: null, log, debugging: false, localSettings: settingsOf(config) };
+  const assembled = assemble({ ...parts, planeConfig: () => held });
+  return once(assembled, async (services) => {
+    await held.open();
+    return use({ config, held, services });
+  });
 }

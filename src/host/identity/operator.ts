@@ -24,6 +24,7 @@ import {
   type ProjectChange,
 } from '../../service/access/tenant-change.ts';
 import type { StoredProject } from '../../store/port/store.ts';
+import { once } from '../process/once.ts';
 import { openService, type ServiceOptions } from '../service/serve.ts';
 
 /**
@@ -34,15 +35,7 @@ export async function operate<Value>(
   options: ServiceOptions,
   work: (services: Services) => Promise<Value>,
 ): Promise<Value> {
-  const { services, engine } = (await openService(options)).assembled;
-  try {
-    const value = await work(services);
-    await services.checkpoints.signGrown();
-    return value;
-  } finally {
-    await engine.work.close();
-    await engine.store.close();
-  }
+  return once((await openService(options)).assembled, work);
 }
 
 export interface OperatedProject {

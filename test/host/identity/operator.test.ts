@@ -8,6 +8,7 @@ import {
   setQuotas,
   type OperatedProject,
 } from '../../../src/host/identity/operator.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Services } from '../../../src/service/dependencies.ts';
 import {
@@ -77,6 +78,27 @@ describe.each(engines)('the operator on %s', (engine) => {
       quotas: {},
     });
     expect(hers.map(({ organizationId }) => organizationId)).toEqual([ada.orgId, ada.orgId]);
+  });
+
+  it('the operator starts no index work, which the end of the command would cut off with an error', async () => {
+    const service = await start(engine);
+    const ada = await service.signUp('ada');
+    const { body: identity } = await ada.call('GET', '/auth/identity');
+    if (engine === 'sqlite') await service.close();
+    const logged: string[] = [];
+    const log = { ...silentLog, error: (_: object, text: string) => void logged.push(text) };
+    const { projectId } = identity;
+    await operate({ dataDir: service.dataDir, env: {}, log }, async ({ indexer, searchIndexer, store }) => {
+      // a head of a log that is long enough to be indexed beside it
+      const size = limits.indexLeaves;
+      indexer.signed(projectId, {
+        checkpoint: { origin: '', size, root: new Uint8Array(32) },
+        note: '',
+      } as never);
+      searchIndexer.grown(projectId, size);
+      await store.head(projectId, 'audit');
+    });
+    expect(logged).toEqual([]);
   });
 
   it('the operator restores a deleted project with its keys, and the log records it', async () => {
