@@ -43,6 +43,7 @@ import { frozenData } from './frozen.ts';
 import { library, librarySources } from './library.ts';
 import { notice } from './notice.ts';
 import { buildVerifyPage } from './verify-page.ts';
+import { buildVersion } from './version.ts';
 import { failOnWarnings } from './warnings.ts';
 
 interface Target {
@@ -134,7 +135,10 @@ async function bundle(target: Target, folder: string, external: string[]): Promi
     preserveEntrySignatures: 'exports-only',
     external,
     plugins: [references(), realImport, devtools, commandFiles, await frozenData(project, { beside: true })],
-    transform: { target: 'node24', define: { 'process.env.NODE_ENV': '"production"' } },
+    transform: {
+      target: 'node24',
+      define: { 'process.env.NODE_ENV': '"production"', GOV_BUILD: JSON.stringify(buildVersion(project)) },
+    },
     ...failOnWarnings(source),
   });
   const result = await bundler.write({

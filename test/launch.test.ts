@@ -21,6 +21,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { planeSupport } from '../src/core/plane/version.ts';
+import { mainMigrations } from '../src/store/file/schema/tables.ts';
+import { newestVersion } from '../src/store/postgres/store.ts';
 import { projectRoot } from './paths.ts';
 
 const entry = join(projectRoot, 'dist/gov.cjs');
@@ -142,6 +145,24 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
   it.each(['--version', '-V'])('dist/gov.cjs answers %s on an old Node as well', (word) => {
     const env = { NODE_OPTIONS: `--require ${pretendOldNode}` };
     expect(start([word], env)).toMatchObject({ status: 0, stdout: version, stderr: '' });
+  });
+
+  it('a build says that no release has it yet, and its commit and database versions', () => {
+    const { stdout } = start(['version', '-o', 'json'], {
+      PATH: process.env['PATH'] ?? '',
+      HOME: makeFolder(),
+    });
+    const value: unknown = JSON.parse(stdout);
+    const databases = `db${mainMigrations.at(-1)?.version}.pg${newestVersion}`;
+    expect(value).toMatchObject({
+      version: version.slice('gov '.length).trim(),
+      build: expect.stringMatching(
+        new RegExp(`^\\d+\\.\\d+\\.\\d+(-dev)?\\+([0-9a-f]{8}\\.(changed\\.)?)?${databases}$`),
+      ),
+    });
+    // the form that a plane of any release reads (`core/plane/version.ts`)
+    const { build } = value as { build: string };
+    expect(planeSupport(build, build)).toBe('supported');
   });
 
   it('dist/gov.cjs refuses a Node older than 24 with a clear message', () => {

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GovNetworkError } from '../../src/client/errors.ts';
 import type { Environment } from '../../src/client/proxy.ts';
-import { version } from '../../src/client/version.ts';
+import { build } from '../../src/client/version.ts';
 import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -93,7 +93,7 @@ export class ConfigSync implements Background {
     const support = this.#support;
     if (support !== null && support.word !== 'supported') {
       const oldest = `the service is made for planes from ${support.oldest} on`;
-      reasons.push(`plane_version_${support.word}: this plane is ${version}, and ${oldest}`);
+      reasons.push(`plane_version_${support.word}: this plane is ${build}, and ${oldest}`);
     }
     return reasons;
   }
@@ -168,7 +168,7 @@ export class ConfigSync implements Background {
     const current = applied === null || this.#copyLost ? '' : `&current=${applied.bundleHash}`;
     const answer = await link.send({
       method: 'GET',
-      path: `/telemetry/config?planeVersion=${version}${current}`,
+      path: `/telemetry/config?planeVersion=${encodeURIComponent(build)}${current}`,
       canonical: '',
       maxBytes: 2 * limits.planeConfigBytes,
     });
@@ -214,8 +214,8 @@ export class ConfigSync implements Background {
       throw new GovError('VALIDATION_ERROR', 'expected a configuration of the service, got another answer');
     }
     this.#support = { word: String(planeSupport), oldest: String(oldestPlane) };
-    if (isTooNew(serviceVersion, version)) {
-      const detail = `expected a service of the major version of this plane, ${version}, got ${serviceVersion}; upgrade the plane`;
+    if (isTooNew(serviceVersion, build)) {
+      const detail = `expected a service of the major version of this plane, ${build}, got ${serviceVersion}; upgrade the plane`;
       throw new GovError('VALIDATION_ERROR', detail);
     }
     return isObject(signed) ? signed : null;

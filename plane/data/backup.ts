@@ -7,7 +7,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { makeFolder } from '../../src/client/sending/make-folder.ts';
-import { version } from '../../src/client/version.ts';
+import { build } from '../../src/client/version.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
@@ -71,7 +71,7 @@ export async function planeBackup(options: BackupOptions): Promise<Backup> {
     manifest = {
       schema: 'gov.backup/1',
       createdAt: formatTimestamp(now()),
-      version,
+      version: build,
       projectId,
       withKeys,
       logs: logs.map(shown),

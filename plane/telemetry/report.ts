@@ -6,7 +6,7 @@
  * by `test/plane/telemetry/report.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { version } from '../../src/client/version.ts';
+import { build } from '../../src/client/version.ts';
 import { meteredTypes, type MeteredType } from '../../src/contract/operation.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { usageSchema, type UsageReport } from '../../src/contract/telemetry.ts';
@@ -158,7 +158,7 @@ async function makeReport(
           },
     auditLog: { treeSize: auditSize, checkpoint: await checkpointAt(maker, log, 'audit', auditSize) },
     previousReportHash: before.hash,
-    runtime: { planeVersion: version, nodeVersion: process.version },
+    runtime: { planeVersion: build, nodeVersion: process.version },
     sentAt: formatTimestamp(builtMs),
   };
   refuseUntrue(report, before, { ...identityOf(maker), origin });

@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { version } from '../../client/version.ts';
+import { build } from '../../client/version.ts';
 import { isObject } from '../../core/json/object.ts';
 import { configPath, readObject, storable, systemConfigPath, type Variables } from '../context/config.ts';
 import { credentialsPath } from '../context/credentials.ts';
@@ -30,7 +30,7 @@ export function bundleParts({ checks, health, integrity }: Diagnosis, io: Io): r
     {
       name: 'versions',
       what: 'versions of gov, Node and the system',
-      value: { gov: version, node: process.version, platform: process.platform, arch: process.arch },
+      value: { gov: build, node: process.version, platform: process.platform, arch: process.arch },
     },
     { name: 'checks', what: `the ${checks.length} results above`, value: clean(checks) },
     {

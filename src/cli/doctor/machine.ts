@@ -5,7 +5,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { version } from '../../client/version.ts';
+import { build } from '../../client/version.ts';
 import { bytesText } from '../../core/byte-size.ts';
 import {
   configPath,
@@ -42,8 +42,8 @@ export function lookAtNode(): Found {
 /** Asks nobody: it reads what a notice of updates would say. */
 export function lookAtVersion({ env }: Io): Found {
   const { latest } = readUpdateState(env);
-  if (latest === null || !isNewer(latest)) return ok(`gov ${version}`);
-  return warning(`gov ${version}; ${latest} is available`, 'docs/how-to/install.md');
+  if (latest === null || !isNewer(latest)) return ok(`gov ${build}`);
+  return warning(`gov ${build}; ${latest} is available`, 'docs/how-to/install.md');
 }
 
 /** Members of `config.json` that gov reads. */

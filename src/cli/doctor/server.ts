@@ -10,7 +10,7 @@ import type { Client } from '../../client/create.ts';
 import { GovApiError, GovNetworkError, GovTimeoutError } from '../../client/errors.ts';
 import { isLoopback, proxyName } from '../../client/proxy.ts';
 import { Connection } from '../../client/transport.ts';
-import { version } from '../../client/version.ts';
+import { build } from '../../client/version.ts';
 import type { Integrity } from '../../contract/operations.ts';
 import { openTrustedCheckpoint } from '../../core/note/checkpoint.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -127,8 +127,8 @@ export class ServerChecks {
       const { version: theirs } = await this.#readHealth();
       if (theirs === undefined) return skipped('the server tells its version to a valid key only');
       const parts = (text: string): string => text.split('.').slice(0, 2).join('.');
-      if (parts(theirs) === parts(version)) return ok(`${theirs}; this gov is ${version}`);
-      return warning(`${theirs}; this gov is ${version}`, './install.sh (docs/how-to/install.md)');
+      if (parts(theirs) === parts(build)) return ok(`${theirs}; this gov is ${build}`);
+      return warning(`${theirs}; this gov is ${build}`, './install.sh (docs/how-to/install.md)');
     });
   }
 

@@ -2,7 +2,7 @@
  * The assembly of a serving process around a store: keys, caches, jobs, checkpoints. A plane and the hosted
  * service use the same assembly, and `run.ts` serves it. Proven by `test/plane/lifecycle.test.ts`.
  */
-import { version } from '../../client/version.ts';
+import { build, version } from '../../client/version.ts';
 import { saltPool } from '../../core/event/disclosure.ts';
 import type { PlaneConfig } from '../../service/planes/applied-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
@@ -202,7 +202,7 @@ export function assemble(parts: Parts): Assembled {
     ...access,
     forgetCredential: (id) => access.credentials.forget(id),
     ...(hosting === null ? {} : { denied: (who, what) => recordRefusal(who, what) }),
-    version,
+    version: build,
     log,
     debugging,
   };

@@ -4,7 +4,7 @@
  * `test/plane/lifecycle.test.ts`.
  */
 import { rmSync } from 'node:fs';
-import { version } from '../../client/version.ts';
+import { build } from '../../client/version.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { RunFile } from '../../core/plane/run-file.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../../http/server.ts';
@@ -191,7 +191,7 @@ async function startMetrics(
 function announce(runFile: string | null, facts: Partial<RunFile>): void {
   if (runFile === null) return;
   const startedAt = new Date(now()).toISOString();
-  writeRunFile(runFile, { pid: process.pid, ...facts, startedAt, version });
+  writeRunFile(runFile, { pid: process.pid, ...facts, startedAt, version: build });
 }
 
 /** What goes on by itself while the process serves. Returns a function that stops it. */

@@ -55,6 +55,7 @@ export { inspectDatabase } from './connection/inspect.ts';
 export { inspectHeads } from './connection/remembered.ts';
 export type { ExportChunks } from './effects/export-chunks.ts';
 export { migrate, type Migrated, type MigrateOptions } from './schema/migrate.ts';
+export { newestVersion } from './schema/tables.ts';
 export { fsckPostgres } from './write/fsck.ts';
 
 export interface PostgresOptions extends DatabaseOptions {

@@ -8,7 +8,7 @@ import { enrolPlane } from '../../../plane/enrolment/exchange.ts';
 import { enrolmentFiles, writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import type { HeldPlaneConfig, TelemetryConfig } from '../../../src/contract/plane-config.ts';
-import { version } from '../../../src/client/version.ts';
+import { build } from '../../../src/client/version.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { serve } from '../support/configured.ts';
@@ -156,7 +156,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
         bundleVersion: good.bundleVersion,
         bundleHash: good.bundleHash,
         signed: good.signed,
-        serviceVersion: version,
+        serviceVersion: build,
         planeSupport: 'supported',
         oldestPlane: '0.0.0',
         serverTime: new Date(nowMs).toISOString(),
@@ -194,7 +194,7 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
       weather(give({ signed: null, planeSupport: 'old', oldestPlane: '0.3.0' }));
       await at.sync.attempt();
       expect(at.sync.reasons()).toEqual([
-        `plane_version_old: this plane is ${version}, and the service is made for planes from 0.3.0 on`,
+        `plane_version_old: this plane is ${build}, and the service is made for planes from 0.3.0 on`,
       ]);
     });
   });
@@ -268,8 +268,8 @@ describe.each(engines)('a plane that asks a service on %s', (engine) => {
     const ask = (query: string, key: string | null = current.key) =>
       service.call('GET', `/telemetry/config${query}`, { key });
     const { bundleHash } = await atService();
-    const known = await ask(`?current=${bundleHash}&planeVersion=${version}`);
-    expect(known.body).toMatchObject({ signed: null, planeSupport: 'supported', serviceVersion: version });
+    const known = await ask(`?current=${bundleHash}&planeVersion=${encodeURIComponent(build)}`);
+    expect(known.body).toMatchObject({ signed: null, planeSupport: 'supported', serviceVersion: build });
     expect((await ask(`?current=sha256:${'0'.repeat(64)}`)).body).toMatchObject({
       bundleHash,
       planeSupport: 'unknown',

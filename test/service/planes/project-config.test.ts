@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HeldPlaneConfig } from '../../../src/contract/plane-config.ts';
-import { version } from '../../../src/client/version.ts';
+import { build } from '../../../src/client/version.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { planeConfigHash } from '../../../src/core/plane/config.ts';
 import { openNote, parseVerifierKey } from '../../../src/core/note/signed.ts';
@@ -149,7 +149,7 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     const sender = await enrolledPlane(tenant.call, { name: `releases-${engine}`, projectId });
     const { key } = sender.credentials;
     const releases = [
-      [version, 'supported'],
+      [build, 'supported'],
       ['99.0.0', 'newer'],
       ['one', 'unknown'],
     ] as const;
@@ -158,7 +158,8 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
       const reported = await sender.send(sender.plane.work(3).report({ runtime }));
       expect(reported.status, reported.text).toBe(202);
       expect(reported.headers['gov-plane-support']).toBe(word === 'supported' ? undefined : word);
-      const { status, body } = await service.call('GET', `/telemetry/config?planeVersion=${planeVersion}`, {
+      const asked = `/telemetry/config?planeVersion=${encodeURIComponent(planeVersion)}`;
+      const { status, body } = await service.call('GET', asked, {
         key,
       });
       expect([status, body.planeSupport, body.signed === null]).toEqual([200, word, false]);

@@ -1,12 +1,18 @@
 /** `gov version`. Tested by `test/cli/main.test.ts`. */
-import { version } from '../../../client/version.ts';
+import { build, version } from '../../../client/version.ts';
 import type { Run } from '../../program/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { version as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ out }) => {
-  const value = { version, node: process.versions.node, platform: `${process.platform}-${process.arch}` };
-  if (out.isHuman || out.format === 'tsv') await out.line(safe`gov ${version}`);
-  else await out.one(value, plainView(['version', 'node', 'platform']));
+  const value = {
+    version,
+    build,
+    node: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+  };
+  if (out.isHuman) await out.line(safe`gov ${version} (build ${build})`);
+  else if (out.format === 'tsv') await out.line(safe`gov ${version}`);
+  else await out.one(value, plainView(['version', 'node', 'platform', 'build']));
 };
