@@ -36,13 +36,20 @@ function invoke<Value>(run: GovernedRun, { name, input, toolCallId, execute }: M
       ...(server === undefined ? {} : { server }),
       ...(readOnlyTools.includes(name) ? { annotations: { readOnlyHint: true } } : {}),
     },
-    arguments: isObject(input) ? input : { input },
+    arguments: argumentsOf(input),
     runId,
     actor,
     context: { ...(toolCallId === undefined ? {} : { toolCallId }), ...context },
     ...(policyIds === undefined ? {} : { policyIds }),
   };
   return governedInvoke(client, call, execute, options);
+}
+
+/** As JSON has them: a schema of a library may have made a Date of a text of the model. */
+function argumentsOf(input: unknown): GovernedCall['arguments'] {
+  const text: string | undefined = JSON.stringify(input);
+  const value: unknown = text === undefined ? undefined : JSON.parse(text);
+  return isObject(value) ? value : { input: value };
 }
 
 /** A tool of the Vercel AI SDK. */

@@ -18,6 +18,7 @@ import { anySignal } from './signals.ts';
 import { createNamespaces, type Namespaces } from './namespaces/client.ts';
 import { memoryStore } from './namespaces/in-memory.ts';
 import { type NamespaceStore, namespaceNames } from './namespaces/store.ts';
+import { jsonText } from './json-text.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
 import { timerMs } from './timer.ts';
@@ -180,9 +181,9 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
 /** Separates the parts of an upload. A random text, which no file contains. */
 const boundary = `gov-${crypto.randomUUID()}`;
 
-/** JSON, or a file as `multipart/form-data` (RFC 7578). */
+/** JSON, or a file as `multipart/form-data` (RFC 7578). TypeError for a body that JSON has no form for. */
 function payloadOf({ upload }: Operation, { body, file }: UncheckedInput): Uint8Array | undefined {
-  if (upload === undefined) return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  if (upload === undefined) return body === undefined ? undefined : Buffer.from(jsonText(body));
   const disposition = `Content-Disposition: form-data; name="${upload.part}"; filename="file"`;
   return Buffer.concat([
     Buffer.from(`--${boundary}\r\n${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`),

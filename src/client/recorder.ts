@@ -9,6 +9,7 @@ import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { Json } from '../core/json/parse.ts';
 import type { Client } from './create.ts';
+import { jsonText } from './json-text.ts';
 import { Losses, type DropReason } from './losses.ts';
 import { atExit } from './sending/at-exit.ts';
 import { Batcher, type Batch } from './sending/batch.ts';
@@ -143,13 +144,13 @@ export class EventRecorder {
       if (this.#closing !== undefined) return this.#drop('closed', { runId });
       if (this.#held >= (this.#options.bufferedEvents ?? limits.recorderBufferedEvents))
         return this.#drop('full', { runId });
-      const text = JSON.stringify({ clientEventId: crypto.randomUUID(), ...event });
+      const text = jsonText({ clientEventId: crypto.randomUUID(), ...event });
       if (Buffer.byteLength(text) > limits.eventBytes)
         throw new RangeError(`expected an event of at most ${limits.eventBytes} bytes`);
       this.#add(text);
       return true;
     } catch (cause) {
-      // a cycle, a BigInt, a getter that throws
+      // a cycle, NaN, a BigInt, a getter that throws
       return this.#drop('invalid', { runId, cause });
     }
   }

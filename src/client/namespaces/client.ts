@@ -8,6 +8,7 @@ import { isObject } from '../../core/json/object.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { GovBadRequestError, GovConflictError, GovNotFoundError, GovTooLargeError } from '../answers.ts';
+import { jsonText } from '../json-text.ts';
 import { mergePatch } from './merge-patch.ts';
 import { type Redacted, Sealing, type Sealed } from './sealing.ts';
 import { namespaceNames } from './store.ts';
@@ -72,11 +73,20 @@ export function createNamespaces(store: NamespaceStore): Namespaces {
   const sealing = secretsKey === null ? null : new Sealing(secretsKey);
   const all = namespaceNames.map((name) => [
     name,
-    new Records(store, name, name === 'secrets' ? new SealedForm(sealing) : plain),
+    detachable(new Records(store, name, name === 'secrets' ? new SealedForm(sealing) : plain)),
   ]);
   // the list of names is the type's
   return Object.fromEntries(all) as Namespaces;
 }
+
+/** Its operations work without it, as in `const { list } = client.prompts`, like those of the client. */
+const detachable = (records: Namespace): Namespace => ({
+  list: (...given) => records.list(...given),
+  create: (...given) => records.create(...given),
+  get: (...given) => records.get(...given),
+  update: (...given) => records.update(...given),
+  archive: (...given) => records.archive(...given),
+});
 
 /**
  * Returns the values of a record of `secrets`, which the operations of a client never return. Give the store only to the
@@ -158,6 +168,7 @@ class Records implements Namespace {
 
   async list(params: NamespaceListParams = {}, { signal }: CallOptions = {}): Promise<NamespaceListResponse> {
     signal?.throwIfAborted();
+    refuseUnknown(params);
     const { status, filter, limit } = this.#checked(params);
     const query = JSON.stringify([this.#name, status, Object.entries(filter).sort()]);
     const { cursor } = params;
@@ -265,6 +276,22 @@ class Records implements Namespace {
   }
 }
 
+const listParams: ReadonlySet<string> = new Set<keyof NamespaceListParams>([
+  'cursor',
+  'limit',
+  'status',
+  'filter',
+]);
+
+function refuseUnknown(params: NamespaceListParams): void {
+  const unknown = Object.keys(params).find((name) => !listParams.has(name));
+  if (unknown === undefined) return;
+  const expected = 'expected cursor, limit, status or filter';
+  throw badRequest(
+    `${unknown}: ${expected}; to select records by their data, list({ filter: { ${unknown}: … } })`,
+  );
+}
+
 const isScalar = (value: unknown): boolean =>
   value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 
@@ -272,9 +299,9 @@ const isScalar = (value: unknown): boolean =>
 function checkedData(data: unknown): Data {
   let text: string | undefined;
   try {
-    text = isObject(data) ? JSON.stringify(data) : undefined;
+    text = isObject(data) ? jsonText(data) : undefined;
   } catch (cause) {
-    throw badRequest(`data: expected JSON, got ${cause instanceof Error ? cause.message : String(cause)}`);
+    throw badRequest(`data: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
   if (text === undefined) throw badRequest('data: expected an object');
   const bytes = new TextEncoder().encode(text).length;

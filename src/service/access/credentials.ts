@@ -1,7 +1,7 @@
 /**
  * Finds the caller of a credential (contract A17, B1-B7): API keys here, people in `persons.ts`, data planes
  * in `plane-keys.ts`. A key's checksum is tested before any look-up. A look-up uses the digest and is cached
- * for at most five seconds. So every process refuses a revoked key within that time, and the process that
+ * for at most five seconds, but that of a session is not. So every process refuses a revoked key within that time, and the process that
  * revoked it at once (`forget`). Proven by `test/http/admit/credentials.test.ts`,
  * `test/http/admit/persons.test.ts` and `test/http/admit/revoked.test.ts`.
  */

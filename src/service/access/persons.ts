@@ -1,6 +1,7 @@
 /**
  * People as callers (contract A15, B2, B14): by session cookie, by token of the command line, by ID token.
- * Each person acts on the organization with every scope, and on the project that `Gov-Project` names. Proven
+ * Each person acts on the organization with every scope, and on the project that `Gov-Project` names. A session is read
+ * at each use, so that every process refuses it once it has ended; an ID token is verified once in five seconds. Proven
  * by `test/service/access/persons.test.ts` and `test/http/admit/persons.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -95,7 +96,8 @@ export class Persons {
       userId: user.userId,
       organization,
       session: { stored: session, counted },
-      untilMs: this.#untilMs(),
+      // read at each use: another process may have ended the session
+      untilMs: 0,
     };
   }
 
@@ -109,11 +111,8 @@ export class Persons {
       const detail = 'expected someone who has signed up; POST /auth/signup with this ID token first';
       throw new GovError('INVALID_CREDENTIAL', detail);
     }
-    return { userId: user.userId, organization, session: null, untilMs: this.#untilMs() };
-  }
-
-  #untilMs(): number {
-    return this.#options.now() + limits.credentialCacheSeconds * 1000;
+    const untilMs = this.#options.now() + limits.credentialCacheSeconds * 1000;
+    return { userId: user.userId, organization, session: null, untilMs };
   }
 
   /** INVALID_CREDENTIAL once the session ended or expired; for a browser also after an hour without use. */

@@ -37,6 +37,23 @@ describe.each([
     return () => store.close();
   });
 
+  it.each(namespaceNames)('the operations of %s work detached from it', async (name) => {
+    if (name === 'secrets' && store.secretsKey === null) return;
+    const { list, create, get, update, archive } = all[name];
+    const { id } = await create({ a: 1 });
+    await update(id, { a: 2 });
+    await archive(id);
+    expect(await get(id)).toMatchObject({ version: 2, status: 'archived' });
+    expect((await list({ status: 'all' })).data).toHaveLength(1);
+  });
+
+  it('a list refuses a parameter that it does not know, and names the filter', async () => {
+    const list = all.prompts.list as (params: object) => Promise<unknown>;
+    await expect(list({ name: 'greet' })).rejects.toBeInstanceOf(GovBadRequestError);
+    await expect(list({ name: 'greet' })).rejects.toThrow('list({ filter: { name: … } })');
+    expect(await list({ cursor: undefined, limit: undefined })).toMatchObject({ data: [] });
+  });
+
   it.each(namespaceNames)('%s has the five operations', async (name) => {
     const namespace = all[name];
     const created = await namespace.create({ a: 1 });

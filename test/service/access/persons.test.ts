@@ -132,17 +132,18 @@ describe('a browser’s session', () => {
     expect(await ended.codeOf({ cookie: token })).toBe('INVALID_CREDENTIAL');
   });
 
-  it('a browser’s session is looked up once in five seconds, and at once after its person was forgotten', async () => {
-    const clock = { ms: 1000 };
-    const { state, credentials, codeOf } = over({ token }, clock);
-    for (let at = 0; at < 3; at++) expect(await codeOf({ cookie: token })).toBe('accepted');
-    expect(state.sessionsAsked).toBe(1);
-    state.session = { ...state.session, endedMs: 1000 };
-    expect(await codeOf({ cookie: token })).toBe('accepted');
-    credentials.forget('usr_other');
-    expect(await codeOf({ cookie: token })).toBe('accepted');
-    credentials.forget('usr_x');
-    expect(await codeOf({ cookie: token })).toBe('INVALID_CREDENTIAL');
+  it('a session that another process ended is refused at once, of a browser and of the command line', async () => {
+    const cli = createToken('cli', randomBytes);
+    for (const [kind, shown] of [
+      ['browser', { cookie: token }],
+      ['cli', { token: cli }],
+    ] as const) {
+      const { state, codeOf } = over({ token: kind === 'cli' ? cli : token, kind }, { ms: 1000 });
+      for (let at = 0; at < 3; at++) expect(await codeOf(shown)).toBe('accepted');
+      expect(state.sessionsAsked).toBe(3);
+      state.session = { ...state.session, endedMs: 1000 };
+      expect(await codeOf(shown)).toBe('INVALID_CREDENTIAL');
+    }
   });
 
   it('a browser’s session is reported as used once a minute', async () => {
