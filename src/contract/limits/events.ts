@@ -26,8 +26,8 @@ export const events = {
 
   otlpBodyBytes: 16 * MiB,
   otlpRecords: 20_000,
-  /** Levels of lists and maps in a value; deeper ones would end at the stack. */
-  otlpDepth: 1000,
+  /** Levels of lists and maps in a value. Small enough for any stack, so that one record always has one answer. */
+  otlpDepth: 128,
   otlpWaiting: 64,
   /** Runs whose calls of other sources a process remembers, and how many of each it reads. */
   otlpRunsKnown: 200,

@@ -19,7 +19,6 @@ export interface BadDocument {
   readonly reason: string;
 }
 
-const token = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 /**
  * Numbers that a double may not carry: 16 or more digits before the point, or an exponent of 3 digits. A text begins with a
  * quote, so that times in nanoseconds, which OTLP writes as texts, do not count.
@@ -41,17 +40,42 @@ export function parseLoose(text: string): unknown {
 }
 
 const quoteTokens = (text: string): string =>
-  text.replace(token, (found) => (found.startsWith('"') ? found : `"${found}"`));
+  outsideTexts(text, (part) => part.replace(/-?Infinity|NaN/g, '"$&"'));
 
-function parseExact(text: string): unknown {
-  if (!risky.test(text)) return JSON.parse(text);
-  return JSON.parse(text, keepDigits);
+const parseExact = (text: string): unknown => JSON.parse(risky.test(text) ? keepDigits(text) : text);
+
+/** Not a reviver of `JSON.parse`: that needs a frame of the stack for each level. */
+const keepDigits = (text: string): string =>
+  outsideTexts(text, (part) =>
+    part.replace(/-?\d[\d.eE+-]*/g, (found) => (isLossy(found) ? `"${found}"` : found)),
+  );
+
+function isLossy(found: string): boolean {
+  // what is no number stays a fault
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(found)) return false;
+  const value = Number(found);
+  return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
 }
 
-function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || context?.source === undefined) return value;
-  const lossy = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
-  return lossy ? context.source : value;
+/** Changes the parts of JSON between its texts. A search, not a pattern: a pattern over a long text ends at the stack. */
+function outsideTexts(json: string, change: (part: string) => string): string {
+  const parts: string[] = [];
+  for (let from = 0; ;) {
+    const open = json.indexOf('"', from);
+    if (open === -1) return parts.join('') + change(json.slice(from));
+    parts.push(change(json.slice(from, open)));
+    let close = json.indexOf('"', open + 1);
+    while (close !== -1 && isEscaped(json, close)) close = json.indexOf('"', close + 1);
+    if (close === -1) return parts.join('') + json.slice(open);
+    parts.push(json.slice(open, close + 1));
+    from = close + 1;
+  }
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let before = at;
+  while (json[before - 1] === '\\') before -= 1;
+  return (at - before) % 2 === 1;
 }
 
 /**

@@ -5,6 +5,7 @@
  * Tested by `test/core/intake/otlp/protobuf.test.ts`.
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { limits } from '../../../contract/limits.ts';
 
 type Kind = 'text' | 'hex' | 'base64' | 'bool' | 'int' | 'uint' | 'double' | 'nanos' | 'fixed32' | Message;
 /** Field number → name, kind, and whether it repeats. */
@@ -116,13 +117,13 @@ export function decodeRequest(bytes: Uint8Array): Decoded | undefined {
  * request. Errors: RangeError, TypeError or Error if the bytes are no such request. The sender controls all bytes.
  */
 export const decodeSignal = (bytes: Uint8Array, signal: Signal): Decoded =>
-  decode(new BinaryReader(bytes), bytes.length, requests[signal], { alone: true });
+  decode(new BinaryReader(bytes), bytes.length, requests[signal], { alone: true, level: -1 });
 
 function decode(
   reader: BinaryReader,
   end: number,
   message: Message,
-  options: { readonly alone: boolean } = { alone: false },
+  options: Reading = { alone: false, level: -1 },
 ): Decoded {
   const decoded: Decoded = {};
   while (reader.pos < end) {
@@ -143,21 +144,32 @@ function decode(
   return decoded;
 }
 
-interface Field {
-  readonly wireType: WireType;
-  readonly kind: Kind;
+interface Reading {
   /** Whether a malformed record leaves the others as they are. */
   readonly alone: boolean;
+  /** Lists and maps around a value; -1 outside of one. */
+  readonly level: number;
 }
 
-function decodeField(reader: BinaryReader, { wireType, kind, alone }: Field): unknown {
+interface Field extends Reading {
+  readonly wireType: WireType;
+  readonly kind: Kind;
+}
+
+function decodeField(reader: BinaryReader, { wireType, kind, alone, level: around }: Field): unknown {
   const expected = typeof kind === 'string' ? wireTypes[kind] : WireType.LengthDelimited;
   if (wireType !== expected) throw new TypeError(`expected wire type ${expected}, got ${wireType}`);
   if (typeof kind !== 'string') {
     const length = reader.uint32();
     if (reader.pos + length > reader.len) throw new RangeError('expected a message within its container');
     const end = reader.pos + length;
-    if (!alone || !records.has(kind)) return decode(reader, end, kind, { alone });
+    const level = kind === anyValue ? around + 1 : around;
+    if (level > limits.otlpDepth) {
+      // whoever reads the values refuses the record, with the same words as in JSON
+      reader.pos = end;
+      return {};
+    }
+    if (!alone || !records.has(kind)) return decode(reader, end, kind, { alone, level });
     try {
       return decode(reader, end, kind);
     } catch (error) {

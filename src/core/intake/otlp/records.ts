@@ -172,7 +172,11 @@ function readable(
   return value.filter((each): each is Source => {
     if (each instanceof Unreadable) refuse(each.reason, resource);
     else if (isSource(each)) return true;
-    else refuse(`expected an object, got ${each === null ? 'null' : typeof each}`, resource);
+    else
+      refuse(
+        `expected an object, got ${each === null ? 'null' : Array.isArray(each) ? 'a list' : typeof each}`,
+        resource,
+      );
     return false;
   });
 }
@@ -187,7 +191,10 @@ const idOf = (value: unknown): string | undefined => {
 
 class TooDeep extends GovError {
   constructor() {
-    super('VALIDATION_ERROR', `expected values of at most ${limits.otlpDepth} levels, got more`);
+    super(
+      'VALIDATION_ERROR',
+      `expected values that are not nested too deep: at most ${limits.otlpDepth} levels`,
+    );
   }
 }
 
@@ -200,7 +207,10 @@ function attributesOf(attributes: unknown, level = 0): Source {
   return Object.fromEntries(members); // also a name such as `__proto__`
 }
 
-/** Returns the plain value of an AnyValue; an empty one is undefined. `level`: lists and maps around it. */
+/**
+ * Returns the plain value of an AnyValue; an empty one is undefined. `level`: lists and maps around it. The bound is small
+ * enough that no caller's stack decides; `protobuf.ts` reads one level more.
+ */
 function valueOf(value: unknown, level = 0): unknown {
   if (!isSource(value)) return value ?? undefined;
   if (level > limits.otlpDepth) throw new TooDeep();

@@ -1,6 +1,9 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { describe, expect, it } from 'vitest';
-import { decodeRequest } from '../../../../src/core/intake/otlp/protobuf.ts';
+import { limits } from '../../../../src/contract/limits.ts';
+import { decodeRequest, decodeSignal } from '../../../../src/core/intake/otlp/protobuf.ts';
+import { readBatch } from '../../../../src/core/intake/receive.ts';
+import { parseLoose } from '../../../../src/core/intake/source.ts';
 
 /** Writes one length-delimited field. */
 const field = (number: number, bytes: Uint8Array): Uint8Array =>
@@ -48,6 +51,34 @@ describe('OTLP in protobuf', () => {
     expect(decodeRequest(nested([1, 2, 2], field(1, text('requests'.repeat(3)))))).toHaveProperty(
       'resourceMetrics',
     );
+  });
+
+  it('a value has at most 128 levels, in protobuf as in JSON, however deep it is', () => {
+    const list = (levels: number): Uint8Array => {
+      let value = field(1, text('leaf'));
+      for (let level = 0; level < levels; level++) value = field(5, field(1, value));
+      return value;
+    };
+    const inJson = (levels: number): string =>
+      '{"arrayValue":{"values":['.repeat(levels) + '{"stringValue":"leaf"}' + ']}}'.repeat(levels);
+    const read = (request: Record<string, unknown>) => {
+      const { logs, rejected } = readBatch('logs', request, 0);
+      return [logs.length, rejected.reason];
+    };
+    const { otlpDepth } = limits;
+    for (const levels of [otlpDepth, otlpDepth + 1, 900, 2000, 20_000]) {
+      const expected =
+        levels <= otlpDepth
+          ? [1, null]
+          : [0, `expected values that are not nested too deep: at most ${otlpDepth} levels`];
+      expect(read(decodeSignal(nested([1, 2, 2, 5], list(levels)), 'logs')), `${levels}`).toEqual(expected);
+      // a number beyond a double takes another way through the parser
+      for (const beside of ['1', '12345678901234567890']) {
+        const record = `{"x":${beside},"body":${inJson(levels)}}`;
+        const json = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[${record}]}]}]}`;
+        expect(read(parseLoose(json) as Record<string, unknown>), `${levels} ${beside}`).toEqual(expected);
+      }
+    }
   });
 
   it('OTLP protobuf decoding returns undefined for text, cut bytes and random bytes', () => {
