@@ -9,6 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { EventInput } from '../../contract/events.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
+import { linkSubagents } from '../../core/intake/subagents.ts';
 import type { ImportOptions } from '../../core/intake/registry.ts';
 import type { ImportedRun } from '../../core/intake/run.ts';
 import type { Chunks } from './pieces.ts';
@@ -31,7 +32,12 @@ export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
   | { readonly kind: 'format'; readonly source: string; readonly format: string; readonly why: string }
   | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
-  | { readonly kind: 'reconciled'; readonly completed: number; readonly merged: number }
+  | {
+      readonly kind: 'reconciled';
+      readonly completed: number;
+      readonly merged: number;
+      readonly corrected: number;
+    }
   | { readonly kind: 'not UTF-8'; readonly source: string };
 
 /** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
@@ -186,24 +192,25 @@ const asStored = (event: EventInput): StoredEvent => ({
 });
 
 function* recordsOf(
-  run: ImportedRun,
+  read: ImportedRun,
   { stored, reading }: { stored: Placed['stored']; reading: ImportReading },
 ): Generator<InputRecord> {
+  const run = read.format === 'claude-code' ? linkSubagents(read, stored ?? []) : read;
   const found =
     stored === undefined || stored.length === 0
-      ? { events: run.events, completed: 0, merged: 0 }
+      ? { events: run.events, completed: 0, merged: 0, corrected: 0 }
       : reconcile(run, stored);
   if ('pointer' in found) {
     yield { line: 1, reason: conflictOf(run, found) };
     return;
   }
-  const { completed, merged } = found;
+  const { completed, merged, corrected } = found;
   if (stored !== undefined) {
     const fresh = found.events.filter((event) => event !== null);
     const { sent } = reading.known;
     sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
   }
-  if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged });
+  if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged, corrected });
   for (const event of found.events) {
     // an imported event is JSON: its builder made it from JSON
     if (event === null) yield { line: 1, known: true };
@@ -217,7 +224,11 @@ const excerpt = (value: unknown): string => {
   return text.length <= excerptChars ? text : `${text.slice(0, excerptChars)}…`;
 };
 
-const conflictOf = ({ runId }: ImportedRun, { clientEventId, pointer, stored, given }: Difference): string =>
-  `run_exists: the run ${runId} exists with other content, so nothing of this recording was stored: ` +
+const conflictOf = (
+  { runId }: ImportedRun,
+  { clientEventId, isOlder, pointer, stored, given }: Difference,
+): string =>
+  `run_exists: the run ${runId} exists with other content, so nothing of this recording was stored` +
+  `${isOlder ? ' (an older version of gov recorded it, and read this recording otherwise)' : ''}: ` +
   `${pointer} of ${clientEventId} is ${excerpt(stored)} there and ${excerpt(given)} here; ` +
   `--run NAME records it as a run of its own`;

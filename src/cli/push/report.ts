@@ -56,6 +56,7 @@ export class Report {
   /** Lines that are no events: they name no run. */
   #runless = 0;
   #completed = 0;
+  #corrected = 0;
   #importedRuns = 0;
   #importedItems = 0;
   #importedEvents = 0;
@@ -116,7 +117,8 @@ export class Report {
         await this.#remark(safe`${note.source}: holds nothing to record`);
         return;
       case 'reconciled':
-        this.#completed += note.completed;
+        this.#completed += note.completed - note.corrected;
+        this.#corrected += note.corrected;
         if (note.merged > 0) this.#count('call_merged', note.merged);
         return;
       case 'run':
@@ -262,6 +264,10 @@ export class Report {
     );
     if (this.#completed > 0)
       changes.push(safe`  ${number(this.#completed)} events completed by what their source added later`);
+    if (this.#corrected > 0)
+      changes.push(
+        safe`  ${number(this.#corrected)} events that an older version of gov read otherwise, corrected by an event.completed`,
+      );
     if (this.#conflicts === 0) return [read, ...changes];
     const found = safe`${counted(this.#conflicts, 'event')} exist with other content`;
     const advice = safe`if another machine imported this recording, repeat the time of that import: --import-time`;

@@ -6,6 +6,7 @@
  * file alone decides its batches, so the same command gives the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. A
  * record that cannot be read is rejected alone. A pipe is read to its end whatever happens, so that its writer lives on. Tested by `test/cli/push/run.test.ts`.
  */
+import { sep } from 'node:path';
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { PushProgress } from './progress.ts';
@@ -22,7 +23,8 @@ export type { PushIo, PushOptions } from './work.ts';
 
 /** Pushes. Returns exit code 0 or 9; throws any other outcome after the summary. */
 export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
-  const sources = findSources(options.files, io.cwd);
+  const found = findSources(options.files, io.cwd);
+  const sources = options.from === undefined ? found : sessionsFirst(found);
   const totalBytes = totalBytesOf(sources, options);
   const progress = new PushProgress(options.dryRun ? 'checking' : 'sending', {
     totalBytes,
@@ -49,6 +51,16 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     throw failure;
   }
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
+}
+
+/** The file of a session comes before the files of its subagents, in the folder of its name: a cause before its effects. */
+function sessionsFirst(sources: readonly InputSource[]): InputSource[] {
+  const folders = sources.flatMap(({ path }) =>
+    path?.endsWith('.jsonl') === true ? [path.slice(0, -6) + sep] : [],
+  );
+  const isBelow = ({ path }: InputSource) =>
+    Number(path !== null && folders.some((folder) => path.startsWith(folder)));
+  return sources.toSorted((a, b) => isBelow(a) - isBelow(b));
 }
 
 /** Null if the size is unknown, and for one recording, which is read whole before its first event. */

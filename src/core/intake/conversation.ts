@@ -37,7 +37,8 @@ export interface Answer extends Said {
 export interface Result extends Said {
   readonly sourceId: string | undefined;
   readonly name?: string | undefined;
-  readonly outcome: 'ok' | 'error' | undefined;
+  /** `refused`: a person refused the call, and nothing ran. */
+  readonly outcome: 'ok' | 'error' | 'refused' | undefined;
   readonly details?: unknown;
 }
 

@@ -2,7 +2,8 @@
  * What a recording adds to a run that exists. An event that the run has is not sent again. One that now says more, because
  * its observation ended later, gives an event.completed with what was added. A call or result that another source has
  * recorded gives an `x.tool.observed`. An event that says something else makes the whole recording another one, of which
- * nothing may be stored. Tested by `test/core/intake/reconcile.test.ts`.
+ * nothing may be stored. Where an older version of gov has read the same recording otherwise, the stored event stays, and
+ * an event.completed has the members that are read otherwise now. Tested by `test/core/intake/reconcile.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
@@ -27,6 +28,8 @@ export type StoredEvent = Pick<
 
 export interface Difference {
   readonly clientEventId: string;
+  /** Whether an older version of gov recorded the run. */
+  readonly isOlder: boolean;
   /** JSON pointer into the event. */
   readonly pointer: string;
   readonly stored: unknown;
@@ -38,6 +41,8 @@ export interface Reconciled {
   readonly events: readonly (EventInput | null)[];
   readonly completed: number;
   readonly merged: number;
+  /** Events that an older version of gov had read otherwise: part of `completed`. */
+  readonly corrected: number;
 }
 
 /** Compares a recording with the events of its run, in their order. Cost: once over both. */
@@ -47,8 +52,10 @@ export function reconcile(
 ): Reconciled | Difference {
   const known = new Known(stored);
   const events: (EventInput | null)[] = [];
+  const isOlder = hasOlderReading(run.events[0], known);
   let completed = 0;
   let merged = 0;
+  let corrected = 0;
   for (const given of run.events) {
     const id = given.clientEventId ?? '';
     const before = known.byId.get(id);
@@ -60,14 +67,25 @@ export function reconcile(
       continue;
     }
     const event = before.eventType === observedType ? observationOf(given) : given;
-    const found = compare(before, event);
-    if ('pointer' in found) return { clientEventId: id, ...found };
+    const found = compare(before, event, isOlder);
+    if ('pointer' in found) return { clientEventId: id, isOlder, ...found };
+    if (found.isCorrected) corrected += 1;
     const isComplete = Object.keys(found.added).length === 0;
     if (!isComplete) completed += 1;
     events.push(isComplete ? null : completion(event, { added: found.added, number: known.next(id) }));
   }
-  return { events, completed, merged };
+  return { events, completed, merged, corrected };
 }
+
+/** Whether the stored events come from an importer that read recordings in another way. The first event says which. */
+function hasOlderReading(first: EventInput | undefined, { byId }: Known): boolean {
+  const stored = byId.get(first?.clientEventId ?? '');
+  if (stored === undefined) return false;
+  return versionOf(stored.metadata) < versionOf(first?.metadata ?? {});
+}
+
+const versionOf = ({ importerVersion }: Readonly<Record<string, unknown>>): number =>
+  typeof importerVersion === 'number' ? importerVersion : 1;
 
 class Known {
   /** Events by clientEventId, with what later events added to them. */
@@ -129,35 +147,69 @@ const merge = (base: JsonObject, added: JsonObject): JsonObject => {
   return merged;
 };
 
-type Compared = { readonly added: JsonObject } | Omit<Difference, 'clientEventId'>;
+type Place = Omit<Difference, 'clientEventId' | 'isOlder'>;
+type Compared = { readonly added: JsonObject; readonly isCorrected: boolean } | Place;
 
 /** Returns what an event says more than the stored one, or where it says something else. */
-function compare(stored: StoredEvent, event: EventInput): Compared {
+function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Compared {
   // nothing can be compared with erased values, and they must not come back
-  if (stored.erased !== undefined) return { added: {} };
+  if (stored.erased !== undefined) return { added: {}, isCorrected: false };
   const isImportTime =
     event.metadata?.['timestampSource'] === 'import' && stored.metadata['timestampSource'] === 'import';
   const members = {
     eventType: event.eventType,
-    actor: event.actor,
+    // results of a subagent were once its session's
+    ...(isOlder ? {} : { actor: event.actor }),
     action: event.action,
     resource: event.resource ?? null,
-    causedBy: event.causedBy ?? null,
-    ...(isImportTime ? {} : { timestamp: event.timestamp }),
+    // the file of a subagent may start a run before the file of its session
+    ...(isImportTime || (isOlder && event.eventType === 'run.started') ? {} : { timestamp: event.timestamp }),
   };
   for (const [name, given] of Object.entries(members)) {
     const before = stored[name as keyof typeof members] ?? null;
     const found = difference(before as Json, given as Json, `/${name}`);
     if (found !== undefined) return found;
   }
-  return added(stored.metadata as JsonObject, (event.metadata ?? {}) as JsonObject, '/metadata');
+  const causes = compareCauses(stored, event);
+  if ('pointer' in causes) return causes;
+  const given = (event.metadata ?? {}) as JsonObject;
+  const metadata = stored.metadata as JsonObject;
+  const found = isOlder ? corrected(metadata, given) : added(metadata, given, '/metadata');
+  return 'pointer' in found ? found : { ...found, added: { ...causes.added, ...found.added } };
+}
+
+/** A cause that is known only now is added to an event that names none. */
+function compareCauses(stored: StoredEvent, event: EventInput): { readonly added: JsonObject } | Place {
+  const before = stored.causedBy ?? stored.metadata['causedBy'] ?? null;
+  const given = event.causedBy ?? null;
+  if (before === null && given !== null) return { added: { causedBy: [...given] } };
+  if (given === null && stored.causedBy === null) return { added: {} };
+  return difference(before as Json, given as Json, '/causedBy') ?? { added: {} };
+}
+
+const contents = new Set(['content', 'arguments', 'input', 'output']);
+
+/** The members that are new or read otherwise now; what is no longer read stays as it is stored. */
+function corrected(stored: JsonObject, given: JsonObject): Compared {
+  const more: JsonObject = {};
+  let isCorrected = false;
+  for (const [name, value] of Object.entries(given)) {
+    const before = stored[name];
+    const other = before === undefined ? undefined : difference(before, value, `/metadata/${name}`);
+    if (before !== undefined && other === undefined) continue;
+    // another content is another recording, or a reading that numbers its events otherwise
+    if (other !== undefined && contents.has(name)) return other;
+    more[name] = value;
+    isCorrected ||= before !== undefined && name !== 'importerVersion';
+  }
+  return { added: more, isCorrected };
 }
 
 /** Compares two objects. The given one may have more members. */
 function added(stored: JsonObject, given: JsonObject, pointer: string): Compared {
   const more: JsonObject = {};
   for (const [name, value] of Object.entries(stored)) {
-    if (pointer === '/metadata' && name === 'gov.redacted') continue;
+    if (pointer === '/metadata' && (name === 'gov.redacted' || name === 'causedBy')) continue;
     const other = given[name];
     if (isObject(value) && isObject(other) && !isRedacted(value) && value['truncated'] !== true) {
       const inner = added(value, other, `${pointer}/${name}`);
@@ -169,18 +221,14 @@ function added(stored: JsonObject, given: JsonObject, pointer: string): Compared
     if (found !== undefined) return found;
   }
   for (const [name, value] of Object.entries(given)) if (!Object.hasOwn(stored, name)) more[name] = value;
-  return { added: more };
+  return { added: more, isCorrected: false };
 }
 
 /** The service replaces configured values before it stores them (contract O11). */
 const isRedacted = (value: Json): boolean =>
   isObject(value) && value['redacted'] === true && typeof value['fingerprint'] === 'string';
 
-function difference(
-  stored: Json,
-  given: Json,
-  pointer: string,
-): Omit<Difference, 'clientEventId'> | undefined {
+function difference(stored: Json, given: Json, pointer: string): Place | undefined {
   if (isRedacted(stored)) return undefined;
   if (Array.isArray(stored) && Array.isArray(given) && stored.length === given.length) {
     for (const [index, item] of stored.entries()) {
@@ -216,7 +264,7 @@ function completion(event: EventInput, { added, number }: { added: JsonObject; n
         ? {}
         : { importMarks: event.metadata['importMarks'] }),
     },
-    causedBy: [id],
+    causedBy: [id, ...(event.causedBy !== undefined && 'causedBy' in added ? event.causedBy : [])],
     clientEventId: completionId(id, number),
   };
 }

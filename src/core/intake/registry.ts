@@ -17,6 +17,7 @@ import { openhands } from './formats/openhands.ts';
 import { otlp } from './formats/otlp.ts';
 import { sweAgent } from './formats/swe-agent.ts';
 import type { FormatName } from './names.ts';
+import { otherProgram } from './other-programs.ts';
 import { isSource, type ImportContext, type ImportedRun } from './run.ts';
 import type { BadDocument, SourceDocument } from './source.ts';
 
@@ -166,6 +167,8 @@ const joined = (lines: readonly SourceDocument[]): SourceDocument => ({
 });
 
 function formatOf(document: unknown, { format: wanted }: ImportOptions): Detected | { reason: string } {
+  const other = otherProgram(document);
+  if (other !== undefined) return { reason: `looks like ${other}; gov does not read it` };
   const detected = detectFormat(document);
   if (wanted === 'auto') {
     if (detected !== undefined) return detected;

@@ -105,6 +105,12 @@ function runIdOf(identity: Identity, context: ImportContext): string {
 
 export const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 8);
 
+/**
+ * Rises when importers read the same recording otherwise; recordings before it existed are of version 1. The first event of
+ * a recording has it, so that a repeated import knows a change of gov from a change of the recording.
+ */
+const importerVersion = 2;
+
 export class RunBuilder {
   readonly runId: string;
   readonly changes = new Changes();
@@ -212,6 +218,10 @@ export class RunBuilder {
 
   /** Returns the finished run. `items` is the number of things that the source recorded. */
   finish(items: number): ImportedRun {
+    const [first] = this.#events;
+    // one that reads for itself, such as the receiver of telemetry, compares nothing
+    if (first !== undefined && this.#context.idBase === undefined)
+      this.#events[0] = { ...first, metadata: { ...first.metadata, importerVersion } };
     return {
       runId: this.runId,
       format: this.#format,

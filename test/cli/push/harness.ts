@@ -1,7 +1,7 @@
 /** Runs a push in this process, with its own streams, directory and service. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { failureOf } from '../../../src/cli/program/exit.ts';
 import { Writer } from '../../../src/cli/terminal/io.ts';
@@ -33,6 +33,7 @@ export class Folder {
 
   write(name: string, content: string | Uint8Array): string {
     const path = join(this.path, name);
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
     return path;
   }

@@ -1,25 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
-import type { StoredEvent } from '../../../src/core/intake/reconcile.ts';
 import { Folder, push } from './harness.ts';
-import { apiError, FakeService, unreachable } from './service.ts';
-
-/** A service that also lists the events of a run. */
-class Listing extends FakeService {
-  stored = async (runId: string): Promise<StoredEvent[]> =>
-    this.recorded
-      .filter((event) => event['runId'] === runId)
-      .map(
-        (event) =>
-          ({
-            resource: null,
-            causedBy: null,
-            clientEventId: null,
-            metadata: {},
-            ...event,
-          }) as unknown as StoredEvent,
-      );
-}
+import { apiError, Listing, unreachable } from './service.ts';
 
 let folder: Folder;
 let service: Listing;

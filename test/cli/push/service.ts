@@ -5,6 +5,7 @@
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
 import type { Receipt, Sink } from '../../../src/client/sending/deliver.ts';
 import type { BatchResult } from '../../../src/contract/events.ts';
+import type { StoredEvent } from '../../../src/core/intake/reconcile.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../src/core/json/parse.ts';
 
 export const apiError = (code: string, status: number, more: object = {}): GovApiError =>
@@ -91,3 +92,20 @@ export const event = (n: number, more: JsonObject = {}): JsonObject => ({
 export const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 export const ndjson = (events: readonly unknown[]): string =>
   events.map((each) => `${JSON.stringify(each)}\n`).join('');
+
+/** A service that also lists the events of a run. */
+export class Listing extends FakeService {
+  stored = async (runId: string): Promise<StoredEvent[]> =>
+    this.recorded
+      .filter((event) => event['runId'] === runId)
+      .map(
+        (event) =>
+          ({
+            resource: null,
+            causedBy: null,
+            clientEventId: null,
+            metadata: {},
+            ...event,
+          }) as unknown as StoredEvent,
+      );
+}

@@ -118,4 +118,16 @@ describe('run ids', () => {
     expect(new Set(long).size).toBe(2);
     for (const id of long) expect(id.length).toBeLessThanOrEqual(92);
   });
+
+  it.each([
+    ['user', { parts: [{ text: 'Show the readme.' }] }, 'a session of Qwen Code'],
+    ['assistant', { text: 'Here.' }, 'a session of another program than Claude Code'],
+  ])(
+    'a session whose messages have no content is refused by name, also under a flag',
+    (type, message, name) => {
+      const line = { uuid: 'u1', sessionId: 's', timestamp: '2026-11-20T10:00:00Z', type, message };
+      for (const format of ['auto', 'claude-code'] as const)
+        expect(() => importValue([line], { format })).toThrow(`source.json:1: looks like ${name}`);
+    },
+  );
 });

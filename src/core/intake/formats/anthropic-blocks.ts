@@ -4,7 +4,7 @@
  */
 import { splitParts, words, type Call, type Conversation } from '../conversation.ts';
 import { saysFailure } from '../failure.ts';
-import { isSource, textOf, type Source } from '../run.ts';
+import { isSource, textOf, type Party, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
 const callTypes: Readonly<Record<string, string>> = {
@@ -49,21 +49,32 @@ export function readBlocks(content: unknown, role: string): Blocks {
   };
 }
 
+interface ResultsOf {
+  readonly at: SourceTime | null;
+  readonly key?: string;
+  readonly actor?: Party | undefined;
+  readonly details?: unknown;
+  readonly extra?: Source;
+  /** Whether a person refused the call of a result, so that nothing ran. */
+  readonly refused?: (block: Source, details: unknown) => boolean;
+}
+
 /** Writes the results in a message. `details` is what the program kept of them beside the message. */
 export function writeResults(
   results: readonly Source[],
   conversation: Conversation,
-  { at, key, details, extra }: { at: SourceTime | null; key?: string; details?: unknown; extra?: Source },
+  { at, key, actor, details, extra, refused }: ResultsOf,
 ): void {
   for (const [index, block] of results.entries()) {
     const { type, tool_use_id: id, content, is_error: isError, cache_control: _cache, ...rest } = block;
     const own = { ...(type === 'tool_result' ? {} : { resultType: type }), ...rest, ...extra };
+    const failed = isError === true || hasErrorCode(content) || [content, details].some(saysFailure);
     conversation.returned({
       at,
+      actor,
       sourceId: textOf(id),
       content,
-      outcome:
-        isError === true || hasErrorCode(content) || [content, details].some(saysFailure) ? 'error' : 'ok',
+      outcome: refused?.(block, details) === true ? 'refused' : failed ? 'error' : 'ok',
       details,
       extra: Object.keys(own).length === 0 ? undefined : own,
       key: key === undefined ? undefined : `${key}.result${index === 0 ? '' : index + 1}`,

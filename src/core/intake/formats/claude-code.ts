@@ -8,6 +8,7 @@ import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from './anthropic-blocks.ts';
+import { Answers, isSynthetic, speaks } from './claude-answers.ts';
 
 const name = 'claude-code';
 
@@ -36,34 +37,46 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const [session, own] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
     const run = new RunBuilder(name, { id: session }, context);
     const agent = { name, role: 'agent' };
-    const writer = new LineWriter(new Conversation(run, { agent }));
-    const first = own.find((line) => textOf(line['version']) !== undefined && 'uuid' in line) ?? {};
-    run.add({
-      eventType: 'run.started',
-      actor: agent,
-      action: 'start',
-      key: 'start',
-      at: readTime(own.find((line) => 'timestamp' in line)?.['timestamp']),
-      metadata: {
-        importer: name,
-        version: first['version'],
-        entrypoint: first['entrypoint'],
-        cwd: first['cwd'],
-        gitBranch: first['gitBranch'],
-      },
-    });
+    const writer = new LineWriter(new Conversation(run, { agent }), new Answers(own));
+    // the file of a subagent is a part of the session; the start is that of the session's own file
+    if (!own.every(isOfSubagent)) start(run, own);
     for (const line of own) writer.write(line);
     yield run.finish(own.length);
   }
+}
+
+const isOfSubagent = (line: Source): boolean =>
+  line['isSidechain'] === true && textOf(line['agentId']) !== undefined;
+
+function start(run: RunBuilder, own: readonly Source[]): void {
+  const first = own.find((line) => textOf(line['version']) !== undefined && 'uuid' in line) ?? {};
+  run.add({
+    eventType: 'run.started',
+    actor: { name, role: 'agent' },
+    action: 'start',
+    key: 'start',
+    at: readTime(own.find((line) => 'timestamp' in line)?.['timestamp']),
+    metadata: {
+      importer: name,
+      version: first['version'],
+      entrypoint: first['entrypoint'],
+      cwd: first['cwd'],
+      gitBranch: first['gitBranch'],
+    },
+  });
 }
 
 class LineWriter {
   readonly #conversation: Conversation;
   /** The model event of each message id. */
   readonly #messages = new Map<string, string>();
+  readonly #answers: Answers;
+  /** Results by the id of their call and their content: a session may repeat one. */
+  readonly #results = new Set<string>();
 
-  constructor(conversation: Conversation) {
+  constructor(conversation: Conversation, answers: Answers) {
     this.#conversation = conversation;
+    this.#answers = answers;
   }
 
   write(line: Source): void {
@@ -82,7 +95,10 @@ class LineWriter {
         : undefined;
     const said = { at, key, actor };
     const message = isSource(line['message']) ? line['message'] : undefined;
-    if (type === 'user' && message !== undefined) this.#user(line, message, said);
+    const isSaid = type === 'user' || type === 'assistant';
+    if (isSaid && message !== undefined && !isContent(message['content']))
+      this.#conversation.unknown('a message without a content that gov understands', line, said);
+    else if (type === 'user' && message !== undefined) this.#user(line, message, said);
     else if (type === 'assistant' && message !== undefined) this.#assistant(line, message, said);
     else if (type === 'attachment') this.#attachment(line, said);
     else if (type === 'api-request-shape')
@@ -96,7 +112,12 @@ class LineWriter {
   }
 
   #user(line: Source, message: Source, said: Said): void {
-    const { content, results, unknown } = readBlocks(message['content'], 'user');
+    const { content, results: given, unknown } = readBlocks(message['content'], 'user');
+    if (isInterruption(content)) {
+      this.#conversation.step('interrupted', { content }, { ...said, actor: { name: 'user', role: 'user' } });
+      return;
+    }
+    const results = given.filter((block) => this.#isNew(block));
     // what the program itself put in, such as the output of a hook, is not the user's
     const isOwn = line['isMeta'] === true || line['isCompactSummary'] === true;
     if (content !== undefined) {
@@ -106,18 +127,40 @@ class LineWriter {
     }
     writeResults(results, this.#conversation, {
       at: said.at,
+      actor: said.actor,
       ...(said.key === undefined ? {} : { key: said.key }),
       details: line['toolUseResult'],
-      extra: picked(line, ['permissionDecision', 'sandboxed']) ?? {},
+      extra: { ...picked(line, ['permissionDecision', 'sandboxed']), ...startedAgent(line) },
+      refused: isRefusal,
     });
     this.#unknown(unknown, said);
   }
 
+  #isNew(block: Source): boolean {
+    const key = JSON.stringify([block['tool_use_id'], block['content']]);
+    if (textOf(block['tool_use_id']) === undefined || !this.#results.has(key)) {
+      this.#results.add(key);
+      return true;
+    }
+    this.#conversation.run.changes.add('block_repeated');
+    return false;
+  }
+
   #assistant(line: Source, message: Source, said: Said): void {
-    const { content, calls, results, unknown } = readBlocks(message['content'], 'assistant');
+    const fresh = this.#answers.fresh(message);
+    const { content: given } = message;
+    if (Array.isArray(fresh) && fresh.length === 0 && Array.isArray(given) && given.length > 0) {
+      this.#conversation.run.changes.add('block_repeated');
+      return;
+    }
+    const { content, calls, results, unknown } = readBlocks(fresh, 'assistant');
+    if (isSynthetic(line, message)) {
+      this.#synthetic(line, content, said);
+      return;
+    }
     const id = textOf(message['id']) ?? said.key ?? '';
     const known = this.#messages.get(id);
-    const isFinal = !['tool_use', 'pause_turn'].includes(String(message['stop_reason'] ?? 'tool_use'));
+    const isFinal = speaks(content) && this.#answers.isFinal(message);
     const extra = picked({ ...message, ...line }, ['stop_reason', 'requestId', 'isApiErrorMessage', 'error']);
     const invoked =
       known ??
@@ -139,9 +182,25 @@ class LineWriter {
     }
     writeResults(results, this.#conversation, {
       at: said.at,
+      actor: said.actor,
       ...(said.key === undefined ? {} : { key: said.key }),
     });
     this.#unknown(unknown, said);
+  }
+
+  /** The program wrote this in place of a model: no model ran, and nobody answered. */
+  #synthetic(line: Source, content: unknown, said: Said): void {
+    const extra = picked(line, ['requestId', 'isApiErrorMessage', 'error']);
+    if (line['isApiErrorMessage'] === true)
+      this.#conversation.run.add({
+        eventType: 'run.error',
+        actor: said.actor ?? this.#conversation.agent,
+        action: 'fail',
+        metadata: { content, extra },
+        key: said.key,
+        at: said.at,
+      });
+    else this.#conversation.step('synthetic message', { content, extra }, said);
   }
 
   #deliver(message: Source, content: unknown, { said, invoked }: { said: Said; invoked: string }): void {
@@ -172,6 +231,26 @@ class LineWriter {
   }
 }
 
+const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content);
+
+/** The program writes an interruption by the user as a message of the user. */
+function isInterruption(content: unknown): boolean {
+  const [block, ...others] = Array.isArray(content) ? content : [content];
+  const text = isSource(block) ? block['text'] : block;
+  return others.length === 0 && /^\[Request interrupted by user(?: for tool use)?\]$/.test(String(text));
+}
+
+/** What the program returns in place of a call that its user refused. */
+const isRefusal = ({ content }: Source, details: unknown): boolean =>
+  details === 'User rejected tool use' ||
+  (typeof content === 'string' && content.startsWith("The user doesn't want to proceed with this tool use"));
+
+/** The subagent that a call started. */
+function startedAgent({ toolUseResult: details }: Source): Source | undefined {
+  const agentId = isSource(details) ? textOf(details['agentId']) : undefined;
+  return agentId === undefined ? undefined : { agentId };
+}
+
 /** Parts of requests to the model have no uuid: a session names each by the hash of its content. */
 function requestKey(line: Source): string | undefined {
   const hash = textOf(line['shapeHash']) ?? textOf(line['hash']);
@@ -195,6 +274,7 @@ export const claudeCode: Format = {
     ['assistant, first line of a message', 'model.invoked'],
     ['assistant: tool_use', 'tool.call'],
     ['assistant: text at the end of a turn', 'output.delivered'],
+    ['an error of the API, an interruption by the user', 'run.error, agent.step'],
     ['attachment, system', 'agent.step'],
     ['api-request-shape, api-request-blob', 'snapshot.captured'],
     ['queue-operation, api-request, cost-state and other bookkeeping', 'counted, not recorded'],

@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/core/json/parse.ts';
+import { Folder, push } from './harness.ts';
+import { Listing } from './service.ts';
+
+let folder: Folder;
+let service: Listing;
+beforeEach(() => {
+  folder = new Folder();
+  service = new Listing();
+});
+afterEach(() => folder.remove());
+
+const session = 'dddd4444-0000-4000-8000-000000000004';
+const main = `${session}.jsonl`;
+const sub = `${session}/subagents/agent-a1.jsonl`;
+
+const line = (uuid: string, second: number, members: object) => ({
+  uuid,
+  sessionId: session,
+  isSidechain: false,
+  timestamp: `2026-11-20T10:00:0${second}Z`,
+  ...members,
+});
+const said = (id: string, content: unknown[], stop: string | null) => ({
+  type: 'assistant',
+  message: { id, role: 'assistant', model: 'm', stop_reason: stop, content },
+});
+const use = (id: string, name: string, input: object) =>
+  said(`m-${id}`, [{ type: 'tool_use', id, name, input }], null);
+const result = (id: string, content: unknown, more: object = {}) => ({
+  type: 'user',
+  message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] },
+  ...more,
+});
+const prompt = (content: string) => ({ type: 'user', message: { role: 'user', content } });
+const text = (value: string) => [{ type: 'text', text: value }];
+
+const mainLines = [
+  line('u1', 0, prompt('Clean up.')),
+  line('a1', 1, use('t1', 'Agent', { prompt: 'remove tmp' })),
+  line('r1', 8, result('t1', text('done'), { toolUseResult: { agentId: 'a1', status: 'completed' } })),
+  line('a2', 9, said('m2', text('Cleaned.'), null)),
+];
+const subLines = [
+  line('s1', 2, prompt('remove tmp')),
+  line('s2', 3, use('t2', 'Bash', { command: 'ls tmp' })),
+  line('s3', 4, result('t2', 'x')),
+  line('s4', 5, use('t3', 'Bash', { command: 'rm -rf tmp' })),
+  line('s5', 6, result('t3', '')),
+  line('s6', 7, said('m5', text('done'), 'end_turn')),
+].map((each) => ({ ...each, isSidechain: true, agentId: 'a1' }));
+
+const write = (name: string, lines: readonly object[]) =>
+  folder.write(name, lines.map((each) => JSON.stringify(each)).join('\n'));
+const importing = async (...files: string[]) => {
+  const outcome = await push({ files, from: 'auto' }, { folder, service, output: 'json' });
+  return { ...outcome, value: JSON.parse(outcome.stdout) };
+};
+
+const nameOf = (party: unknown) => (party as JsonObject | null)?.['name'];
+const reports = () =>
+  service.recorded
+    .filter(({ eventType }) => /^tool\./.test(String(eventType)))
+    .map(({ eventType, actor, resource }) => `${eventType} ${nameOf(resource)} by ${nameOf(actor)}`)
+    .toSorted();
+const expected = [
+  'tool.call Agent by claude-code',
+  'tool.call Bash by claude-code/a1',
+  'tool.call Bash by claude-code/a1',
+  'tool.result Agent by claude-code',
+  'tool.result Bash by claude-code/a1',
+  'tool.result Bash by claude-code/a1',
+];
+/** What says that the call caused the subagent: the cause of its prompt, or an event that completes the prompt. */
+const causes = () =>
+  service.recorded
+    .filter(({ clientEventId, metadata }) =>
+      [clientEventId, (metadata as JsonObject)['completes']].includes(`${session}:s1`),
+    )
+    .flatMap(({ causedBy }) => (causedBy as string[] | undefined) ?? [])
+    .filter((cause) => cause === `${session}:a1.call`);
+
+describe('files of subagents', () => {
+  it.each([
+    ['the session first', [[main, sub]]],
+    ['the subagent first', [[sub, main]]],
+    ['one push each, the session first', [[main], [sub]]],
+    ['one push each, the subagent first', [[sub], [main]]],
+    ['one push each, and again', [[sub], [main], [sub], [main], [sub, main]]],
+  ])('the files of a session and its subagent are one run: %s', async (_, pushes) => {
+    write(main, mainLines);
+    write(sub, subLines);
+    for (const files of pushes) expect(await importing(...files)).toMatchObject({ code: 0 });
+    expect(new Set(service.recorded.map(({ runId }) => runId))).toEqual(new Set([session]));
+    expect(reports()).toEqual(expected);
+    expect(causes()).toHaveLength(1);
+    expect(service.recorded.filter(({ eventType }) => eventType === 'run.started')).toHaveLength(1);
+    expect((await importing(main, sub)).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+
+  it('the files of a session and its subagent may grow between pushes', async () => {
+    write(main, mainLines.slice(0, 2));
+    write(sub, subLines.slice(0, 3));
+    for (const files of [[sub, main], [main]]) expect(await importing(...files)).toMatchObject({ code: 0 });
+    write(main, mainLines);
+    write(sub, subLines);
+    for (const files of [[main, sub], [sub], [main]])
+      expect(await importing(...files)).toMatchObject({ code: 0 });
+    expect(reports()).toEqual(expected);
+    expect(causes()).toHaveLength(1);
+  });
+});
+
+describe('a session that an older version of gov imported', () => {
+  /** As version 1 read it: without a version, and without what is read since. */
+  const age = () => {
+    for (const event of service.recorded) {
+      const metadata = event['metadata'] as JsonObject;
+      delete metadata['importerVersion'];
+      if (event['eventType'] === 'tool.result') metadata['outcome'] = 'ok';
+    }
+  };
+  const failing = [
+    line('u1', 0, prompt('Go.')),
+    line('a1', 1, use('t1', 'Bash', { command: 'false' })),
+    line('r1', 2, result('t1', 'Exit code 1')),
+  ];
+
+  it('adds what is new, and corrects what is read otherwise, once', async () => {
+    write(main, failing);
+    await importing(main);
+    age();
+    write(main, [...failing, line('a2', 3, said('m2', text('It failed.'), null))]);
+    const again = await importing(main);
+    expect(again).toMatchObject({ code: 0, value: { rejected: 0 } });
+    expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
+    const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
+    expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
+      { importerVersion: 2 },
+      { outcome: 'error' },
+    ]);
+    expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+
+  it('is refused with a clear word where its events are of other types now', async () => {
+    write(main, failing);
+    await importing(main);
+    age();
+    for (const event of service.recorded)
+      if (event['eventType'] === 'prompt.submitted') event['eventType'] = 'output.delivered';
+    const again = await importing(main);
+    expect(again.code).toBe(9);
+    expect(again.stderr).toContain('an older version of gov recorded it, and read this recording otherwise');
+  });
+
+  it('is refused where the recording has changed since', async () => {
+    write(main, failing);
+    await importing(main);
+    write(main, [...failing.slice(0, 2), line('r1', 2, result('t1', 'fine'))]);
+    const again = await importing(main);
+    expect(again.code).toBe(9);
+    expect(again.stderr).toContain('run_exists');
+    expect(again.stderr).not.toContain('older version');
+  });
+});
