@@ -58,6 +58,7 @@ export class Report {
   #completed = 0;
   #corrected = 0;
   #importedRuns = 0;
+  readonly #importedIds = new Set<string>();
   #importedItems = 0;
   #importedEvents = 0;
   #header = false;
@@ -132,7 +133,10 @@ export class Report {
 
   async #importedRun(note: Extract<ImportNote, { kind: 'run' }>): Promise<void> {
     const { runId, format, items, events, changes, numbered } = note.run;
-    this.#importedRuns += 1;
+    const isNew = !this.#importedIds.has(runId);
+    if (this.#importedIds.size < limits.pushCountedRuns) this.#importedIds.add(runId);
+    // several files may be parts of one run
+    if (isNew) this.#importedRuns += 1;
     this.#importedItems += items;
     this.#importedEvents += events.length;
     for (const [change, count] of changes) this.#count(change, count);

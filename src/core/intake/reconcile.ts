@@ -154,6 +154,10 @@ type Compared = { readonly added: JsonObject; readonly isCorrected: boolean } | 
 function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Compared {
   // nothing can be compared with erased values, and they must not come back
   if (stored.erased !== undefined) return { added: {}, isCorrected: false };
+  if (stored.eventType !== event.eventType) {
+    if (stored.metadata['readAs'] === event.eventType) return { added: {}, isCorrected: false };
+    if (isOlder && isNamed(event)) return { added: { readAs: event.eventType }, isCorrected: true };
+  }
   const isImportTime =
     event.metadata?.['timestampSource'] === 'import' && stored.metadata['timestampSource'] === 'import';
   const members = {
@@ -177,6 +181,9 @@ function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Comp
   const found = isOlder ? corrected(metadata, given) : added(metadata, given, '/metadata');
   return 'pointer' in found ? found : { ...found, added: { ...causes.added, ...found.added } };
 }
+
+/** Whether the source named the event, so that no other reading gives its id to another part of the source. */
+const isNamed = ({ clientEventId = '' }: EventInput): boolean => !/:\d+$/.test(clientEventId);
 
 /** A cause that is known only now is added to an event that names none. */
 function compareCauses(stored: StoredEvent, event: EventInput): { readonly added: JsonObject } | Place {
@@ -205,11 +212,14 @@ function corrected(stored: JsonObject, given: JsonObject): Compared {
   return { added: more, isCorrected };
 }
 
+/** Members that no importer writes: the service, and completions. */
+const ofOthers = new Set(['gov.redacted', 'causedBy', 'readAs']);
+
 /** Compares two objects. The given one may have more members. */
 function added(stored: JsonObject, given: JsonObject, pointer: string): Compared {
   const more: JsonObject = {};
   for (const [name, value] of Object.entries(stored)) {
-    if (pointer === '/metadata' && (name === 'gov.redacted' || name === 'causedBy')) continue;
+    if (pointer === '/metadata' && ofOthers.has(name)) continue;
     const other = given[name];
     if (isObject(value) && isObject(other) && !isRedacted(value) && value['truncated'] !== true) {
       const inner = added(value, other, `${pointer}/${name}`);

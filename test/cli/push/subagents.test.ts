@@ -143,13 +143,31 @@ describe('a session that an older version of gov imported', () => {
     expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });
   });
 
-  it('is refused with a clear word where its events are of other types now', async () => {
-    write(main, failing);
+  it('says how it reads an event that has another type now, and goes on', async () => {
+    const interrupted = line('u2', 3, prompt('[Request interrupted by user]'));
+    write(main, [...failing, interrupted]);
     await importing(main);
     age();
     for (const event of service.recorded)
+      if (event['eventType'] === 'agent.step') event['eventType'] = 'prompt.submitted';
+    for (const accepted of [3, 0])
+      expect(await importing(main)).toMatchObject({ code: 0, value: { accepted, rejected: 0 } });
+    expect(service.recorded.map(({ metadata }) => (metadata as JsonObject)['added'])).toContainEqual({
+      readAs: 'agent.step',
+    });
+  });
+
+  it('is refused with a clear word where its events are numbered, and of other types now', async () => {
+    const chat = [
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'done' },
+    ];
+    folder.write('chat.json', JSON.stringify(chat));
+    await importing('chat.json');
+    age();
+    for (const event of service.recorded)
       if (event['eventType'] === 'prompt.submitted') event['eventType'] = 'output.delivered';
-    const again = await importing(main);
+    const again = await importing('chat.json');
     expect(again.code).toBe(9);
     expect(again.stderr).toContain('an older version of gov recorded it, and read this recording otherwise');
   });
