@@ -6,6 +6,7 @@ import { readArguments } from '../conversation.ts';
 import { saysFailure } from '../failure.ts';
 import {
   attributeOf,
+  indexedMessages,
   kindByAttributes,
   textAttribute,
   toolOutputOf,
@@ -157,13 +158,14 @@ const hasFailed = ({ failed, attributes }: SpanRecord): boolean =>
 const isLoggedToo = ({ scope, name }: SpanRecord): boolean => scope === 'gemini-cli' && name === 'tool_call';
 
 const used =
-  /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*)|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;
+  /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*|(prompt|completion)\.\d+\..+)|llm\.request\.type|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;
 
 function contentOf({ attributes }: SpanRecord, kind: SpanKind): Source {
   if (kind === 'tool') return { arguments: readArguments(attributeOf(attributes, 'toolInput')) };
   if (kind !== 'model') return {};
-  const input = readArguments(attributeOf(attributes, 'modelInput'));
-  const output = readArguments(attributeOf(attributes, 'modelOutput'));
+  const input = readArguments(attributeOf(attributes, 'modelInput')) ?? indexedMessages(attributes, 'prompt');
+  const output =
+    readArguments(attributeOf(attributes, 'modelOutput')) ?? indexedMessages(attributes, 'completion');
   const asked = [
     ...idsIn(output, ['tool_call', 'tool_use', 'function_call']),
     ...flatIds(attributes, 'output'),
@@ -189,15 +191,20 @@ function newest(input: unknown): unknown {
   return input.slice(last + 1);
 }
 
-/** Returns the ids of parts of these types in messages. */
+/** Returns the ids of parts of these types in messages, and of the calls and results that OpenAI's form names. */
 function idsIn(messages: unknown, types: readonly string[]): string[] {
   if (!Array.isArray(messages)) return [];
+  const isAnswer = types.includes('tool_result');
   return messages.filter(isSource).flatMap((message) => {
-    const parts = [message['parts'], message['content'], message['tool_calls']].filter(Array.isArray).flat();
-    return parts
-      .filter(isSource)
-      .filter((part) => types.includes(String(part['type'])))
-      .flatMap((part) => textOf(part['id']) ?? textOf(part['tool_use_id']) ?? []);
+    const parts = [message['parts'], message['content']].filter(Array.isArray).flat().filter(isSource);
+    const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isSource) : [];
+    const typed = [...parts, ...calls].filter((part) => types.includes(String(part['type'])));
+    const named = isAnswer ? [] : calls.filter((call) => call['type'] === undefined);
+    const answered = isAnswer && message['role'] === 'tool' ? textOf(message['tool_call_id']) : undefined;
+    const ids = [...typed, ...named].flatMap(
+      (part) => textOf(part['id']) ?? textOf(part['tool_use_id']) ?? [],
+    );
+    return answered === undefined ? ids : [...ids, answered];
   });
 }
 

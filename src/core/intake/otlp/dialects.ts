@@ -55,6 +55,7 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
     'ai.operationId',
     { 'ai.toolCall': 'tool', 'ai.generateText.doGenerate': 'model', 'ai.streamText.doStream': 'model' },
   ],
+  ['llm.request.type', { chat: 'model', completion: 'model', rerank: 'model', embedding: 'embedding' }],
   ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow' }],
   ['langsmith.span.kind', { tool: 'tool', llm: 'model', retriever: 'retrieval' }],
   ['mcp.method.name', { 'tools/call': 'tool' }],
@@ -148,3 +149,34 @@ export function toolOutputOf(attributes: Source): readonly [output?: unknown] {
 
 export const textAttribute = (attributes: Source, group: keyof typeof names): string | undefined =>
   textOf(attributeOf(attributes, group));
+
+/**
+ * Returns messages that OpenLLMetry wrote as one attribute for each member: `gen_ai.prompt.0.content`,
+ * `gen_ai.completion.0.tool_calls.1.id`. Undefined: none. The sender chooses the numbers, so they only order.
+ */
+export function indexedMessages(attributes: Source, group: 'prompt' | 'completion'): Source[] | undefined {
+  const pattern = new RegExp(
+    `^gen_ai\\.${group}\\.(\\d{1,6})\\.(?:tool_calls\\.(\\d{1,6})\\.)?(\\w+(?:\\.\\w+)?)$`,
+  );
+  const messages = new Map<
+    number,
+    { members: [string, unknown][]; calls: Map<number, [string, unknown][]> }
+  >();
+  for (const [attribute, value] of Object.entries(attributes)) {
+    const [, at, callAt, member] = pattern.exec(attribute) ?? [];
+    if (at === undefined || member === undefined) continue;
+    const message = messages.get(Number(at)) ?? { members: [], calls: new Map() };
+    messages.set(Number(at), message);
+    const call = callAt === undefined ? undefined : (message.calls.get(Number(callAt)) ?? []);
+    if (call !== undefined) message.calls.set(Number(callAt), call);
+    (call ?? message.members).push([member, value]);
+  }
+  if (messages.size === 0) return undefined;
+  return inOrder(messages).map(({ members, calls }) => ({
+    ...Object.fromEntries(members),
+    ...(calls.size === 0 ? {} : { tool_calls: inOrder(calls).map((call) => Object.fromEntries(call)) }),
+  }));
+}
+
+const inOrder = <Value>(byNumber: ReadonlyMap<number, Value>): Value[] =>
+  [...byNumber].toSorted(([a], [b]) => a - b).map(([, value]) => value);

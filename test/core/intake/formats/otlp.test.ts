@@ -125,6 +125,44 @@ describe('importing spans and logs', () => {
     ]);
   });
 
+  it('the OTLP importer reads a call of a model by OpenLLMetry, with messages in numbered attributes', () => {
+    const [run] = importValue(
+      traces(
+        span('b'.repeat(16), {
+          'llm.request.type': 'chat',
+          'gen_ai.request.model': 'm',
+          'gen_ai.prompt.1.role': 'tool',
+          'gen_ai.prompt.1.tool_call_id': 'c0',
+          'gen_ai.prompt.0.role': 'user',
+          'gen_ai.prompt.0.content': 'weather and news',
+          'gen_ai.completion.0.role': 'assistant',
+          'gen_ai.completion.0.tool_calls.0.id': 'c1',
+          'gen_ai.completion.0.tool_calls.0.name': 'get_weather',
+          'gen_ai.completion.0.tool_calls.1.id': 'c2',
+          'gen_ai.completion.0.tool_calls.1.name': 'get_news',
+        }),
+      ),
+    );
+    expect(types(run)).toEqual(['model.invoked']);
+    expect(run?.events[0]?.resource).toMatchObject({ name: 'm' });
+    const { toolCallIds, toolResultIds, input, output, otel } = meta(run?.events[0]);
+    expect([toolCallIds, toolResultIds, otel]).toEqual([['c1', 'c2'], ['c0'], undefined]);
+    expect(input).toEqual([
+      { role: 'user', content: 'weather and news' },
+      { role: 'tool', tool_call_id: 'c0' },
+    ]);
+    expect(output).toEqual([
+      {
+        role: 'assistant',
+        tool_calls: [
+          { id: 'c1', name: 'get_weather' },
+          { id: 'c2', name: 'get_news' },
+        ],
+      },
+    ]);
+    expectToFit([run!]);
+  });
+
   it('the OTLP importer records a repeated span once, and a refused call as blocked', () => {
     const one = span('b'.repeat(16), tool);
     expect(importValue(traces(one, one))[0]?.events.length).toBe(1);
