@@ -61,7 +61,7 @@ const importing = async (...files: string[]) => {
 const nameOf = (party: unknown) => (party as JsonObject | null)?.['name'];
 const reports = () =>
   service.recorded
-    .filter(({ eventType }) => /^tool\./.test(String(eventType)))
+    .filter(({ eventType }) => String(eventType).startsWith('tool.'))
     .map(({ eventType, actor, resource }) => `${eventType} ${nameOf(resource)} by ${nameOf(actor)}`)
     .toSorted();
 const expected = [

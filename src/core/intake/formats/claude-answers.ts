@@ -27,7 +27,7 @@ export const isSynthetic = (line: Source, message: Source): boolean =>
 /** Whether content has words for the user; thinking is for the model alone. */
 export const speaks = (content: unknown): boolean =>
   Array.isArray(content)
-    ? content.some((block) => !isSource(block) || !/thinking$/.test(String(block['type'])))
+    ? content.some((block) => !isSource(block) || !String(block['type']).endsWith('thinking'))
     : textOf(content) !== undefined;
 
 export class Answers {
