@@ -5,10 +5,19 @@
  */
 import { Conversation, words } from '../conversation.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import {
+  isSource,
+  RunBuilder,
+  shortHash,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Source,
+} from '../run.ts';
 import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from './anthropic-blocks.ts';
 import { Answers, isSynthetic, speaks } from './claude-answers.ts';
+import { queuedPrompt, steeringPrompts } from './claude-queue.ts';
 
 const name = 'claude-code';
 
@@ -37,7 +46,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const [session, own] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
     const run = new RunBuilder(name, { id: session }, context);
     const agent = { name, role: 'agent' };
-    const writer = new LineWriter(new Conversation(run, { agent }), new Answers(own));
+    const writer = new LineWriter(new Conversation(run, { agent }), own);
     // the file of a subagent is a part of the session; the start is that of the session's own file
     if (!own.every(isOfSubagent)) start(run, own);
     for (const line of own) writer.write(line);
@@ -71,16 +80,24 @@ class LineWriter {
   /** The model event of each message id. */
   readonly #messages = new Map<string, string>();
   readonly #answers: Answers;
+  readonly #steering: ReadonlyMap<Source, string>;
   /** Results by the id of their call and their content: a session may repeat one. */
   readonly #results = new Set<string>();
 
-  constructor(conversation: Conversation, answers: Answers) {
+  constructor(conversation: Conversation, lines: readonly Source[]) {
     this.#conversation = conversation;
-    this.#answers = answers;
+    this.#answers = new Answers(lines);
+    this.#steering = steeringPrompts(lines);
   }
 
   write(line: Source): void {
     const type = String(line['type']);
+    const steering = this.#steering.get(line);
+    if (steering !== undefined) {
+      const key = `queue.${shortHash(JSON.stringify([line['timestamp'], steering]))}`;
+      this.#conversation.prompted({ at: readTime(line['timestamp']), key, content: steering });
+      return;
+    }
     if (bookkeeping.has(type)) {
       this.#conversation.run.changes.add('bookkeeping');
       return;
@@ -218,6 +235,11 @@ class LineWriter {
 
   #attachment(line: Source, said: Said): void {
     const attachment = isSource(line['attachment']) ? line['attachment'] : {};
+    const content = queuedPrompt(attachment, line);
+    if (content !== undefined) {
+      this.#conversation.prompted({ ...said, content, extra: picked(attachment, ['source_uuid']) });
+      return;
+    }
     const action = textOf(attachment['hookName']) ?? textOf(attachment['type']) ?? 'attachment';
     this.#conversation.step(`attach ${action}`, { attachment }, said);
   }
@@ -269,7 +291,10 @@ export const claudeCode: Format = {
   about: 'Session files of Claude Code (~/.claude/projects/…/*.jsonl)',
   expects: 'lines with type and sessionId',
   maps: [
-    ['user: text', 'prompt.submitted; snapshot.captured for text of the program'],
+    [
+      'user: text; a prompt typed during a turn',
+      'prompt.submitted; snapshot.captured for text of the program',
+    ],
     ['user: tool_result', 'tool.result'],
     ['assistant, first line of a message', 'model.invoked'],
     ['assistant: tool_use', 'tool.call'],
