@@ -10,7 +10,6 @@ import {
   type PlaneConfigSource,
   type PolicyMode,
 } from '../../src/contract/plane-config.ts';
-import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import {
   PlaneConfigRefused,
@@ -26,8 +25,7 @@ import { inTurns } from '../../src/service/call/time-slice.ts';
 import type { ConfigCopy } from './copy.ts';
 import { planOf, type Plan } from './plan.ts';
 import { configApplied, type AppliedConfig, type By } from './state.ts';
-
-const attempts = 5;
+import { untilStored } from '../../src/service/call/overtaken.ts';
 
 /** Opens a text as a plane in this mode does. PlaneConfigRefused. */
 export async function openText(
@@ -93,7 +91,7 @@ export async function putInForce(
 ): Promise<Taken> {
   const { services, projectId, mode, applied, copy } = target;
   const isHeld = applied?.bundleHash === open.hash && applied.mode === mode;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  const attempt = async (): Promise<Taken | null> => {
     const atMs = services.now();
     const { configHash, configIndex } = await routerOf(services.store, projectId);
     const planned: { plan?: Plan } = {};
@@ -117,12 +115,14 @@ export async function putInForce(
     if (plan === undefined || 'replayed' in stored) {
       throw new Error('a configuration was appended without its plan');
     }
-    if (stored.outcome === 'stored') return { plan, isNew: stored !== nothing };
+    return stored.outcome === 'stored' ? { plan, isNew: stored !== nothing } : null;
+  };
+  try {
+    return await untilStored('the policies', attempt);
+  } catch (error) {
+    if (error instanceof GovError && error.code === 'OVERLOADED') copy.drop();
+    throw error;
   }
-  copy.drop();
-  throw new GovError('OVERLOADED', 'the policies kept changing meanwhile; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });
 }
 
 /** Stands for an append that was not needed. */

@@ -8,6 +8,7 @@ export type Failure =
       readonly errors: readonly FieldError[];
       readonly extensions: Readonly<Record<string, unknown>>;
       readonly retryAfterSeconds: number | null;
+      readonly transient: boolean;
       /** Stack of the cause, for the log. */
       readonly cause: string | null;
     }
@@ -15,17 +16,18 @@ export type Failure =
 
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof GovError)) return { code: null, message: textOf(error) };
-  const { code, message, errors, extensions, retryAfterSeconds = null } = error;
+  const { code, message, errors, extensions, retryAfterSeconds = null, transient } = error;
   const cause = error.cause === undefined ? null : textOf(error.cause);
-  return { code, message, errors, extensions, retryAfterSeconds, cause };
+  return { code, message, errors, extensions, retryAfterSeconds, transient, cause };
 }
 
 export function errorOf(failure: Failure): Error {
   if (failure.code === null) return new Error(`in another thread: ${failure.message}`);
-  const { code, message, errors, extensions, retryAfterSeconds, cause } = failure;
+  const { code, message, errors, extensions, retryAfterSeconds, transient, cause } = failure;
   return new GovError(code, message, {
     errors,
     extensions,
+    transient,
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
     ...(cause === null ? {} : { cause: new Error(cause) }),
   });

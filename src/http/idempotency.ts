@@ -5,7 +5,7 @@
  * could guess redacted values and check each guess. Proven by `test/http/idempotency.engines.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
-import { GovError, problems, type ProblemCode } from '../contract/problems.ts';
+import { GovError, problems } from '../contract/problems.ts';
 import { sha256 } from '../core/hash.ts';
 import type { Pace } from '../core/json/items.ts';
 import { canonicalize, type Json } from '../core/json/parse.ts';
@@ -84,25 +84,8 @@ function unwrap(header: string): string {
   });
 }
 
-const neverKept: ReadonlySet<ProblemCode> = new Set([
-  'VALIDATION_ERROR',
-  'INVALID_JSON',
-  'JSON_TOO_COMPLEX',
-  'UNKNOWN_FIELD',
-  'READ_ONLY_FIELD',
-  'INVALID_CURSOR',
-  'IDEMPOTENCY_KEY_REUSE',
-  'IDEMPOTENCY_IN_FLIGHT',
-  'QUOTA_EXCEEDED',
-  'EXPORT_LIMIT',
-  'RATE_LIMITED',
-]);
-
 /** Whether an error is the outcome of an executed request. Only such an outcome is stored and repeated. */
-const isExecuted = ({ code }: GovError): boolean => {
-  const { status } = problems[code];
-  return status >= 400 && status < 500 && status !== 401 && status !== 403 && !neverKept.has(code);
-};
+const isOutcome = ({ code, transient }: GovError): boolean => problems[code].isOutcome && !transient;
 
 /** One call with a key, ready to run. */
 interface KeyedCall {
@@ -129,7 +112,7 @@ export async function runOnce(route: Route, call: KeyedCall): Promise<Written> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof GovError) || !isExecuted(error)) throw error;
+    if (!(error instanceof GovError) || !isOutcome(error)) throw error;
     const rendered = renderProblem(error, { requestId, base: route.problemBase() });
     const stored = await append(route.services, {
       projectId,

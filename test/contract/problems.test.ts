@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/contract/operation.ts';
+import { errorOf, failureOf } from '../../src/contract/failure.ts';
 import { fieldCodes } from '../../src/contract/field-codes.ts';
 import { problemHelp, problemsPage } from '../../src/contract/problem-help.ts';
 import { GovError, problems, problemSlug, type ProblemCode } from '../../src/contract/problems.ts';
@@ -62,6 +63,27 @@ describe('the error register', () => {
     const statuses = new Set(codes.map((code) => problems[code].status));
     for (const row of Object.values<Operation>(table)) {
       for (const status of row.statuses) expect(statuses.has(status), `${row.path} ${status}`).toBe(true);
+    }
+  });
+});
+
+describe('an error', () => {
+  it('an error is the outcome of an executed request unless it is transient, of credentials or of limits', () => {
+    const kept = codes.filter((code) => problems[code].isOutcome);
+    for (const code of kept) {
+      expect(problems[code].status).toBeLessThan(500);
+      expect([401, 403, 429]).not.toContain(problems[code].status);
+      expect(new GovError(code, 'x').transient).toBe(false);
+    }
+    expect(kept).toContain('RUN_HAS_NO_EVENTS');
+    expect(kept).not.toContain('VALIDATION_ERROR');
+    expect(new GovError('OVERLOADED', 'x').transient).toBe(true);
+  });
+
+  it('an error that is transient stays so on its way to another thread', () => {
+    for (const transient of [true, false]) {
+      const sent = errorOf(structuredClone(failureOf(new GovError('CONFLICT', 'x', { transient }))));
+      expect(sent).toMatchObject({ code: 'CONFLICT', transient });
     }
   });
 });

@@ -21,6 +21,9 @@ export const serving = {
   tokensHeld: 256,
   overloadDelayMs: 1000,
   overloadRetrySeconds: 5,
+  /** Attempts of a change that others overtake, and the longest random pause between two: 2 s on average in all. */
+  changeTries: 32,
+  changePauseMs: 150,
   memoryBytes: 2048 * MiB,
   /** Answers from this size on are compressed for clients that accept gzip. */
   gzipBytes: 16 * KiB,

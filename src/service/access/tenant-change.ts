@@ -6,9 +6,7 @@
  * `test/service/access/projects.test.ts`, `test/service/access/homes.test.ts` and
  * `test/service/access/api-keys.test.ts`.
  */
-import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
-import { GovError } from '../../contract/problems.ts';
 import { systemRun, type EventDraft } from '../../core/event/record.ts';
 import type { AppendRequest, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
@@ -17,10 +15,9 @@ import { unmetered } from '../events/append.ts';
 import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
+import { untilStored } from '../call/overtaken.ts';
 import { actsIn } from './bounds.ts';
 import type { Services } from '../dependencies.ts';
-
-const attempts = 5;
 
 /** The result of judging a request; `change` is null where nothing changes. */
 export interface TenantJudgement<Answer> {
@@ -43,8 +40,8 @@ export function changeTenant<Answer extends object>(
   judge: (atMs: number) => Promise<TenantJudgement<Answer>>,
 ): Promise<Answer | Replayed> {
   const { runs, store, now } = services;
-  return runs.inTurn({ projectId, runId: systemRun }, async () => {
-    for (let attempt = 0; attempt < attempts; attempt++) {
+  return runs.inTurn({ projectId, runId: systemRun }, () =>
+    untilStored(`project ${projectId}`, async () => {
       const events = (await store.run(projectId, systemRun))?.events ?? 0;
       const { change, answer } = await judge(now());
       if (change === null) return answer;
@@ -57,12 +54,9 @@ export function changeTenant<Answer extends object>(
         expect,
       });
       if ('replayed' in stored) return stored;
-      if (stored.outcome === 'stored') return answer;
-    }
-    throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
-      retryAfterSeconds: limits.overloadRetrySeconds,
-    });
-  });
+      return stored.outcome === 'stored' ? answer : null;
+    }),
+  );
 }
 
 /** A project of the caller's organization that is not deleted. NOT_FOUND, also for a key of the other environment. */

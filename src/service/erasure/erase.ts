@@ -3,7 +3,6 @@
  * the same transaction. Proven by `test/service/erasure/handlers.test.ts` and
  * `test/service/erasure/retention.test.ts`.
  */
-import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
 import { typeId } from '../../core/id.ts';
@@ -20,6 +19,7 @@ import { withdrawnReports, type LosingLeaf } from '../reports/withdraw.ts';
 import type { Services } from '../dependencies.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';
 import { erasureExecuted } from '../system.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 export interface Erasing {
   readonly project: Project;
@@ -36,7 +36,6 @@ export interface Erasing {
   readonly kept?: (erasureId: string) => Pick<AppendRequest, 'idempotency'>;
 }
 
-const attempts = 5;
 /** Time for the removal of reports; the cleanup removes the others. */
 const removeMs = 5000;
 
@@ -50,7 +49,7 @@ export async function erase(
 ): Promise<{ readonly erasureId: string } | Replayed> {
   const { projectId } = project;
   const { copies, leaves } = await copiesOf(services, projectId, targets);
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return untilStored(`project ${projectId}`, async () => {
     const { settings, revisedMs } = await standingSettings(services, project);
     if (settings.legalHold) throw heldBack(projectId);
     const nowMs = services.now();
@@ -60,7 +59,8 @@ export async function erase(
     const record = { erasureId, targets, reasonCode, requestedAt, executedAt: at, keyDestroyed: destroysKey };
     const reports = await withdrawnReports(services, projectId, leaves);
     const by = asking === byOperator ? null : asking.caller;
-    const stored = await unlessReportChanged(
+    // a worker may start or complete a report meanwhile: its document then has another version
+    const stored = await unlessOvertaken(
       appendForOrStale(services, asking, {
         projectId,
         leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
@@ -79,28 +79,14 @@ export async function erase(
         ...(revisedMs === null ? {} : { revisedMs }),
         ...kept?.(erasureId),
       }),
+      'PRECONDITION_FAILED',
     );
-    if (stored === null) continue;
-    if ('replayed' in stored) return stored;
-    if (stored.outcome === 'stored') {
-      services.searchIndexer.erased(projectId);
-      await removeExpired(services, reports.filter((change) => 'save' in change).length);
-      return { erasureId };
-    }
-  }
-  throw new GovError('OVERLOADED', `project ${projectId} kept changing; repeat later`, {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+    if (stored === null || 'replayed' in stored) return stored;
+    if (stored.outcome !== 'stored') return null;
+    services.searchIndexer.erased(projectId);
+    await removeExpired(services, reports.filter((change) => 'save' in change).length);
+    return { erasureId };
   });
-}
-
-/** Null where a worker started or completed a report meanwhile: its document has another version. */
-async function unlessReportChanged<Stored>(appending: Promise<Stored>): Promise<Stored | null> {
-  try {
-    return await appending;
-  } catch (error) {
-    if (error instanceof GovError && error.code === 'PRECONDITION_FAILED') return null;
-    throw error;
-  }
 }
 
 /** Other places that keep values of these leaves. */

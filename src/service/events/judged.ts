@@ -4,18 +4,15 @@
  * old ones, and this file judges them again. The writer already knows when its project last changed, so the
  * check costs nothing else. Proven by `test/service/events/judged.test.ts`.
  */
-import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { refuseOutdated } from './append.ts';
 import type { StoredAppend } from './append-result.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
+import { untilStored } from '../call/overtaken.ts';
 import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../access/quota.ts';
 import type { Services } from '../dependencies.ts';
 import { rulesOf } from '../call/settings.ts';
-
-const attempts = 5;
 
 /**
  * Appends the result of `judge` like `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
@@ -27,7 +24,7 @@ export async function appendJudged(
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
 ): Promise<StoredAppend | Replayed> {
   let { caller } = counted;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return untilStored('the project', async () => {
     const { revisedMs } = caller.rules;
     const judged = judge(caller);
     // avoids a turn of the loop where no promise is needed, which is nearly always
@@ -38,9 +35,7 @@ export async function appendJudged(
     if (!('outcome' in stored) || stored.outcome !== 'revised') return refuseOutdated(stored);
     services.forgetCredential(caller.project.projectId);
     caller = await asOfNow(services, caller);
-  }
-  throw new GovError('OVERLOADED', 'the project kept changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+    return null;
   });
 }
 

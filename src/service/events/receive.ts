@@ -35,6 +35,7 @@ import { rejection, type Judged } from './judge.ts';
 import { appendJudged } from './judged.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 /** What became of the records of a request. */
 export interface Recorded {
@@ -104,23 +105,8 @@ function checkedBatch(signal: Signal, request: Record<string, unknown>, atMs: nu
 }
 
 /** Tries again where another process has changed a fact in the meantime. */
-async function recordBatch(services: Services, caller: Caller, batch: Batch): Promise<Recorded> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await attemptBatch(services, caller, batch);
-    } catch (error) {
-      const isChanged = error instanceof GovError && error.code === 'CONFLICT';
-      if (!isChanged) throw error;
-      if (attempt === attempts) {
-        const detail = 'other requests of the same sources kept coming first; repeat later';
-        throw new GovError('OVERLOADED', detail, {
-          retryAfterSeconds: limits.overloadRetrySeconds,
-          cause: error,
-        });
-      }
-    }
-  }
-}
+const recordBatch = (services: Services, caller: Caller, batch: Batch): Promise<Recorded> =>
+  untilStored('the sources', () => unlessOvertaken(attemptBatch(services, caller, batch), 'CONFLICT'));
 
 /** A batch as it is to be appended. */
 interface Plan {
@@ -136,9 +122,6 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
   const requestOf = ({ judged, facts }: Plan) => ({ ...acceptedOf(judged), effects: facts.effects() });
   const isEmpty = requestOf(plan).leaves.length === 0;
   if (isEmpty && plan.facts.isEmpty) return recordedOf(batch, plan, { repeated: new Set() });
-  if (services.runs.holding) {
-    await services.runs.free(projectId, new Set(plan.events.map(({ event }) => event.runId)));
-  }
   const stored = isEmpty
     ? await append(services, { projectId, leaves: [], meter: unmetered, effects: plan.facts.effects() })
     : await appendJudged(services, asEvents(caller), async (by) => {

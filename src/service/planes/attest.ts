@@ -4,7 +4,6 @@
  * until one fits. A different answer is refused and recorded. A malformed message is no answer. A crash
  * before the store answers leaves the challenge open. Proven by `test/service/planes/attested.test.ts`.
  */
-import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { AttestationProof, Attested, Challenge } from '../../contract/telemetry.ts';
 import {
@@ -27,6 +26,7 @@ import { attestationContradicted, attestationFailed } from './events.ts';
 import { faultError, recordOnce } from './faults.ts';
 import { identityOf } from './report.ts';
 import { parsedReport } from './state.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 interface SentProof {
   readonly plane: StoredPlane;
@@ -38,22 +38,17 @@ interface SentProof {
   readonly canonical: string;
 }
 
-const attempts = 3;
-
 /**
  * NOT_FOUND, FORBIDDEN for a challenge of another plane of the organization, VALIDATION_ERROR,
  * CHALLENGE_EXPIRED, ATTESTATION_FAILED with the fault.
  */
-export async function takeAttestation(services: Services, sent: SentProof): Promise<Attested> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+export function takeAttestation(services: Services, sent: SentProof): Promise<Attested> {
+  return untilStored(`challenge ${sent.challengeId}`, async () => {
     const { report, challenge } = await challenged(services, sent);
     const answered = report.answer ?? (await answer(services, sent, { report, challenge }));
-    if (answered === null) continue;
+    if (answered === null) return null;
     if (!answered.digest.equals(sha256(sent.canonical))) return contradicted(services, sent, report);
     return resultOf(answered);
-  }
-  throw new GovError('OVERLOADED', `challenge ${sent.challengeId} kept changing; repeat later`, {
-    retryAfterSeconds: limits.overloadRetrySeconds,
   });
 }
 
@@ -130,13 +125,9 @@ async function answer(
     answer: kept,
   } as const;
   const fingerprints = new Map(leaves.map((_, at) => [at, 'telemetry'] as const));
-  try {
-    await append(services, { projectId, leaves, meter: unmetered, effects: [effect], fingerprints });
-    return kept;
-  } catch (error) {
-    if (error instanceof GovError && error.code === 'CONFLICT') return null;
-    throw error;
-  }
+  const request = { projectId, leaves, meter: unmetered, effects: [effect], fingerprints };
+  const stored = await unlessOvertaken(append(services, request), 'CONFLICT');
+  return stored === null ? null : kept;
 }
 
 /**

@@ -21,15 +21,16 @@ import { sealedWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
-import { attempts, keptChanging, nextEnrolment, refuseClaim, termsOf } from './enrolled.ts';
+import { nextEnrolment, refuseClaim, termsOf } from './enrolled.ts';
 import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
 import { newestHeld } from './newest.ts';
+import { untilStored } from '../call/overtaken.ts';
 
 export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
   async enrollDataPlaneByFile({ params, body, caller, idempotency, basePath }, services) {
     const { projectId, environment } = caller.project;
-    for (let attempt = 0; attempt < attempts; attempt++) {
+    return untilStored('the data plane', async () => {
       const plane = await services.store.plane(projectId, params.dataPlaneId);
       if (plane === null) throw notFound('data plane');
       refuseEnded(plane, services.now());
@@ -56,9 +57,9 @@ export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
         return 'replayed' in stored ? stored : answer;
       } catch (error) {
         await refuseUnlessMeanwhile(services, plane, error);
+        return null;
       }
-    }
-    throw keptChanging();
+    });
   },
 };
 

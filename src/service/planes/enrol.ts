@@ -26,17 +26,10 @@ import { keyDigest, tokenKind } from '../access/token-format.ts';
 import { hostingOf } from '../access/projects.ts';
 import type { Services } from '../dependencies.ts';
 import { wrongEnvironment } from '../access/shown.ts';
-import {
-  attempts,
-  freshCredentials,
-  keptChanging,
-  nextEnrolment,
-  refuseClaim,
-  savePlane,
-  termsOf,
-} from './enrolled.ts';
+import { freshCredentials, nextEnrolment, refuseClaim, savePlane, termsOf } from './enrolled.ts';
 import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
+import { untilStored } from '../call/overtaken.ts';
 
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
@@ -48,13 +41,13 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
 
   async enrollDataPlane({ body, basePath }, services) {
     const { token, possession, ...identity } = body;
-    for (let attempt = 0; attempt < attempts; attempt++) {
+    return untilStored('the data plane', async () => {
       const { plane, project } = await planeOfToken(services, token, basePath);
       refuseClaim(checkPossession(possession, { token, ...identity }));
       const { after, nowMs, shown } = await nextEnrolment(services, plane, identity);
       const by = { id: plane.planeId, type: 'data_plane' } as const;
       const leaves = [planeChanged('enrolled', after, { nowMs, salt: services.salt, by })];
-      if (!(await savePlane(services, after, { leaves }))) continue;
+      if (!(await savePlane(services, after, { leaves }))) return null;
       services.forgetCredential(plane.planeId);
       const body = {
         ...shown,
@@ -62,15 +55,14 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
         ...termsOf(services, { plane, environment: project.environment, nowMs }),
       };
       return { status: 201, body, headers: shownAt(plane, basePath) };
-    }
-    throw keptChanging();
+    });
   },
 
   async rotatePlaneCredentials({ body, caller, idempotency, basePath }, services) {
     const { store } = services;
     const { stored: known, byPrevious } = callingPlane(caller);
     const overlapMs = (body.overlapSeconds ?? limits.planeOverlapSeconds) * 1000;
-    for (let attempt = 0; attempt < attempts; attempt++) {
+    return untilStored('the data plane', async () => {
       const plane = await store.plane(known.projectId, known.planeId);
       const before = plane?.enrolled ?? null;
       if (plane === null || before === null || plane.revokedMs !== null) throw refusedCredential();
@@ -96,11 +88,10 @@ export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentia
         leaves,
         ...sealedWrite(idempotency, answer as PlainAnswer, services),
       });
-      if (saved === false) continue;
+      if (saved === false) return null;
       services.forgetCredential(plane.planeId);
       return saved === true ? answer : saved;
-    }
-    throw keptChanging();
+    });
   },
 };
 

@@ -17,7 +17,6 @@ import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 
 /** Attempts while other processes change the plane. */
-export const attempts = 5;
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
 
 /** VALIDATION_ERROR where the plane's statement about itself is invalid. */
@@ -150,8 +149,3 @@ export async function savePlane(
     return false;
   }
 }
-
-export const keptChanging = (): GovError =>
-  new GovError('OVERLOADED', 'the data plane kept changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });

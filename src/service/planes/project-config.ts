@@ -23,6 +23,7 @@ import { notFound } from '../call/answer.ts';
 import { byAge } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { settingsOf, type StoredSettings } from '../call/settings.ts';
+import { untilStored } from '../call/overtaken.ts';
 
 interface SignedProjectConfig {
   readonly bundleVersion: number;
@@ -48,26 +49,20 @@ interface Made {
 const made = new Map<string, Made>();
 let madeBytes = 0;
 
-const attempts = 5;
-
 /**
  * The signed configuration of a hosted project. CONFLICT where its policies are too large for one, OVERLOADED
  * where it keeps changing. Cost: three small reads where nothing changed; else reading, hashing and signing
  * all of it.
  */
-export async function signedConfigOf(services: Services, project: Project): Promise<SignedProjectConfig> {
+export function signedConfigOf(services: Services, project: Project): Promise<SignedProjectConfig> {
   const { store } = services;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return untilStored('the configuration', async () => {
     const before = await momentOf(store, project);
     const known = made.get(project.projectId);
     if (known !== undefined && isSame(known.of, before)) return known.project;
     const config = await read(store, project, before);
-    if (config !== null && isSame(before, await momentOf(store, project))) {
-      return keep(services, before, config);
-    }
-  }
-  throw new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+    const isOfOneMoment = config !== null && isSame(before, await momentOf(store, project));
+    return isOfOneMoment ? keep(services, before, config) : null;
   });
 }
 

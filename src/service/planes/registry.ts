@@ -3,7 +3,6 @@
  * with reports, revoke. Rows and events are one append. Proven by `test/service/planes/registry.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredPlane } from '../../store/port/store.ts';
@@ -18,9 +17,9 @@ import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import type { Services } from '../dependencies.ts';
 import { planeBody, reportBody, shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 const scopes = ['telemetry:manage'] as const;
-const attempts = 5;
 
 export const planes: Pick<
   Handlers,
@@ -68,7 +67,7 @@ export const planes: Pick<
   /** Tries again where the plane reports or rotates at the same time. An earlier token ends. */
   async issueEnrolmentToken({ params, caller, basePath, idempotency }, services) {
     const { projectId } = caller.project;
-    for (let attempt = 0; ; attempt++) {
+    return untilStored('the data plane', async () => {
       const before = await planeOf(services, caller, params.dataPlaneId);
       const nowMs = services.now();
       const { token, kept } = freshToken(services, caller, nowMs);
@@ -80,14 +79,11 @@ export const planes: Pick<
       const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
       const effects = [{ kind: 'savePlane', plane }] as const;
       const sealed = sealedWrite(idempotency, answer, services);
-      try {
-        const request = { projectId, leaves, meter: unmetered, effects, ...sealed };
-        const stored = await appendFor(services, { caller, scopes }, request);
-        return 'replayed' in stored ? stored : answer;
-      } catch (error) {
-        refuseUnlessMeanwhile(error, attempt);
-      }
-    }
+      const request = { projectId, leaves, meter: unmetered, effects, ...sealed };
+      const stored = await unlessOvertaken(appendFor(services, { caller, scopes }, request), 'CONFLICT');
+      if (stored === null) return null;
+      return 'replayed' in stored ? stored : answer;
+    });
   },
 
   async listDataPlanes({ query, caller }, services) {
@@ -112,7 +108,7 @@ export const planes: Pick<
   /** Tries again where the plane reports or rotates at the same time. */
   async revokeDataPlane({ params, caller }, services) {
     const { projectId } = caller.project;
-    for (let attempt = 0; ; attempt++) {
+    await untilStored('the data plane', async () => {
       const before = await planeOf(services, caller, params.dataPlaneId);
       if (before.revokedMs !== null) throw notFound('data plane');
       const nowMs = services.now();
@@ -126,13 +122,8 @@ export const planes: Pick<
         meter: unmetered,
         effects: [{ kind: 'savePlane', plane }] as const,
       };
-      try {
-        await appendFor(services, { caller, scopes }, request);
-        break;
-      } catch (error) {
-        refuseUnlessMeanwhile(error, attempt);
-      }
-    }
+      return unlessOvertaken(appendFor(services, { caller, scopes }, request), 'CONFLICT');
+    });
     services.forgetCredential(params.dataPlaneId);
     return { status: 204, body: null };
   },
@@ -173,12 +164,6 @@ const tokenAnswer = async (services: Services, { project }: Caller, plane: Store
       expiresAt: formatTimestamp(plane.tokenExpiresMs),
     },
   }) as const;
-
-/** Rethrows an error unless the plane changed in the meantime and attempts are left. */
-function refuseUnlessMeanwhile(error: unknown, attempt: number): void {
-  const isMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
-  if (!isMeanwhile || attempt + 1 >= attempts) throw error;
-}
 
 /** A data plane of the project. NOT_FOUND. */
 async function planeOf({ store }: Services, { project }: Caller, planeId: string): Promise<StoredPlane> {

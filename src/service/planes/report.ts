@@ -36,14 +36,13 @@ import { drawChallenge } from './challenge.ts';
 import { gapDetected, integrityViolated, reportedLate, reportRefused } from './events.ts';
 import { refuseFault, recordOnce } from './faults.ts';
 import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './state.ts';
+import { untilStored } from '../call/overtaken.ts';
 
 export interface Sent extends Came {
   readonly caller: Pick<Caller, 'project' | 'rules'>;
   /** Whether it came in a file; its challenge then allows more time. */
   readonly byFile: boolean;
 }
-
-const attempts = 5;
 
 /** Like `takeReport`. VALIDATION_ERROR where the report names another plane than its sender. */
 export async function takeOwnReport(services: Services, sent: Sent): Promise<UsageAccepted> {
@@ -74,23 +73,22 @@ function refuseFuture({ periodEnd }: UsageReport, nowMs: number): void {
 function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
   const { projectId, planeId } = sent.plane;
   // a client's run id contains no `/`
-  return services.runs.inTurn({ projectId, runId: `telemetry/${planeId}` }, async () => {
-    for (let attempt = 0; attempt < attempts; attempt++) {
+  let isFirst = true;
+  return services.runs.inTurn({ projectId, runId: `telemetry/${planeId}` }, () =>
+    untilStored(`data plane ${planeId}`, async () => {
       const { store } = services;
       const epoch = await store.planeEpoch(projectId, planeId, sent.report.log.epoch);
       // the next report of an epoch is no repeat; the store refuses one of another epoch
-      const isNext = attempt === 0 && sent.report.sequence > (epoch?.newestSequence ?? 0);
+      const isNext = isFirst && sent.report.sequence > (epoch?.newestSequence ?? 0);
+      isFirst = false;
       const same = isNext ? null : await sameReport(services, sent);
       if (same !== null) return acceptedAnswer(services, sent, { status: 'duplicate', stored: same });
       const stored = await storeReport(services, sent, epoch);
-      if (stored === null) continue;
+      if (stored === null) return null;
       announceReported(services, sent.caller, stored.month);
       return acceptedAnswer(services, sent, { status: 'accepted', stored });
-    }
-    throw new GovError('OVERLOADED', `data plane ${planeId} kept reporting; repeat later`, {
-      retryAfterSeconds: limits.overloadRetrySeconds,
-    });
-  });
+    }),
+  );
 }
 
 /** Null where another append changed the plane in the meantime. */

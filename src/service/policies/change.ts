@@ -1,7 +1,8 @@
 /**
  * The only way in which a policy changes. Leaf `gov.policy/1`, audit event and row are one append, and
  * changes of a project run one after the other. A crash before the store answers leaves all of it or none.
- * Where another process changed the policy in the meantime, the change is judged again with the new policy.
+ * Where another process changed the policy in the meantime, the change is judged again with the new policy. A change of
+ * another policy does not matter.
  * Proven by `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -13,12 +14,12 @@ import type { StoredPolicy } from '../../store/port/store.ts';
 import { appendOrStale, unmetered } from '../events/append.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
 import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import type { DraftedChange } from './drafted-change.ts';
+import type { InForce } from './in-force.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../dependencies.ts';
 import { policyChanged } from '../system.ts';
-
-const attempts = 5;
 
 /** The caller of a change, and its idempotency key. */
 interface PolicyRequest {
@@ -63,37 +64,23 @@ export function inTurn<const Answer extends PlainAnswer>(
 ): Promise<Answer | Replayed> {
   const { projectId } = asking.caller.project;
   // each change is an event of the system run
-  return services.runs.inTurn({ projectId, runId: systemRun }, async () => {
-    for (let attempt = 1; ; attempt++) {
+  return services.runs.inTurn({ projectId, runId: systemRun }, () =>
+    untilStored('the policy', async () => {
       const atMs = services.now();
       const { change, answer } = await judge(atMs);
       if (change === null) return keepAnswer(asking, services, answer);
-      try {
-        const stored = await appendChange(asking, services, { change, answer, atMs });
-        if (stored !== null) return stored;
-        if (attempt === attempts) throw busy(change.policyId);
-      } catch (error) {
-        const changedMeanwhile = error instanceof GovError && error.code === 'CONFLICT';
-        if (!changedMeanwhile) throw error;
-        if (attempt === attempts) throw busy(change.policyId, error);
-      }
-    }
-  });
+      return unlessOvertaken(appendChange(asking, services, { change, answer, atMs }), 'CONFLICT');
+    }),
+  );
 }
 
-const busy = (policyId: string, cause?: unknown): GovError =>
-  new GovError('OVERLOADED', `policy ${policyId} kept changing; repeat later`, {
-    cause,
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });
-
-/** Appends a change. Null where another process changed a policy in the meantime. */
 async function appendChange<Answer extends PlainAnswer>(
   { caller, idempotency }: PolicyRequest,
   services: Services,
   { change, answer, atMs }: { change: DraftedChange; answer: Answer; atMs: number },
-): Promise<Answer | Replayed | null> {
+): Promise<Answer | Replayed> {
   const { projectId } = caller.project;
+  const { policySets } = services;
   const { effect, revision, standing, ...told } = change;
   const recorded = { ...told, at: formatTimestamp(atMs), actor: caller.id };
   const answered = {
@@ -101,7 +88,7 @@ async function appendChange<Answer extends PlainAnswer>(
     headers: { ...('headers' in answer ? (answer.headers as object) : {}), ...etag(revision) },
   };
   const { policyId } = change;
-  const stored = await services.policySets.change(projectId, { policyId, ...standing }, (before) =>
+  const appendTo = (before: InForce | null): ReturnType<typeof appendOrStale> =>
     appendOrStale(services, {
       projectId,
       leaves: [
@@ -112,10 +99,12 @@ async function appendChange<Answer extends PlainAnswer>(
       ...(before === null ? {} : { inForce: { policyIndex: before.policyIndex } }),
       effects: [effect],
       ...idempotencyWrite(idempotency, answered),
-    }),
-  );
-  if ('replayed' in stored) return stored;
-  return stored.outcome === 'stored' ? answered : null;
+    });
+  let stored = await policySets.change(projectId, { policyId, ...standing }, appendTo);
+  // another process changed a policy: the effect compares the revision of this one, and the set is loaded again
+  if ('outcome' in stored && stored.outcome === 'outdated')
+    stored = await policySets.change(projectId, null, () => appendTo(null));
+  return 'replayed' in stored ? stored : answered;
 }
 
 /**

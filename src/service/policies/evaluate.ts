@@ -7,7 +7,6 @@
 import { refuseSystemRun } from '../events/system-run.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import {
   draftEvaluation,
   type Evaluation,
@@ -35,6 +34,7 @@ import { fieldError } from '../call/schema.ts';
 import { requiresSignature } from '../../core/replay/again.ts';
 import type { Services } from '../dependencies.ts';
 import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { inTurns } from '../call/time-slice.ts';
 
 export const evaluations: Pick<Handlers, 'evaluatePolicy'> = {
@@ -90,8 +90,6 @@ interface Composed<Answer extends PlainAnswer> {
   readonly leaves?: readonly LeafDraft[];
 }
 
-const attempts = 5;
-
 /**
  * Evaluates and records in one append. `compose` returns the answer and further leaves, and runs again where
  * a policy or the approval of the call changed in the meantime. VALIDATION_ERROR for unknown policies, a
@@ -105,7 +103,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   const { projectId } = asked.caller.project;
   const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return untilStored('the policies or the approval', async () => {
     const decided = await withApproval(await decideIn(inForce, asked, services), {
       asked,
       inForce,
@@ -114,29 +112,21 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     const leaf = { ...draftDecided(decided, asked, services), ...about };
     const { answer, idempotency, leaves = [] } = compose(decided);
     const writes = approvalWrites(decided.approval, decided);
-    const stored = await appendOrStale(services, {
+    const appending = appendOrStale(services, {
       projectId,
       leaves: [leaf, ...writes.leaves, ...leaves],
       meter: unmetered,
       inForce: { policyIndex: inForce.policyIndex },
       effects: writes.effects,
       ...idempotencyWrite(idempotency, answer),
-    }).catch(approvalChanged);
-    if (stored === null) continue;
-    if ('replayed' in stored) return stored;
+    });
+    // another evaluation of the same call may open or use its approval first
+    const stored = await unlessOvertaken(appending, 'CONFLICT');
+    if (stored === null || 'replayed' in stored) return stored;
     if (stored.outcome === 'stored') return answer;
     inForce = await services.policySets.newer(projectId, inForce);
-  }
-  const detail = 'the policies or the approval kept changing during the evaluation; repeat later';
-  throw new GovError('OVERLOADED', detail, {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+    return null;
   });
-}
-
-/** Null where another evaluation of the same call opened or used its approval first. */
-function approvalChanged(error: unknown): null {
-  if (error instanceof GovError && error.code === 'CONFLICT') return null;
-  throw error;
 }
 
 /** The decision with the approval of its escalation. */

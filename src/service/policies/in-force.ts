@@ -109,20 +109,22 @@ export class PolicySets {
   /**
    * Appends a change of a policy and puts it in force. `append` gets the current set and must expect it, so
    * that a change by another process makes the append `outdated`. It gets null where the set could not be
-   * loaded, because the change may repair it. Changes of a project run one after the other.
+   * loaded, because the change may repair it, and without `standing`; the set is then loaded again. Changes of a
+   * project run one after the other.
    */
   async change<Outcome extends StoredAppend | Replayed | RefusedAppend>(
     projectId: string,
-    standing: ChangedPolicy,
+    standing: ChangedPolicy | null,
     append: (before: InForce | null) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const before = await this.current(projectId).catch(() => null);
+    const before = standing === null ? null : await this.current(projectId).catch(() => null);
     const kept = this.#keptOf(projectId);
     const changing = append(before).then((result) => {
       if ('outcome' in result) {
         const index = result.outcome === 'stored' ? indexOf(result) : null;
         kept.current = null;
-        if (before !== null && index !== null) void take(kept, applied(before, standing, index));
+        if (standing !== null && before !== null && index !== null)
+          void take(kept, applied(before, standing, index));
       }
       return result;
     });

@@ -27,6 +27,7 @@ import type { Caller } from '../call/caller.ts';
 import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../call/handler.ts';
+import { untilStored } from '../call/overtaken.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
 import { appendMeteredOrStale } from '../access/quota.ts';
 import { routerOf } from './risk-router.ts';
@@ -41,7 +42,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       refuseSystemRun(runId, 'body');
       services.planeConfig?.refuseExpired();
       const inputs = canonicalInputs(given);
-      for (let attempt = 0; attempt < attempts; attempt++) {
+      return untilStored('the configuration', async () => {
         const router = await routerOf(services.store, projectId);
         const decision = decideBy(router, { runId, inputs, services });
         const answer = { status: 200, body: riskDecisionBody(decision) } as const;
@@ -52,9 +53,8 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
           ...idempotencyWrite(idempotency, answer),
         });
         if ('replayed' in stored) return stored;
-        if (stored.outcome === 'stored') return answer;
-      }
-      throw keptChanging();
+        return stored.outcome === 'stored' ? answer : null;
+      });
     },
 
     async getRiskConfig({ caller }, { store }) {
@@ -69,15 +69,14 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       const answered = configBody(router);
       refuseOtherBands(sentBands, answered.bands);
       const { projectId } = caller.project;
-      for (let attempt = 0; attempt < attempts; attempt++) {
+      return untilStored('the configuration', async () => {
         const before = ifMatch === null ? null : await routerOf(services.store, projectId);
         if (before !== null) requireTag(ifMatch, contentTag(configBody(before)), 'the configuration');
         const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
         const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
         const stored = await appendOrStale(services, request);
-        if ('replayed' in stored || stored.outcome === 'stored') return tagged(answered);
-      }
-      throw keptChanging();
+        return 'replayed' in stored || stored.outcome === 'stored' ? tagged(answered) : null;
+      });
     },
 
     async listRiskDecisions({ query, caller }, services) {
@@ -102,13 +101,6 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       return { status: 200, body: { data: items, nextCursor } };
     },
   };
-
-const attempts = 5;
-
-const keptChanging = (): GovError =>
-  new GovError('OVERLOADED', 'the configuration kept changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
-  });
 
 const tagged = (body: RiskRouterConfig) => ({ status: 200, body, headers: contentTag(body) }) as const;
 

@@ -25,6 +25,7 @@ import { requireReporting } from './entitlement.ts';
 import { reportShared } from './events.ts';
 import { recordDownload } from './record.ts';
 import { dataOf, shareKind, type StoredShare } from './stored.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 /** A link that ended is listed for so long; after that its token is unknown. */
 const keptMs = 30 * 86_400_000;
@@ -268,23 +269,14 @@ const countDownload = (services: Services, find: () => Promise<StoredDocument>):
     if (outcome !== 'saved') throw new GovError('PRECONDITION_FAILED', 'the share link has changed');
   });
 
-/** Downloads of one link that are counted at the same time. */
-const attempts = 100;
-
 /** Changes a link by its current version; repeats where another request changed it first. OVERLOADED after many. */
 async function changeShare(
   find: () => Promise<StoredDocument>,
   change: (document: StoredDocument) => Promise<void>,
 ): Promise<void> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    try {
-      return await change(await find());
-    } catch (error) {
-      if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
-    }
-  }
-  throw new GovError('OVERLOADED', 'the share link keeps changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+  await untilStored('the share link', async () => {
+    const changing = change(await find()).then(() => 'changed' as const);
+    return unlessOvertaken(changing, 'PRECONDITION_FAILED');
   });
 }
 

@@ -41,6 +41,7 @@ import { endpointChanged } from './events.ts';
 import { cursorId, cursorKind } from './following.ts';
 import { deliveryBody, deliveryDocument, type DeliveryData } from './message.ts';
 import { withoutProject } from './stored.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
@@ -283,35 +284,28 @@ interface Judgement<Answer> {
   readonly request: Pick<AppendRequest, 'leaves' | 'idempotency'> & { readonly changes: DocumentChange[] };
 }
 
-const attempts = 10;
-
 /** Appends the judgement, again where a document changed meanwhile. */
-async function judged<Answer extends object>(
+function judged<Answer extends object>(
   judge: () => Promise<Judgement<Answer>>,
   { services, caller }: { readonly services: Services; readonly caller: Caller },
 ): Promise<Answer | Replayed> {
   const { projectId } = caller.project;
-  for (let attempt = 1; ; attempt++) {
-    const { answer, request } = await judge();
-    const { changes, ...rest } = request;
-    try {
-      const stored = await appendFor(
+  // each change of an endpoint also changes the cursor of the project
+  return services.runs.inTurn({ projectId, runId: 'webhooks/' }, () =>
+    untilStored('the webhooks of the project', async () => {
+      const { answer, request } = await judge();
+      const { changes, ...rest } = request;
+      const effects = [{ kind: 'saveDocuments', changes }] as const;
+      const appending = appendFor(
         services,
         { caller, scopes: ['webhooks:write'] },
-        { ...rest, projectId, meter: unmetered, effects: [{ kind: 'saveDocuments', changes }] },
+        { ...rest, projectId, meter: unmetered, effects },
       );
+      const stored = await unlessOvertaken(appending, 'PRECONDITION_FAILED');
+      if (stored === null) return null;
       return 'replayed' in stored ? stored : answer;
-    } catch (error) {
-      const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED';
-      if (!isStale) throw error;
-      if (attempt === attempts) {
-        throw new GovError('OVERLOADED', 'the webhooks of the project kept changing; repeat later', {
-          cause: error,
-          retryAfterSeconds: limits.overloadRetrySeconds,
-        });
-      }
-    }
-  }
+    }),
+  );
 }
 
 /** NOT_FOUND. */
@@ -350,6 +344,7 @@ function refuseThirdSecret({ previous }: EndpointData, nowMs: number): void {
   throw new GovError(
     'CONFLICT',
     `expected no earlier rotation that still overlaps, got one until ${formatTimestamp(previous.untilMs)}; repeat after it, or end both old secrets now with overlapSeconds=0`,
+    { transient: true },
   );
 }
 

@@ -139,8 +139,12 @@ describe.each(engines)('endpoints of webhooks on %s', (engine) => {
     expect(first.status).toBe(201);
     const again = await tenant.call('POST', path, { headers });
     expect([again.status, again.body.secret]).toEqual([201, first.body.secret]);
-    const second = await tenant.call('POST', path);
+    const waiting = { headers: { 'idempotency-key': `waiting-${engine}-0123456789` } };
+    const second = await tenant.call('POST', path, waiting);
     expect([second.status, second.body.detail]).toEqual([409, expect.stringContaining('overlapSeconds=0')]);
+    // it ends with the overlap: the refusal is not kept under the key
+    const repeated = await tenant.call('POST', path, waiting);
+    expect([repeated.status, repeated.headers['idempotent-replayed']]).toEqual([409, undefined]);
     expect((await tenant.call('POST', `${path}?overlapSeconds=0`)).status).toBe(201);
     expect((await tenant.call('POST', path)).status).toBe(201);
   });

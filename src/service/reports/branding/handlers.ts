@@ -18,6 +18,7 @@ import type { Services } from '../../dependencies.ts';
 import { readLogo, storedBranding } from './brand.ts';
 import { requireReporting } from '../entitlement.ts';
 import { brandingKind, dataOf, logoKind, type StoredBranding, type StoredLogo } from '../stored.ts';
+import { untilStored } from '../../call/overtaken.ts';
 
 const unset = {
   companyName: null,
@@ -160,25 +161,19 @@ async function removeLogo(services: Services, projectId: string, logoId: string)
   await services.store.saveDocuments(projectId, [{ remove: { kind, documentId, version } }]);
 }
 
-/** Changes of one branding at the same time. */
-const attempts = 20;
-
 /** Stores what `change` makes of the current branding; repeats where another request changed it first. */
-async function changeBranding(
+function changeBranding(
   services: Services,
   projectId: string,
   change: (before: StoredBranding | null) => Omit<StoredBranding, 'updatedMs'>,
 ): Promise<StoredBranding> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  return untilStored('the branding', async () => {
     const found = await storedBranding(services, projectId);
     const nowMs = services.now();
     const stored: StoredBranding = { ...change(found?.stored ?? null), updatedMs: nowMs };
     const data = JSON.stringify(stored);
     const changes: DocumentChange[] = [{ save: savedAs(found, { nowMs, data }) }];
-    if ((await services.store.saveDocuments(projectId, changes)) === 'saved') return stored;
-  }
-  throw new GovError('OVERLOADED', 'the branding keeps changing; repeat later', {
-    retryAfterSeconds: limits.overloadRetrySeconds,
+    return (await services.store.saveDocuments(projectId, changes)) === 'saved' ? stored : null;
   });
 }
 
