@@ -12,6 +12,7 @@ import type { ExportManifest } from '../../contract/exports.ts';
 import { exportCompleted } from './events.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
+import { LeaseLost } from '../jobs/lease-lost.ts';
 import type { Services } from '../dependencies.ts';
 import type { ExportOutput, Listed, ListsAsked } from '../call/work.ts';
 
@@ -32,12 +33,13 @@ export async function runExport(services: Services, job: ClaimedJob, signal: Abo
   const { projectId, resultId: exportId } = job;
   const exported = exportId === null ? null : await store.exported(projectId, exportId, now());
   if (exported === null) throw new Error(`expected an export in job ${job.jobId}, got none`);
-  if (exported.done !== null) throw leaseLost(job);
+  if (exported.done !== null) throw new LeaseLost(`job ${job.jobId}`);
   const { rootHash, jobsUntilMs } = JSON.parse(job.request) as ExportJobRequest; // `createExport` wrote it
   const root = Buffer.from(rootHash, 'base64');
   // the next `create` deletes parts of earlier attempts, so only the last attempt must clean up here
   const untilMs = now() + limits.jobLeaseSeconds * 1000;
-  if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs))) throw leaseLost(job);
+  if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs)))
+    throw new LeaseLost(`job ${job.jobId}`);
   const room = new Room(services, projectId);
   const writer = await exports.artifacts.create(exported);
   let writing: Promise<unknown> = Promise.resolve();
@@ -107,12 +109,6 @@ const prunedMeanwhile = (cause: unknown): GovError =>
   new GovError('OVERLOADED', 'events were pruned while the export was built; the build starts again', {
     cause,
   });
-
-export const leaseLost = ({ jobId }: Pick<ClaimedJob, 'jobId'>): GovError =>
-  new GovError(
-    'CONFLICT',
-    `expected the lease of job ${jobId}, but another worker has it, or it was cancelled`,
-  );
 
 interface Built {
   readonly exported: StoredExport;

@@ -1,7 +1,7 @@
 /**
  * Runs jobs from the store's queue (contract H1). A worker claims a job with a lease, renews it, and
- * completes it in the transaction of the result: a job runs at least once and takes effect exactly once. An
- * error that would recur fails the job at once; others fail it after three attempts. A job that was cancelled, or whose
+ * completes it in the transaction of the result: a job runs at least once and takes effect exactly once. A
+ * `transient` error repeats the job, at most three times; any other fails it at once. A job that was cancelled, or whose
  * lease was lost, stops at the next chunk of its task. Proven by
  * `test/service/jobs/handlers.engines.test.ts`.
  */
@@ -11,8 +11,9 @@ import type { ProofRequest } from '../../contract/proofs.ts';
 import { chooseLayers } from '../../core/proof/layers.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
-import { leaseLost, runExport } from '../exports/job.ts';
+import { runExport } from '../exports/job.ts';
 import { jobFailed } from './events.ts';
+import { LeaseLost } from './lease-lost.ts';
 import { prove } from '../proofs/prove.ts';
 import { runReplay } from '../replay/job.ts';
 import type { Services } from '../dependencies.ts';
@@ -101,7 +102,7 @@ export class JobWorker {
     const renewal = setInterval(() => {
       const untilMs = now() + limits.jobLeaseSeconds * 1000;
       store.renewJob(job.projectId, job.jobId, job.lease, untilMs).then(
-        (isHeld) => isHeld || stop.abort(leaseLost(job)),
+        (isHeld) => isHeld || stop.abort(new LeaseLost(`job ${job.jobId}`)),
         (error: unknown) => log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed'),
       );
     }, limits.jobLeaseRenewSeconds * 1000);
@@ -109,6 +110,8 @@ export class JobWorker {
       if (job.tries > limits.jobAttempts) await this.#giveUp(job);
       else await runJob(this.#services, job, stop.signal);
     } catch (error) {
+      // an error that came through the worker thread has no class, but its cause aborted the signal
+      if (error instanceof LeaseLost || stop.signal.aborted) return;
       await this.#fail(job, error).catch((again: unknown) => {
         log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
       });
@@ -120,14 +123,13 @@ export class JobWorker {
 
   /** Another process notices at its next renewal. */
   cancelled(jobId: string): void {
-    this.#stops.get(jobId)?.abort(leaseLost({ jobId }));
+    this.#stops.get(jobId)?.abort(new LeaseLost(`job ${jobId}`));
   }
 
   async #fail(job: ClaimedJob, error: unknown): Promise<void> {
     const { store, now, log } = this.#services;
     const known =
       error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
-    if (known.code === 'CONFLICT') return; // another worker has the job, or it was cancelled
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
     const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
@@ -159,7 +161,8 @@ export class JobWorker {
 
 /**
  * Ends a job as failed, and records it in the same transaction: a crash before the store answers leaves the job with a
- * lease that runs out. An export has an event of its own, which its sweep records. Nothing changes if the lease was lost.
+ * lease that runs out. An export has an event of its own, which its sweep records. Nothing changes if the lease was lost:
+ * the store compares it.
  */
 async function failFinally(
   services: Services,
@@ -186,9 +189,9 @@ async function failFinally(
 }
 
 /** When to try again, or null for an error of the request, which would recur. */
-function retryAt({ tries }: ClaimedJob, { status, code }: GovError, atMs: number): number | null {
+function retryAt({ tries }: ClaimedJob, { transient, code }: GovError, atMs: number): number | null {
   if (code === 'SHUTTING_DOWN') return atMs;
-  if (status < 500 || tries >= limits.jobAttempts) return null;
+  if (!transient || tries >= limits.jobAttempts) return null;
   const jitter = 0.5 + Math.random() / 2;
   return atMs + Math.round(2 ** tries * 1000 * jitter);
 }

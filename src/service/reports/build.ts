@@ -15,6 +15,7 @@ import { append, unmetered } from '../events/append.ts';
 import { witnessedNote } from '../exports/job.ts';
 import { reportCompleted, reportFailed } from './events.ts';
 import { ReportFiles, removeArtifacts } from './files.ts';
+import { LeaseLost } from '../jobs/lease-lost.ts';
 import { Lease, leaseLost } from './lease.ts';
 import { evidenceHost, reportSigner } from './evidence.ts';
 import { taskInput } from './input.ts';
@@ -35,7 +36,8 @@ export async function buildReport(services: Services, claimed: StoredDocument): 
     return 'completed';
   } catch (error) {
     const known = knownError(error);
-    if (known.code === 'CONFLICT') return 'lost';
+    // an error that came through the worker thread has no class
+    if (known instanceof LeaseLost || lease.isLost) return 'lost';
     if (known.status >= 500) log.error({ err: error, executionId }, 'a report failed');
     return await settleFailure(services, { lease, stored, error: known }).catch((again: unknown) => {
       log.error({ err: again, executionId }, 'a failed report could not be marked');
@@ -200,9 +202,9 @@ function cancelled(delivery: StoredDocument): StoredDocument {
 }
 
 /** When to try again, or null for an error of the request, which would recur. */
-function retryAt({ attempts }: StoredReport, { status, code }: GovError, atMs: number): number | null {
+function retryAt({ attempts }: StoredReport, { transient, code }: GovError, atMs: number): number | null {
   if (code === 'SHUTTING_DOWN') return atMs;
-  if (status < 500 || attempts >= limits.reportAttempts) return null;
+  if (!transient || attempts >= limits.reportAttempts) return null;
   const jitter = 0.5 + Math.random() / 2;
   return atMs + Math.round(2 ** attempts * 1000 * jitter);
 }

@@ -4,9 +4,9 @@
  * `test/service/reports/worker.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
+import { LeaseLost } from '../jobs/lease-lost.ts';
 import { reportStart } from './start.ts';
 
 const leaseMs = limits.jobLeaseSeconds * 1000;
@@ -72,6 +72,10 @@ export class Lease {
     return this.#document;
   }
 
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
   /** CONFLICT where a renewal noticed that the lease was lost. */
   check(): void {
     if (this.#isLost) throw leaseLost(this.#document.documentId);
@@ -85,7 +89,5 @@ export class Lease {
   }
 }
 
-export const leaseLost = (executionId: string, cause?: unknown): GovError =>
-  new GovError('CONFLICT', `expected the lease of report ${executionId}, but another worker has it`, {
-    cause,
-  });
+export const leaseLost = (executionId: string, cause?: unknown): LeaseLost =>
+  new LeaseLost(`report ${executionId}`, cause);
