@@ -2,7 +2,8 @@
  * The proof bundle `*.govproof.json`: one file with everything that an offline check of a proof needs, except trust.
  * One JSON object (I-JSON, RFC 7493; unknown members are refused), hashes as `sha256:<hex>`:
  *
- *   mediaType         application/vnd.gov.proof.v2+json; without `completeness` application/vnd.gov.proof.v1+json
+ *   mediaType         application/vnd.gov.proof.v2+json; without `completeness` application/vnd.gov.proof.v1+json; with
+ *                     the graph of a run that was written to application/vnd.gov.proof.v3+json
  *   proof             the ComplianceProof
  *   proofPreimage     the text whose SHA-256 is proofHash
  *   layerStatements   { layer: the text whose SHA-256 is the hash of the layer }
@@ -15,8 +16,9 @@
  *   eventsInclusion?  one inclusion proof for all events together (`src/core/merkle/shared-path.ts`)
  *   erasures?         { checkpoint, consistency, leaves: [{ index, record, inclusion }] }: gov.erasure/1 leaves that
  *                     erased values of the events, in the tree of a signed note of at least S′ leaves that extends S′
- *   graph?            { leaf: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
- *                     an edge is [source, target, type], where source and target are positions in nodes
+ *   graph?            { leaf?: { index, record, inclusion }, nodes, edges }: the gov.graph/1 leaf in S and its items;
+ *                     an edge is [source, target, type], where source and target are positions in nodes. Without the
+ *                     leaf the claims of causal_consistency commit to the items, and the graph is that of the run at S
  *   completeness?     { index: { index, record, inclusion }, entries }: a gov.index/1 leaf in S′, and what its map says of the
  *                     lists that the layers depend on (`completeness.ts`)
  *   approvals?        [{ index, record, inclusion, disclosures? }]: signed gov.approval/1 leaves of the run, the
@@ -34,11 +36,14 @@ import { hashText, parseHash } from '../hash.ts';
 import { canonicalText, readJson } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import type { RunLeaf } from '../event/run-entry.ts';
+import { readStatement } from './statement.ts';
 import { formatTlogProof } from '../note/tlog-proof.ts';
 
 export const bundleMediaType = 'application/vnd.gov.proof.v1+json';
 /** Of a bundle that shows its completeness. A reader from before refuses it as an unknown version. */
 export const completeBundleMediaType = 'application/vnd.gov.proof.v2+json';
+/** Of a bundle whose graph covers the events below `through`. A reader from before refuses it as an unknown version. */
+export const liveBundleMediaType = 'application/vnd.gov.proof.v3+json';
 
 /** A leaf with its inclusion proof, from the sibling of the leaf up to the child of the root. */
 export interface IncludedRecord {
@@ -68,7 +73,8 @@ export interface BundleApproval extends IncludedRecord {
 }
 
 export interface BundleGraph {
-  readonly leaf: IncludedRecord;
+  /** Absent where the leaf follows S. */
+  readonly leaf?: IncludedRecord;
   readonly nodes: readonly NodeItem[];
   readonly edges: readonly BundleEdge[];
 }
@@ -83,8 +89,13 @@ export interface BundleCompleteness {
 /** An edge as the positions of its nodes in the list of nodes: a fifth of the bytes of its row. */
 export type BundleEdge = readonly [source: number, target: number, type: string];
 
+export type BundleMediaType =
+  | typeof bundleMediaType
+  | typeof completeBundleMediaType
+  | typeof liveBundleMediaType;
+
 export interface Bundle {
-  readonly mediaType: typeof bundleMediaType | typeof completeBundleMediaType;
+  readonly mediaType: BundleMediaType;
   readonly proof: ComplianceProof;
   readonly proofPreimage: string;
   readonly layerStatements: Readonly<Record<string, string>>;
@@ -165,9 +176,25 @@ export const pathHashes = (path: readonly string[]): Buffer[] =>
 
 /** Adds the media type of its version to the other members of a bundle. */
 export const composeBundle = (parts: Omit<Bundle, 'mediaType'>): Bundle => ({
-  mediaType: parts.completeness === undefined ? bundleMediaType : completeBundleMediaType,
+  mediaType: mediaTypeOf({
+    hasGraph: parts.graph !== undefined,
+    hasCompleteness: parts.completeness !== undefined,
+    layerStatements: parts.layerStatements,
+  }),
   ...parts,
 });
+
+/** The media type of a bundle with these members. The statements are attacker controlled. */
+export function mediaTypeOf(bundle: {
+  readonly hasGraph: boolean;
+  readonly hasCompleteness: boolean;
+  readonly layerStatements: Readonly<Record<string, string>>;
+}): BundleMediaType {
+  const statement = bundle.hasGraph ? bundle.layerStatements['causal_consistency'] : undefined;
+  if (statement !== undefined && readStatement(statement)?.claims['through'] !== undefined)
+    return liveBundleMediaType;
+  return bundle.hasCompleteness ? completeBundleMediaType : bundleMediaType;
+}
 
 /** The bundle as one line of canonical JSON. */
 export const bundleText = (bundle: Bundle): string => canonicalText(bundle);

@@ -1,10 +1,17 @@
 /**
- * Checks of the graph in a bundle: its leaf is in the tree of S, and its items are those that the leaf commits to.
+ * Checks of the graph in a bundle: its leaf is in the tree of S, and its items are those that the leaf commits to. The
+ * graph of a run at S has no leaf there: the statement of its layer commits to its items.
  * If every body is disclosed, the items also follow from the events. Attacker controlled; nothing here throws.
  * Proven by `test/core/proof/verify.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { type BundleFrame, type EdgeList, type FrameGraph, pathHashes } from './bundle.ts';
+import {
+  type BundleFrame,
+  type EdgeList,
+  type FrameGraph,
+  type IncludedRecord,
+  pathHashes,
+} from './bundle.ts';
 import { GraphDerivation } from '../graph/derivation.ts';
 import {
   type EdgeItem,
@@ -14,10 +21,12 @@ import {
   posesAsEvent,
 } from '../graph/rows.ts';
 import { GraphRows } from '../graph/builder.ts';
+import { isCount } from '../count.ts';
 import { canonicalize } from '../json/parse.ts';
 import { leafHash, verifyInclusion } from '../merkle/tree.ts';
 import { type RunEvent, strictObject } from '../event/run-entry.ts';
 import type { RunIndex } from '../event/run-index.ts';
+import type { GraphExtent } from './layers.ts';
 import type { Evidence, Statement } from './statement.ts';
 import type { CheckList } from './verdict.ts';
 
@@ -31,21 +40,50 @@ export interface GraphContext {
   readonly statement: Statement | undefined;
 }
 
-/** Returns the facts of the graph; null without a graph, or if it is not the logged one. */
+/** A graph that was checked. */
+interface CheckedGraph {
+  readonly facts: GraphFacts;
+  readonly extent: GraphExtent;
+}
+
+/** Null without a graph, or if it is not the committed one. */
 export function checkGraph(
   { graph }: BundleFrame,
   context: GraphContext,
   checks: CheckList,
-): { readonly facts: GraphFacts; readonly graphIndex: number } | null {
+): CheckedGraph | null {
   if (graph === undefined) return null;
+  const { leaf } = graph;
+  const checked =
+    leaf === undefined
+      ? graphOfLayer(graph, context, checks)
+      : graphOfLeaf({ ...graph, leaf }, context, checks);
+  if (checked === null) return null;
+  const { nodes, edges, events } = checked.facts;
+  const { run, evidence, statement } = context;
+  const what = leaf === undefined ? 'the run' : `leaf ${leaf.index}`;
+  // Without the events the layer cannot be recomputed, but this forgery is visible.
+  if (run.length === 0 && statement?.verdict === 'pass' && graph.nodes.some(posesAsEvent)) {
+    checks.fail('graph', 'GRAPH_MISMATCH', `a node of ${what} has the id of an event`);
+  }
+  const part = leaf === undefined || events === evidence.runEvents ? '' : `, its first ${events} events`;
+  checks.pass('graph', `${nodes.n} nodes, ${edges.n} edges of ${what}${part}`);
+  return checked;
+}
+
+/** A graph that its leaf commits to. */
+function graphOfLeaf(
+  graph: FrameGraph & { readonly leaf: IncludedRecord },
+  { evidence, root, run, statement }: GraphContext,
+  checks: CheckList,
+): CheckedGraph | null {
   const { index, record, inclusion } = graph.leaf;
-  const { evidence, root, run, statement } = context;
   const path = pathHashes(inclusion);
   if (!verifyInclusion({ index, size: evidence.treeSize, leaf: leafHash(record), path, root })) {
     checks.fail('graph', 'NOT_INCLUDED', `leaf ${index} has no valid inclusion proof`);
     return null;
   }
-  const facts = factsOf(graph, evidence.runId, run);
+  const facts = committedFacts(graph, evidence.runId, run);
   if (facts === null) {
     checks.fail('graph', 'GRAPH_MISMATCH', `the items differ from the commitment of leaf ${index}`);
     return null;
@@ -55,19 +93,51 @@ export function checkGraph(
     checks.fail('graph', 'GRAPH_MISMATCH', `the layer is about another graph than leaf ${index}`);
     return null;
   }
-  // Without the events the layer cannot be recomputed, but this forgery is visible.
-  if (run.length === 0 && statement?.verdict === 'pass' && graph.nodes.some(posesAsEvent)) {
-    checks.fail('graph', 'GRAPH_MISMATCH', `a node of leaf ${index} has the id of an event`);
+  const through = claims?.['through'];
+  return { facts, extent: { graphIndex: index, ...(isCount(through) ? { through } : {}) } };
+}
+
+/** The graph of the run at S, which the statement of the layer commits to. */
+function graphOfLayer(
+  graph: FrameGraph,
+  { evidence, run, statement }: GraphContext,
+  checks: CheckList,
+): CheckedGraph | null {
+  const { graphIndex, through, rootHash, unresolved } = statement?.claims ?? {};
+  const facts = isCount(unresolved) ? factsOf(graph, evidence.runId, { run, unresolved }) : null;
+  if (facts === null || graphIndex !== null || through !== evidence.treeSize || rootHash !== facts.rootHash) {
+    checks.fail('graph', 'GRAPH_MISMATCH', 'no statement of causal_consistency commits to the items at S');
+    return null;
   }
-  checks.pass('graph', `${facts.nodes.n} nodes, ${facts.edges.n} edges of leaf ${index}`);
-  return { facts, graphIndex: index };
+  return { facts, extent: { graphIndex, through } };
 }
 
 /** Returns the facts, null if the leaf does not commit to these items. */
-function factsOf({ leaf, nodes, edges }: FrameGraph, runId: string, run: RunIndex): GraphFacts | null {
+function committedFacts(
+  { leaf, ...graph }: FrameGraph & { readonly leaf: IncludedRecord },
+  runId: string,
+  run: RunIndex,
+): GraphFacts | null {
   const fields = strictObject(leaf.record);
   const unresolved = fields?.['unresolved'];
   if (fields === null || typeof unresolved !== 'number') return null;
+  const facts = factsOf(graph, runId, { run, unresolved });
+  if (facts === null) return null;
+  const expected = canonicalize({
+    ...graphLeafFields(runId, facts, fields['sealed'] === true),
+    type: 'gov.graph/1',
+    _sd: [],
+    _sd_alg: 'sha-256',
+  });
+  return expected === leaf.record ? facts : null;
+}
+
+/** Returns the facts of the items, null if one is malformed. */
+function factsOf(
+  { nodes, edges }: Pick<FrameGraph, 'nodes' | 'edges'>,
+  runId: string,
+  { run, unresolved }: { readonly run: RunIndex; readonly unresolved: number },
+): GraphFacts | null {
   const rows = new GraphRows(runId, run);
   const references: number[] = [];
   let events = 0;
@@ -80,14 +150,7 @@ function factsOf({ leaf, nodes, edges }: FrameGraph, runId: string, run: RunInde
     if (item === null) return null;
     rows.edgeBetween(item, references[edges.sourceAt(at)] ?? 0, references[edges.targetAt(at)] ?? 0);
   }
-  const facts = rows.finish(unresolved);
-  const expected = canonicalize({
-    ...graphLeafFields(runId, facts, fields['sealed'] === true),
-    type: 'gov.graph/1',
-    _sd: [],
-    _sd_alg: 'sha-256',
-  });
-  return expected === leaf.record ? facts : null;
+  return rows.finish(unresolved);
 }
 
 /** Null if a position is not in the list of nodes. */

@@ -52,13 +52,21 @@ export function chooseLayers(requested: readonly string[] = layersByDefault): La
   return layerOrder.filter((name) => name === 'event_integrity' || requested.includes(name));
 }
 
+/** The part of the run that a graph covers. */
+export interface GraphExtent {
+  /** Index of the gov.graph/1 leaf; null where the graph is that of the run at S, and its leaf follows S. */
+  readonly graphIndex: number | null;
+  /** The graph covers the events below this leaf index. Absent: below `graphIndex`. */
+  readonly through?: number;
+}
+
 /**
- * The layer `causal_consistency` of a logged graph. `graphIndex`: index of the gov.graph/1 leaf. `runEvents`: number of
- * events of the run before that leaf; the graph must cover all of them.
+ * The layer `causal_consistency` of a logged graph. `runEvents`: number of events of the run in the extent of the graph,
+ * which must cover all of them.
  */
 export function causalConsistency(
   facts: GraphFacts,
-  { graphIndex, runEvents }: { readonly graphIndex: number; readonly runEvents: number },
+  { runEvents, ...extent }: GraphExtent & { readonly runEvents: number },
 ): LayerResult {
   const { nodes, edges, rootHash, events, unresolved } = facts;
   const { acyclic, causesBeforeEffects, nodesBoundToLeaves } = facts.checks;
@@ -69,7 +77,7 @@ export function causalConsistency(
   ];
   return {
     layer: 'causal_consistency',
-    claims: { graphIndex, events, nodes: { ...nodes }, edges: { ...edges }, rootHash, unresolved },
+    claims: { ...extent, events, nodes: { ...nodes }, edges: { ...edges }, rootHash, unresolved },
     checks,
     verdict: verdictOf(checks),
   };

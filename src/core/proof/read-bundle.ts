@@ -15,10 +15,10 @@ import {
   type BundleEvent,
   type BundleFrame,
   type FrameGraph,
-  bundleMediaType,
-  completeBundleMediaType,
   EdgeList,
   type IncludedRecord,
+  liveBundleMediaType,
+  mediaTypeOf,
 } from './bundle.ts';
 import { readEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
@@ -76,7 +76,7 @@ const eventShape: Shape = {
 const approvalShape: Shape = { required: ['index', 'record', 'inclusion'], optional: ['disclosures'] };
 const erasuresShape: Shape = { required: ['checkpoint', 'consistency', 'leaves'] };
 const completenessShape: Shape = { required: ['index', 'entries'] };
-const graphShape: Shape = { required: ['leaf', 'nodes', 'edges'] };
+const graphShape: Shape = { required: ['nodes', 'edges'], optional: ['leaf'] };
 const nodeShape: Shape = { required: ['dataCommitment', 'id', 'index', 'type'] };
 const dsseShape: Shape = { required: ['payload', 'payloadType', 'signatures'] };
 const signatureShape: Shape = { required: ['sig'], optional: ['keyid'] };
@@ -196,7 +196,12 @@ const sizes = {
 function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
   const root: Location = null;
   const { events, eventsInclusion, erasures, graph, completeness, approvals, dsse } = bundle;
-  const mediaType = completeness === undefined ? bundleMediaType : completeBundleMediaType;
+  const layerStatements = readStatements(bundle['layerStatements'], { up: root, name: 'layerStatements' });
+  const mediaType = mediaTypeOf({
+    hasGraph: graph !== undefined,
+    hasCompleteness: completeness !== undefined,
+    layerStatements,
+  });
   if (bundle['mediaType'] !== mediaType) {
     refuse({ up: root, name: 'mediaType' }, mediaType, bundle['mediaType']);
   }
@@ -208,7 +213,7 @@ function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
     mediaType,
     proof: readProof(bundle['proof'], { up: root, name: 'proof' }),
     proofPreimage: text(bundle, 'proofPreimage', root),
-    layerStatements: readStatements(bundle['layerStatements'], { up: root, name: 'layerStatements' }),
+    layerStatements,
     proofLeaf: readIncluded(bundle['proofLeaf'], { up: root, name: 'proofLeaf' }),
     checkpoint: text(bundle, 'checkpoint', root),
     proofCheckpoint: text(bundle, 'proofCheckpoint', root),
@@ -218,7 +223,9 @@ function frameOf(bundle: JsonObject, items: GraphItems): BundleFrame {
       ? {}
       : { eventsInclusion: list(bundle, 'eventsInclusion', root, sharedPathItems) }),
     ...(erasures === undefined ? {} : { erasures: readErasures(erasures, { up: root, name: 'erasures' }) }),
-    ...(graph === undefined ? {} : { graph: readGraph(graph, { up: root, name: 'graph' }, items) }),
+    ...(graph === undefined
+      ? {}
+      : { graph: readGraph(graph, { items, mayLackLeaf: mediaType === liveBundleMediaType }) }),
     ...(completeness === undefined
       ? {}
       : { completeness: readCompleteness(completeness, { up: root, name: 'completeness' }) }),
@@ -314,9 +321,15 @@ function readCompleteness(value: Json, at: Location): BundleCompleteness {
   };
 }
 
-function readGraph(value: Json, at: Location, { nodes, edges }: GraphItems): FrameGraph {
+function readGraph(
+  value: Json,
+  { items, mayLackLeaf }: { readonly items: GraphItems; readonly mayLackLeaf: boolean },
+): FrameGraph {
+  const at: Location = { up: null, name: 'graph' };
+  const { nodes, edges } = items;
   const graph = object(value, at, graphShape);
   for (const name of ['nodes', 'edges'] as const) requireTaken(graph[name], { up: at, name });
+  if (graph['leaf'] === undefined && mayLackLeaf) return { nodes, edges };
   return { leaf: readIncluded(graph['leaf'], { up: at, name: 'leaf' }), nodes, edges };
 }
 

@@ -93,8 +93,9 @@ export class Recomputation {
       compare(again, { ...evidence, ...integrity.run });
     }
     if (integrity !== null && graph !== null) {
-      const { facts, graphIndex } = graph;
-      compare(causalConsistency(facts, { graphIndex, runEvents: run.below(graphIndex) }), evidence);
+      const { facts, extent } = graph;
+      const runEvents = run.below(extent.through ?? extent.graphIndex ?? 0);
+      compare(causalConsistency(facts, { ...extent, runEvents }), evidence);
       if (disclosed.complete) this.#derivation?.finish(checks);
     }
     if (integrity !== null && disclosed.complete && this.#coverage !== null) {

@@ -43,7 +43,6 @@ const hostOf = (task: number): TaskHost => {
     });
   return {
     stage: async (part) => void (await call('stage', part)),
-    hold: async () => void (await call('hold', null)),
     // `TaskHost`: the buffer has no other content
     write: async (bytes) =>
       (await call('write', bytes, bytes.buffer as ArrayBuffer)) as Uint8Array | undefined,

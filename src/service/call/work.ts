@@ -27,8 +27,6 @@ export interface TaskHost {
   stage(part: GraphPart): Promise<void>;
   /** Signs the current log and returns the checkpoint note. */
   sign(): Promise<string>;
-  /** Delays appends to the run until the caller of the task releases them. */
-  hold(): Promise<void>;
   /**
    * Takes the next bytes of an artifact, which alone use their buffer. May return the buffer for reuse once
    * the bytes are written.
@@ -120,7 +118,8 @@ export interface RunOf {
 
 export interface LoggedGraph {
   readonly graphId: string;
-  readonly leafIndex: number;
+  /** Null where the leaf is appended with the proof: the graph is that of the run at S. */
+  readonly leafIndex: number | null;
   readonly unresolved: number;
   /** Present where the graph was derived just now; otherwise the task checks the stored rows. */
   readonly facts: GraphFacts | null;
@@ -172,6 +171,8 @@ export interface Layers {
 export interface DerivedGraph {
   readonly facts: GraphFacts;
   readonly declarationHash: string | null;
+  /** The tree size below which it covers the run; null where the run did not grow. */
+  readonly treeSize: number | null;
 }
 
 /** The long lists of a bundle: the events of a run, and the graph. */
@@ -268,18 +269,21 @@ export interface ReplayedRun {
   readonly result: string;
   /** JSON of its summary in lists. */
   readonly summary: string;
-  /** The new declaration of the run's graph, or null where it does not change. */
-  readonly declaration: string | null;
+  /** The new declaration of the run's graph and the hash of the earlier one, or null where it does not change. */
+  readonly declaration: { readonly text: string; readonly fromHash: string | null } | null;
   /** Leaves of the run that differ from the log. */
   readonly altered: readonly number[];
 }
 
 /** Input and output of each task. Both cross a thread boundary by structured clone. */
 export interface Tasks {
-  /** Derives the graph of a run up to its newest event and stores its rows. */
+  /** Derives the graph of a run and stores its rows. */
   deriveGraph: {
-    /** `judge`: a proof of the run follows, so the task checks its events in the same pass. */
-    input: RunOf & { readonly graphId: string; readonly hold: boolean; readonly judge: boolean };
+    /**
+     * `proves`: a proof of the run follows, so the task checks its events in the same pass. The graph of a run that
+     * grows meanwhile, or of which this is known (`grows`), then covers the events below a signed tree size.
+     */
+    input: RunOf & { readonly graphId: string; readonly proves: boolean; readonly grows: boolean };
     output: DerivedGraph;
   };
   /** Computes layers at a tree size. */

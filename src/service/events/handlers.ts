@@ -36,7 +36,6 @@ export const events: Pick<
       return idempotency === null ? accepted : { ...accepted, idempotency: { ...idempotency, response } };
     };
     const first = judge(caller);
-    if (services.runs.holding) await services.runs.free(caller.project.projectId, [body.runId]);
     const stored = await appendJudged(services, asEvents(caller), (by) =>
       by === caller ? first : judge(by),
     );
@@ -49,9 +48,6 @@ export const events: Pick<
     const accepted = acceptedOf(results);
     const { leaves } = accepted;
     if (leaves.length === 0 && idempotency === null) return recordedAnswer(response, []);
-    if (services.runs.holding) {
-      await services.runs.free(caller.project.projectId, new Set(leaves.map(({ runId }) => runId)));
-    }
     const kept = () => (idempotency === null ? {} : { idempotency: { ...idempotency, response } });
     const { projectId } = caller.project;
     const stored =

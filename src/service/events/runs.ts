@@ -1,7 +1,6 @@
 /**
- * Serializes work on runs in this process. `inTurn` runs one change of a run's graph at a time. `hold` delays
- * new events of a run while its graph is logged, so that a run with constant traffic can still be proved.
- * Proven by `test/service/events/runs.test.ts`.
+ * Serializes work on runs in this process, so that changes of one run do not overtake each other for nothing. Other
+ * processes do not wait: what must hold, the store compares. Proven by `test/service/events/runs.test.ts`.
  */
 import type { RunOf } from '../call/work.ts';
 
@@ -9,7 +8,6 @@ const name = ({ projectId, runId }: RunOf): string => `${projectId} ${runId}`;
 
 export class Runs {
   readonly #turns = new Map<string, Promise<void>>();
-  readonly #holds = new Map<string, Promise<void>>();
 
   /** Runs `work` after all earlier work on the run. */
   async inTurn<Result>(of: RunOf, work: () => Promise<Result>): Promise<Result> {
@@ -24,31 +22,6 @@ export class Runs {
     } finally {
       if (this.#turns.get(key) === turn) this.#turns.delete(key);
       done();
-    }
-  }
-
-  /** Delays the run's events until the returned function is called. */
-  hold(of: RunOf): () => void {
-    const key = name(of);
-    let release: () => void = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    this.#holds.set(key, held);
-    return () => {
-      if (this.#holds.get(key) === held) this.#holds.delete(key);
-      release();
-    };
-  }
-
-  /** Whether any run is on hold; nearly always false. */
-  get holding(): boolean {
-    return this.#holds.size > 0;
-  }
-
-  /** Waits until none of these runs is on hold. */
-  async free(projectId: string, runIds: Iterable<string>): Promise<void> {
-    for (const runId of runIds) {
-      const key = name({ projectId, runId });
-      for (let held = this.#holds.get(key); held !== undefined; held = this.#holds.get(key)) await held;
     }
   }
 }

@@ -9,7 +9,7 @@ import { canonicalInSlices } from '../../core/json/sliced.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../call/handler.ts';
-import { logGraph } from './log.ts';
+import { sealedGraph } from './log.ts';
 import type { Services } from '../dependencies.ts';
 import type { RunOf } from '../call/work.ts';
 
@@ -22,20 +22,18 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
 
   async declareGraph({ params, body, caller }, services) {
     refuseSystemRun(params.runId, 'path');
-    const { store, now, salt, runs, work } = services;
+    const { store, now, salt, work } = services;
     const of = { projectId: caller.project.projectId, runId: params.runId };
     // a parsed body is JSON
     const graph = await canonicalInSlices(body as unknown as Json, services.slices.of(of.projectId));
-    await runs.inTurn(of, async () => {
-      const input = { ...of, graph, salt: salt() };
-      const declaration = await work.run('declaration', input, { events: await eventsOf(services, of) });
-      const { declaredMs } = await store.graphState(of.projectId, of.runId);
-      await store.append({
-        projectId: of.projectId,
-        leaves: [],
-        meter: { op: 'none', units: 0 },
-        effects: [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
-      });
+    const input = { ...of, graph, salt: salt() };
+    const declaration = await work.run('declaration', input, { events: await eventsOf(services, of) });
+    const { declaredMs } = await store.graphState(of.projectId, of.runId);
+    await store.append({
+      projectId: of.projectId,
+      leaves: [],
+      meter: { op: 'none', units: 0 },
+      effects: [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
     });
     const answer = await graphBody(services, of);
     if (answer === null) throw notFound('graph');
@@ -47,13 +45,7 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
     const { runId } = params;
     refuseSystemRun(runId, 'path');
     const of = { projectId: caller.project.projectId, runId };
-    const committed = await services.runs.inTurn(of, async () => {
-      const { sealed, declaration } = await services.store.graphState(of.projectId, runId);
-      if (sealed !== null) return sealed;
-      if (declaration === null && (await eventsOf(services, of)) === 0) throw notFound('graph');
-      return logGraph(services, of, caller);
-    });
-    const { rootHash, atMs } = committed;
+    const { rootHash, atMs } = await sealedGraph(services, of, caller);
     return keepAnswer(call, services, {
       status: 200,
       body: { runId, rootHash, committedAt: formatTimestamp(atMs) },

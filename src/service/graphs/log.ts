@@ -1,38 +1,50 @@
 /**
- * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends the `gov.graph/1` leaf
- * on condition that the run did not grow in the meantime (docs/explanation/what-a-proof-says.md). A second attempt holds back the
- * run's events during the last step. A crash leaves only staged rows that no leaf names. Proven by
- * `test/service/graphs/handlers.engines.test.ts`.
+ * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends a `gov.graph/1` leaf
+ * (docs/explanation/what-a-proof-says.md). Nothing waits for it: the graph of a run that is written to meanwhile covers
+ * the events below a signed tree size, or those that the derivation read. A crash leaves only staged rows that no leaf
+ * names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/graphs/live.engines.test.ts`.
  */
-import { GovError } from '../../contract/problems.ts';
 import { declarationHash } from '../../core/graph/declaration.ts';
 import { graphLeafFields } from '../../core/graph/rows.ts';
 import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
-import { appendOrStale, type PlainEffect } from '../events/append.ts';
+import { appendOrStale, unmetered, type PlainEffect } from '../events/append.ts';
+import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import type { Services } from '../dependencies.ts';
+import type { SignedCheckpoint } from '../log/checkpoints.ts';
 import { graphCommitted } from '../system.ts';
 import type { DerivedGraph, LoggedGraph, RunOf } from '../call/work.ts';
 
-const attempts = 3;
-
-interface GraphCommit {
+/** The graph for a proof. */
+export interface ProvedGraph {
   readonly graph: LoggedGraph;
-  readonly rootHash: string;
-  readonly atMs: number;
+  /** Of a run that is written to: checkpoint S, and what the append of the proof logs with it. */
+  readonly atSize: {
+    readonly signed: SignedCheckpoint;
+    readonly leaf: LeafDraft;
+    readonly saved: Omit<StoredGraph, 'leafIndex'>;
+  } | null;
 }
 
-/** The graph for a proof of the run: the newest logged one where it covers every event, else a new one. */
-export function currentGraph(services: Services, of: RunOf): Promise<LoggedGraph> {
+/**
+ * The newest logged graph where it covers every event; else a new one, which is logged now if no event arrives
+ * meanwhile, or with the proof. GRAPH_SEALED where the run was sealed meanwhile.
+ */
+export function provedGraph(services: Services, of: RunOf): Promise<ProvedGraph> {
   return services.runs.inTurn(of, async () => {
     const [state, run] = await Promise.all([
       services.store.graphState(of.projectId, of.runId),
       services.store.run(of.projectId, of.runId),
     ]);
-    if (state.newest !== null && covers(state, state.newest, run?.events ?? 0)) return logged(state.newest);
-    return (await logGraph(services, of, null)).graph;
+    if (state.newest !== null && covers(state, state.newest, run?.events ?? 0)) {
+      return { graph: logged(state.newest), atSize: null };
+    }
+    return (
+      (await derivedGraph(services, of, { grows: false })) ?? derivedGraph(services, of, { grows: true })
+    );
   });
 }
 
@@ -49,83 +61,129 @@ export const logged = ({ graphId, leafIndex, summary }: StoredGraph): LoggedGrap
   facts: null,
 });
 
-/**
- * Appends a leaf for the current graph. With `sealedBy`, the same append seals the graph. Call it inside
- * `inTurn`.
- */
-export async function logGraph(services: Services, of: RunOf, sealedBy: Caller | null): Promise<GraphCommit> {
-  for (let attempt = 1; attempt <= attempts; attempt++) {
-    const commit = await tryLogGraph(services, of, { sealedBy, hold: attempt > 1 });
-    if (commit !== null) return commit;
-  }
-  throw new GovError('CONFLICT', `run ${of.runId} kept growing while its graph was logged; repeat later`);
-}
-
-async function tryLogGraph(
+/** Null where an event, a declaration or a seal arrived while a graph was derived that covers the whole run. */
+async function derivedGraph(
   services: Services,
   of: RunOf,
-  { sealedBy, hold }: { sealedBy: Caller | null; hold: boolean },
-): Promise<GraphCommit | null> {
-  const { store, work, runs, now, randomBytes } = services;
+  { grows }: { grows: false },
+): Promise<ProvedGraph | null>;
+async function derivedGraph(services: Services, of: RunOf, { grows }: { grows: true }): Promise<ProvedGraph>;
+async function derivedGraph(
+  services: Services,
+  of: RunOf,
+  { grows }: { readonly grows: boolean },
+): Promise<ProvedGraph | null> {
+  const { graphId, derived, signed } = await derive(services, of, { proves: true, grows });
+  const { leaf, saved } = graphToLog(of.runId, { graphId, derived, isSealed: false });
+  const { facts } = derived;
+  const graph = { graphId, unresolved: facts.unresolved, facts };
+  if (signed !== null) return { graph: { ...graph, leafIndex: null }, atSize: { signed, leaf, saved } };
+  const stored = await appendOrStale(services, {
+    projectId: of.projectId,
+    leaves: [leaf],
+    meter: unmetered,
+    expect: { runId: of.runId, events: facts.events },
+    effects: [{ kind: 'saveGraph', graph: saved, leaf: 0 }],
+  });
+  if ('replayed' in stored || stored.outcome !== 'stored') return null;
+  return { graph: { ...graph, leafIndex: place(stored.assigned).index }, atSize: null };
+}
+
+/** The seal of a run's graph. */
+export interface GraphSeal {
+  readonly rootHash: string;
+  readonly atMs: number;
+}
+
+/**
+ * Seals the graph of a run, or returns its earlier seal, whichever process made it. The graph covers every event that
+ * the run had at the request. NOT_FOUND for a run without events and declaration.
+ */
+export function sealedGraph(services: Services, of: RunOf, by: Caller): Promise<GraphSeal> {
+  const { runs, store } = services;
+  const { projectId, runId } = of;
+  let mayGrow = false;
+  return runs.inTurn(of, () =>
+    untilStored(`the graph of run ${runId}`, async () => {
+      const { sealed, declaration } = await store.graphState(projectId, runId);
+      if (sealed !== null) return sealed;
+      if (declaration === null && (await store.run(projectId, runId)) === null) throw notFound('graph');
+      const { graphId, derived } = await derive(services, of, { proves: false, grows: false });
+      const seal = { graphId, derived, by, mayGrow };
+      mayGrow = true;
+      return unlessOvertaken(appendSeal(services, of, seal), 'GRAPH_SEALED', 'CONFLICT');
+    }),
+  );
+}
+
+/** Null where the graph must cover the whole run, and an event arrived meanwhile. */
+async function appendSeal(
+  services: Services,
+  { projectId, runId }: RunOf,
+  seal: {
+    readonly graphId: string;
+    readonly derived: DerivedGraph;
+    readonly by: Caller;
+    /** Whether the run may have more events than the graph. */
+    readonly mayGrow: boolean;
+  },
+): Promise<GraphSeal | null> {
+  const { graphId, derived, by, mayGrow } = seal;
+  const { facts, declarationHash: declared } = derived;
+  const { rootHash, events } = facts;
+  const { leaf, saved } = graphToLog(runId, { graphId, derived, isSealed: true });
+  const effects: PlainEffect[] = [
+    { kind: 'saveGraph', graph: saved, leaf: 0 },
+    { kind: 'sealGraph', runId, rootHash, declarationHash: declared, leaf: 0 },
+  ];
+  const stored = await appendOrStale(services, {
+    projectId,
+    leaves: [leaf, graphCommitted({ runId, rootHash }, { nowMs: services.now(), salt: services.salt, by })],
+    meter: unmetered,
+    ...(mayGrow ? {} : { expect: { runId, events } }),
+    effects,
+  });
+  if ('replayed' in stored || stored.outcome !== 'stored') return null;
+  return { rootHash, atMs: place(stored.assigned).serverMs };
+}
+
+async function derive(
+  services: Services,
+  of: RunOf,
+  { proves, grows }: { readonly proves: boolean; readonly grows: boolean },
+): Promise<{
+  readonly graphId: string;
+  readonly derived: DerivedGraph;
+  /** The checkpoint of `derived.treeSize`. */
+  readonly signed: SignedCheckpoint | null;
+}> {
+  const { store, work, checkpoints, now, randomBytes } = services;
   const { projectId, runId } = of;
   const graphId = typeId('grp', now(), randomBytes(10));
   const events = (await store.run(projectId, runId))?.events ?? 0;
-  let release = (): void => {};
+  let signed: SignedCheckpoint | null = null;
   const host = {
     stage: (part: Parameters<typeof store.stageGraphPart>[2]) =>
       store.stageGraphPart(projectId, graphId, part),
-    hold: async () => {
-      release = runs.hold(of);
-      // after this append, everything queued before the hold is durable and visible to the task
-      await store.append({ projectId, leaves: [], meter: { op: 'none', units: 0 } });
-    },
+    sign: async () => (signed = await checkpoints.sign(projectId)).note,
   };
-  try {
-    const derived = await work.run(
-      'deriveGraph',
-      { ...of, graphId, hold, judge: sealedBy === null },
-      { events, host },
-    );
-    return await appendGraph(services, of, { derived, graphId, sealedBy });
-  } finally {
-    release();
-  }
+  const derived = await work.run('deriveGraph', { ...of, graphId, proves, grows }, { events, host });
+  return { graphId, derived, signed };
 }
 
-async function appendGraph(
-  services: Services,
-  of: RunOf,
-  { derived, graphId, sealedBy }: { derived: DerivedGraph; graphId: string; sealedBy: Caller | null },
-): Promise<GraphCommit | null> {
-  const { projectId, runId } = of;
-  const { facts } = derived;
-  const { rootHash, nodes, edges, unresolved } = facts;
-  const leaf = draftLeaf('gov.graph/1', graphLeafFields(runId, facts, sealedBy !== null), { runId });
-  const context = { nowMs: services.now(), salt: services.salt };
-  const leaves: LeafDraft[] =
-    sealedBy === null ? [leaf] : [leaf, graphCommitted({ runId, rootHash }, { ...context, by: sealedBy })];
-  const graph: Omit<StoredGraph, 'leafIndex'> = {
-    graphId,
-    runId,
-    events: facts.events,
-    declarationHash: derived.declarationHash,
-    rootHash,
-    summary: JSON.stringify({ nodes, edges, unresolved }),
+/** The leaf of a graph, and its row. */
+function graphToLog(
+  runId: string,
+  made: { readonly graphId: string; readonly derived: DerivedGraph; readonly isSealed: boolean },
+): { readonly leaf: LeafDraft; readonly saved: Omit<StoredGraph, 'leafIndex'> } {
+  const { graphId, derived, isSealed } = made;
+  const { facts, declarationHash: declared } = derived;
+  const { events, rootHash, nodes, edges, unresolved } = facts;
+  const summary = JSON.stringify({ nodes, edges, unresolved });
+  return {
+    leaf: draftLeaf('gov.graph/1', graphLeafFields(runId, facts, isSealed), { runId }),
+    saved: { graphId, runId, events, declarationHash: declared, rootHash, summary },
   };
-  const effects: PlainEffect[] = [{ kind: 'saveGraph', graph, leaf: 0 }];
-  if (sealedBy !== null) effects.push({ kind: 'sealGraph', runId, rootHash, leaf: 0 });
-  const stored = await appendOrStale(services, {
-    projectId,
-    leaves,
-    meter: { op: 'none', units: 0 },
-    expect: { runId, events: facts.events },
-    effects,
-  });
-  if ('replayed' in stored)
-    throw new Error('expected an append without an idempotency key to be stored, got a replay');
-  if (stored.outcome !== 'stored') return null;
-  const { index, serverMs } = place(stored.assigned);
-  return { graph: { graphId, leafIndex: index, unresolved, facts }, rootHash, atMs: serverMs };
 }
 
 /** The index and time of the first leaf of a request. */

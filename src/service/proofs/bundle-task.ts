@@ -189,6 +189,9 @@ async function graphOf(
   const graph = await context.reader.graphAt(projectId, graphIndex);
   if (graph === null)
     throw new GovError('STORAGE_FAULT', `expected the graph of leaf ${graphIndex}, got none`);
+  const empty = { nodes: [], edges: [] };
+  // of a run that was written to, the leaf was appended with the proof: its layer commits to the items
+  if (graphIndex >= treeSize) return { graphId: graph.graphId, graph: empty };
   const leaf = await included(context, projectId, { index: graphIndex, size: treeSize });
-  return { graphId: graph.graphId, graph: { leaf, nodes: [], edges: [] } };
+  return { graphId: graph.graphId, graph: { leaf, ...empty } };
 }

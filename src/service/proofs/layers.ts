@@ -140,11 +140,22 @@ async function judgeGraph(
   input: LayersInput,
   index: RunIndex | null,
 ): Promise<LayerResult> {
-  const { graph, projectId, runId } = input;
+  const { graph, projectId, runId, treeSize } = input;
   if (graph === null) throw new Error('expected a logged graph for the layer causal_consistency, got none');
   const facts = graph.facts ?? (await factsFromRows(context, input, { graph, index }));
-  const runEventsBelow = await context.reader.runEventsBelow(projectId, runId, graph.leafIndex);
-  return causalConsistency(facts, { graphIndex: graph.leafIndex, runEvents: runEventsBelow });
+  const { leafIndex: graphIndex } = graph;
+  const below = (end: number): Promise<number> => context.reader.runEventsBelow(projectId, runId, end);
+  if (graphIndex === null || graphIndex >= treeSize) {
+    const runEvents = await below(treeSize);
+    return causalConsistency(facts, { graphIndex: null, through: treeSize, runEvents });
+  }
+  const runEvents = await below(graphIndex);
+  if (index === null || facts.events >= runEvents) {
+    return causalConsistency(facts, { graphIndex, runEvents });
+  }
+  // the graph was sealed while the run was written to: its leaf follows events that it does not cover
+  const through = index.indexAt(facts.events - 1) + 1;
+  return causalConsistency(facts, { graphIndex, through, runEvents: await below(through) });
 }
 
 async function factsFromRows(

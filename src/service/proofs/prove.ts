@@ -1,7 +1,8 @@
 /**
  * Makes a compliance proof (docs/explanation/what-a-proof-says.md). The order makes it sound: log the run's graph, sign checkpoint
  * S, compute the layers at S, append the `gov.proof/1` leaf at an index ≥ S, sign checkpoint S′ that covers
- * it. No statement refers to its own leaf.
+ * it. No statement refers to its own leaf. Of a run that is written to, the graph is that of the events below S, and its
+ * leaf is appended with that of the proof.
  *
  * A crash before the proof's leaf leaves at most a logged graph. A crash after it leaves the whole proof; the
  * next second's checkpoint then signs S′. Proven by `test/service/proofs/handlers.engines.test.ts`.
@@ -21,7 +22,8 @@ import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
 import type { Replayed } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
-import { currentGraph } from '../graphs/log.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
+import { provedGraph, type ProvedGraph } from '../graphs/log.ts';
 import { appendMetered } from '../access/quota.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { jobCompleted } from '../jobs/events.ts';
@@ -54,12 +56,20 @@ export interface Proved {
 }
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
-export async function prove(services: Services, request: ProveRequest): Promise<Proved | Replayed> {
+export const prove = (services: Services, request: ProveRequest): Promise<Proved | Replayed> =>
+  // where the graph is sealed meanwhile, the proof is about the sealed one
+  untilStored(`the graph of run ${request.runId}`, () =>
+    unlessOvertaken(attemptProof(services, request), 'GRAPH_SEALED'),
+  );
+
+async function attemptProof(services: Services, request: ProveRequest): Promise<Proved | Replayed> {
   const { projectId, runId, layers, schemaVersion } = request;
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
   if (events === 0) throw await missingRun(services, request);
-  const graph = layers.includes('causal_consistency') ? await currentGraph(services, request) : null;
-  const signed = await services.checkpoints.sign(projectId);
+  const { graph, atSize } = layers.includes('causal_consistency')
+    ? await provedGraph(services, request)
+    : { graph: null, atSize: null };
+  const signed = atSize?.signed ?? (await services.checkpoints.sign(projectId));
   if (layers.includes('log_inclusion')) await services.witnesses?.cosigned(projectId, signed);
   const { checkpoint } = signed;
   const timestampMs = await notBefore(services, request);
@@ -82,7 +92,7 @@ export async function prove(services: Services, request: ProveRequest): Promise<
   const proofId = typeId('prf', timestampMs, services.randomBytes(10));
   const timestamp = formatTimestamp(timestampMs);
   const composed = composeProof({ proofId, runId, schemaVersion, timestamp, layers: computed.layers });
-  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null, isChecked };
+  const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null, isChecked, atSize };
   const made = appendRequest(services, request, draft);
   const { by } = request;
   const stored =
@@ -128,9 +138,10 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 function appendRequest(
   { now, salt }: Services,
   { runId, by }: ProveRequest,
-  draft: Proved & { preimage: string; computed: Layers; graphIndex: number | null },
+  draft: Proved &
+    Pick<ProvedGraph, 'atSize'> & { preimage: string; computed: Layers; graphIndex: number | null },
 ): Omit<PlainRequest, 'projectId' | 'meter'> {
-  const { proof, preimage, computed, graphIndex } = draft;
+  const { proof, preimage, computed, graphIndex, atSize } = draft;
   // a proof is JSON by its type
   const text = canonicalText(proof);
   const createdMs = Date.parse(proof.createdAt);
@@ -156,14 +167,21 @@ function appendRequest(
             atMs: Math.max(now(), createdMs),
           },
         ];
+  const graphEffect: PlainEffect[] =
+    atSize === null ? [] : [{ kind: 'saveGraph', graph: atSize.saved, leaf: 1 }];
   return {
     leaves: [
       draftLeaf('gov.proof/1', proofLeafFields(proof), { runId }),
+      ...(atSize === null ? [] : [atSize.leaf]),
       ...(by.kind === 'call'
         ? []
         : [jobCompleted({ jobId: by.jobId, type: 'proof', runId }, { nowMs: now(), salt })]),
     ],
-    effects: [{ kind: 'saveProof', proof: saved, leaf: 0 }, ...completed],
+    effects: [
+      ...graphEffect,
+      { kind: 'saveProof', proof: saved, leaf: 0, ...(atSize === null ? {} : { graphLeaf: 1 }) },
+      ...completed,
+    ],
     ...(by.kind === 'call' ? idempotencyWrite(by.idempotency, provedAnswer(draft, by.basePath)) : {}),
   };
 }

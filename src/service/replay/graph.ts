@@ -8,6 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { GraphReplayRequest } from '../../contract/replay.ts';
 import {
   checkDeclaration,
+  declarationHash,
   declarationText,
   declare,
   readDeclaration,
@@ -19,7 +20,7 @@ import type { ReplayCollector } from '../../core/replay/collector.ts';
 import { GraphComparison } from '../../core/replay/graph.ts';
 import type { RunAt } from '../proofs/decided-layers.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
-import type { TaskContext } from '../call/work.ts';
+import type { ReplayedRun, TaskContext } from '../call/work.ts';
 
 interface GraphReplay {
   readonly request: GraphReplayRequest;
@@ -36,7 +37,7 @@ export async function replayGraph(
   context: TaskContext,
   run: RunAt & { readonly at: string },
   replay: GraphReplay,
-): Promise<string | null> {
+): Promise<ReplayedRun['declaration']> {
   const { collector, request } = replay;
   const nodes = request.nodes.map(({ id, type, data }) =>
     // a parsed body is JSON
@@ -54,7 +55,10 @@ export async function replayGraph(
   const { sealed, declaration } = await context.reader.graphState(run.projectId, run.runId);
   if (sealed !== null) return null;
   const previous = declaration === null ? null : readDeclaration(declaration);
-  return declared(run.runId, replay, { derivation, previous });
+  const text = declared(run.runId, replay, { derivation, previous });
+  return text === null
+    ? null
+    : { text, fromHash: declaration === null ? null : declarationHash(declaration) };
 }
 
 /**

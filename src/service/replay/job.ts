@@ -9,14 +9,13 @@ import type { ReplayRequest } from '../../contract/replay.ts';
 import { draftReplay } from '../../core/decided/replay.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
+import { untilStored } from '../call/overtaken.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { jobCompleted } from '../jobs/events.ts';
 import type { Services } from '../dependencies.ts';
 import type { ReplayedRun } from '../call/work.ts';
-
-const attempts = 3;
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
 export async function runReplay(services: Services, job: ClaimedJob, signal: AbortSignal): Promise<void> {
@@ -30,21 +29,22 @@ export async function runReplay(services: Services, job: ClaimedJob, signal: Abo
     services.work
       .run('replay', input, { events, signal })
       .catch((error: unknown) => orMissing(services, job, error));
-  // another declaration of the run's graph waits, so that neither undoes the other
   if (!isOfGraph(request)) return complete(services, job, await replay());
-  await services.runs.inTurn({ projectId, runId }, async () => {
-    for (let attempt = 1; ; attempt++) {
-      const replayed = await replay();
-      try {
-        return await complete(services, job, replayed);
-      } catch (error) {
-        // another process sealed the graph in the meantime: the declaration is compared only
-        const sealed = error instanceof GovError && error.code === 'GRAPH_SEALED';
-        if (!sealed || attempt === attempts) throw error;
-      }
+  // another request may declare meanwhile, so that neither undoes the other, or seal: then it is compared only
+  await untilStored(`the graph of run ${runId}`, async () => {
+    const replayed = await replay();
+    try {
+      await complete(services, job, replayed);
+      return 'completed';
+    } catch (error) {
+      if (error instanceof GovError && (error.code === 'GRAPH_SEALED' || isOfDeclaration(error))) return null;
+      throw error;
     }
   });
 }
+
+/** A lost lease is a CONFLICT too, but not a transient one. */
+const isOfDeclaration = ({ code, transient }: GovError): boolean => code === 'CONFLICT' && transient;
 
 /** The runs whose events are read. */
 function runsOf({ runId, request }: ClaimedJob): string[] {
@@ -81,7 +81,8 @@ async function complete(services: Services, job: ClaimedJob, replayed: ReplayedR
   const effects: PlainEffect[] = [{ kind: 'completeJob', jobId, lease, result, summary, atMs }];
   if (declaration !== null) {
     const { declaredMs } = await services.store.graphState(projectId, runId);
-    effects.push({ kind: 'declareGraph', runId, declaration, atMs: declaredMs ?? atMs });
+    const { text, fromHash } = declaration;
+    effects.push({ kind: 'declareGraph', runId, declaration: text, fromHash, atMs: declaredMs ?? atMs });
   }
   await append(services, {
     projectId,

@@ -57,6 +57,8 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, Do
    */
   withdrawCopies(copies: Copies, at: { readonly leaf: number; readonly atMs: number }): void;
   isSealed(runId: string): boolean;
+  /** Null without a declaration. */
+  declarationHash(runId: string): string | null;
   declareGraph(effect: EffectOf<'declareGraph'>): void;
   sealGraph(runId: string, seal: { readonly rootHash: string; readonly atMs: number }): void;
   enqueueJob(job: NewJob): void;
@@ -104,14 +106,17 @@ interface ErasedLeaves {
 export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly Assigned[]): void {
   switch (effect.kind) {
     case 'saveProof':
-      return rows.saveProof({ ...effect.proof, leafIndex: appendedLeaf(effect, assigned).index });
+      return saveProof(rows, effect, assigned);
     case 'saveGraph':
+      refuseSealed(rows, effect.graph.runId);
       return rows.saveGraph({ ...effect.graph, leafIndex: appendedLeaf(effect, assigned).index });
     case 'declareGraph':
       refuseSealed(rows, effect.runId);
+      if (effect.fromHash !== undefined) refuseOtherDeclaration(rows, effect.runId, effect.fromHash);
       return rows.declareGraph(effect);
     case 'sealGraph':
       refuseSealed(rows, effect.runId);
+      refuseOtherDeclaration(rows, effect.runId, effect.declarationHash);
       return rows.sealGraph(effect.runId, {
         rootHash: effect.rootHash,
         atMs: appendedLeaf(effect, assigned).serverMs,
@@ -228,6 +233,24 @@ function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): voi
     }
     rows.saveFact(name, { value: to, day });
   }
+}
+
+function saveProof(
+  rows: EffectRows,
+  { proof, leaf, graphLeaf }: EffectOf<'saveProof'>,
+  assigned: readonly Assigned[],
+): void {
+  const of = (position: number): number =>
+    appendedLeaf({ kind: 'saveProof', leaf: position }, assigned).index;
+  const graphIndex = graphLeaf === undefined ? proof.graphIndex : of(graphLeaf);
+  rows.saveProof({ ...proof, graphIndex, leafIndex: of(leaf) });
+}
+
+/** CONFLICT where somebody declared in the meantime: what was derived lacks it. */
+function refuseOtherDeclaration(rows: EffectRows, runId: string, expected: string | null): void {
+  if (rows.declarationHash(runId) === expected) return;
+  const detail = `expected the declaration of run ${runId} unchanged, got another one; read it again`;
+  throw new GovError('CONFLICT', detail, { transient: true });
 }
 
 function refuseSealed(rows: EffectRows, runId: string): void {

@@ -39,17 +39,35 @@ export type Effect =
   | PruneEffect
   | TenantEffect
   | ExportEffect
-  | { readonly kind: 'saveProof'; readonly proof: Omit<StoredProof, 'leafIndex'>; readonly leaf: number }
+  /** `graphLeaf`: the position of the leaf of its graph, where this request appends it. */
+  | {
+      readonly kind: 'saveProof';
+      readonly proof: Omit<StoredProof, 'leafIndex'>;
+      readonly leaf: number;
+      readonly graphLeaf?: number;
+    }
+  /** Refused with GRAPH_SEALED: the newest graph of a sealed run is the sealed one. */
   | { readonly kind: 'saveGraph'; readonly graph: Omit<StoredGraph, 'leafIndex'>; readonly leaf: number }
-  /** Refused with GRAPH_SEALED. */
+  /** Refused with GRAPH_SEALED, and with CONFLICT if the declaration has another hash than `fromHash`. */
   | {
       readonly kind: 'declareGraph';
       readonly runId: string;
       readonly declaration: string;
       readonly atMs: number;
+      /** Null: no declaration. Absent: any, as the new one replaces all of it. */
+      readonly fromHash?: string | null;
     }
-  /** Sealed at the server time of its leaf. Refused with GRAPH_SEALED if the graph is already sealed. */
-  | { readonly kind: 'sealGraph'; readonly runId: string; readonly rootHash: string; readonly leaf: number }
+  /**
+   * Sealed at the server time of its leaf. Refused with GRAPH_SEALED if the graph is already sealed, and with CONFLICT
+   * if the declaration has another hash than `declarationHash`.
+   */
+  | {
+      readonly kind: 'sealGraph';
+      readonly runId: string;
+      readonly rootHash: string;
+      readonly declarationHash: string | null;
+      readonly leaf: number;
+    }
   /**
    * Refused with PRECONDITION_FAILED if a document has another version or its key is taken, with CONFLICT if the
    * project has `most` documents of the kind.

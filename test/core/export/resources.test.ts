@@ -77,7 +77,7 @@ describe('exports of other resources', () => {
     );
     const row = graphText({
       runId: 'r',
-      rootHash: (JSON.parse(graph.leaf.record) as { rootHash: string }).rootHash,
+      rootHash: (JSON.parse(graph.leaf!.record) as { rootHash: string }).rootHash,
       nodes: graph.nodes.map((node) => canonicalize({ ...node })),
       edges,
     });
@@ -91,7 +91,7 @@ describe('exports of other resources', () => {
           resource: 'compliance_proofs',
           stored: new Map([[bundle.proofLeaf.index, proof]]),
         },
-        causal_graphs: { resource: 'causal_graphs', stored: new Map([[graph.leaf.index, row]]) },
+        causal_graphs: { resource: 'causal_graphs', stored: new Map([[graph.leaf!.index, row]]) },
       },
     };
   }

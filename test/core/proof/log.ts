@@ -28,6 +28,7 @@ import { eventIntegrity, EventIntegrity } from '../../../src/core/proof/integrit
 import type { Json } from '../../../src/core/json/parse.ts';
 import {
   causalConsistency,
+  type GraphExtent,
   chooseLayers,
   decisionNotRun,
   logInclusion,
@@ -85,6 +86,11 @@ export interface ProveOptions {
   readonly between?: number;
   /** As a log that says of every graph that its nodes are bound to leaves. */
   readonly blindToPosing?: boolean;
+  /**
+   * The run is written to while its graph is made: `proved`, so that the graph is that of the events below S, or
+   * `sealed`, so that two events precede the leaf of its graph which that does not cover.
+   */
+  readonly writtenTo?: 'proved' | 'sealed';
   /** What the log says in the layer `policy_compliance`. */
   readonly compliance?: LayerResult;
 }
@@ -190,7 +196,7 @@ export class ProofLog {
   /** Proves a run and bundles the proof. */
   prove(runId: string, options: ProveOptions = {}): Bundle {
     const signers = options.signers ?? [logSigner];
-    const graph = this.#logGraph(runId, options.declaration ?? null);
+    const graph = this.#logGraph(runId, options);
     const size = this.leaves.length;
     const checkpoint = this.checkpoint(size, signers);
     const layers = this.#state(runId, { size, checkpoint, graph, options });
@@ -219,15 +225,22 @@ export class ProofLog {
     });
   }
 
-  #logGraph(runId: string, declaration: Declaration | null): LoggedGraph {
+  #logGraph(runId: string, { declaration = null, writtenTo }: ProveOptions): LoggedGraph {
     const builder = new GraphBuilder(runId, declaration);
     const covered = this.run(runId);
     for (const event of covered) builder.add(event);
     const facts = builder.finish();
     const rows: LoggedGraph['rows'] = { nodes: [], edges: [] };
     for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.toString().split('\n'));
-    const index = this.append(draftLeaf('gov.graph/1', graphLeafFields(runId, facts, false)));
-    return { facts, rows, index, covered: covered.length };
+    const leaf = draftLeaf('gov.graph/1', graphLeafFields(runId, facts, writtenTo === 'sealed'));
+    const made = { facts, rows, covered: covered.length };
+    if (writtenTo === undefined) return { ...made, extent: { graphIndex: this.append(leaf) } };
+    if (writtenTo === 'proved') {
+      return { ...made, extent: { graphIndex: null, through: this.leaves.length } };
+    }
+    const through = covered.at(-1)!.index + 1;
+    for (let late = 0; late < 2; late++) this.record({ runId });
+    return { ...made, extent: { graphIndex: this.append(leaf), through } };
   }
 
   #state(
@@ -241,7 +254,7 @@ export class ProofLog {
     const results: Record<string, () => LayerResult> = {
       event_integrity: () => integrity,
       causal_consistency: () =>
-        causalConsistency({ ...graph.facts, checks }, { graphIndex: graph.index, runEvents: graph.covered }),
+        causalConsistency({ ...graph.facts, checks }, { ...graph.extent, runEvents: graph.covered }),
       policy_compliance: () => options.compliance ?? noPolicyActive(),
       decision_lineage: decisionNotRun,
       replay_determinism: replayNotRun,
@@ -285,16 +298,17 @@ export class ProofLog {
     };
   }
 
-  #enclosedGraph({ index, rows }: LoggedGraph, size: number): BundleGraph {
+  #enclosedGraph({ extent: { graphIndex }, rows }: LoggedGraph, size: number): BundleGraph {
     const nodes = nodeItems(rows.nodes);
-    return { leaf: this.#included(index, size), nodes, edges: edgeItems(rows.edges, nodes) };
+    const leaf = graphIndex === null ? {} : { leaf: this.#included(graphIndex, size) };
+    return { ...leaf, nodes, edges: edgeItems(rows.edges, nodes) };
   }
 }
 
 interface LoggedGraph {
   readonly facts: GraphFacts;
   readonly rows: { readonly nodes: string[]; readonly edges: string[] };
-  readonly index: number;
+  readonly extent: GraphExtent;
   readonly covered: number;
 }
 

@@ -17,8 +17,8 @@ describe.skipIf(missing !== null)('work in a thread, on PostgreSQL', () => {
       silentLog,
     );
     const parts: string[] = [];
-    const host = { stage: async ({ list }: { list: string }) => void parts.push(list), hold: async () => {} };
-    const input = { ...wanted, graphId: 'grp_1', hold: true, judge: false };
+    const host = { stage: async ({ list }: { list: string }) => void parts.push(list) };
+    const input = { ...wanted, graphId: 'grp_1', proves: false, grows: false };
     const { facts } = await work.run('deriveGraph', input, { events: 2, host });
     expect([facts.events, parts.toSorted()]).toEqual([2, ['edges', 'nodes']]);
     await work.close();

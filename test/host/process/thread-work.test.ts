@@ -36,8 +36,8 @@ const of = () => ({ projectId, runId: 'run-1' });
 const derive = (on: ThreadWork, stage: () => Promise<void>) =>
   on.run(
     'deriveGraph',
-    { ...of(), graphId: 'g', hold: true, judge: false },
-    { events: 1, host: { stage, hold: async () => {} } },
+    { ...of(), graphId: 'g', proves: false, grows: false },
+    { events: 1, host: { stage } },
   );
 
 const heavyEvents = limits.syncProofEvents + 1;
@@ -46,10 +46,10 @@ const heavyEvents = limits.syncProofEvents + 1;
 function block(on: ThreadWork, events: number): () => Promise<void> {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => (release = resolve));
-  const host = { stage: () => released, hold: async () => {} };
+  const host = { stage: () => released };
   const running = on.run(
     'deriveGraph',
-    { ...of(), graphId: 'g', hold: false, judge: false },
+    { ...of(), graphId: 'g', proves: false, grows: false },
     { events, host },
   );
   return async () => {
@@ -152,8 +152,8 @@ describe('work in a thread', () => {
     const answered = new Promise<void>((resolve) => (answer = resolve));
     let asks = (): void => {};
     const asked = new Promise<void>((resolve) => (asks = resolve));
-    const host = { stage: async () => (asks(), answered), hold: async () => {} };
-    const input = { ...of(), graphId: 'g', hold: false, judge: false };
+    const host = { stage: async () => (asks(), answered) };
+    const input = { ...of(), graphId: 'g', proves: false, grows: false };
     const options = { events: heavyEvents, host, signal: running.signal };
     const task = on.run('deriveGraph', input, options).catch((error: unknown) => error);
     await asked;

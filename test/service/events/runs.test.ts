@@ -31,39 +31,3 @@ describe('the turns of a run', () => {
     await blocked;
   });
 });
-
-describe('a hold', () => {
-  it('a hold delays new work on the run until it is released', async () => {
-    const runs = new Runs();
-    expect(runs.holding).toBe(false);
-    const release = runs.hold(of);
-    expect(runs.holding).toBe(true);
-    let passed = false;
-    const waiting = (async () => {
-      await runs.free('p', ['x', 'r']);
-      passed = true;
-    })();
-    await runs.free('p', ['x']);
-    await runs.free('q', ['r']);
-    expect(passed).toBe(false);
-    release();
-    await waiting;
-    expect([passed, runs.holding]).toEqual([true, false]);
-  });
-
-  it('work waits for a second hold too', async () => {
-    const runs = new Runs();
-    const first = runs.hold(of);
-    const second = runs.hold(of);
-    let passed = false;
-    const waiting = (async () => {
-      await runs.free('p', ['r']);
-      passed = true;
-    })();
-    first();
-    await settle();
-    expect(passed).toBe(false);
-    second();
-    await waiting;
-  });
-});

@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
+import { declarationHash } from '../../../src/core/graph/declaration.ts';
 import type { AppendRequest } from '../../../src/store/port/store.ts';
 import type { Faults, SqliteStore } from '../../../src/store/sqlite/store.ts';
 import { codeOf, event, genesis, projectOf, request, startMs } from '../support/fixture.ts';
@@ -81,7 +82,13 @@ const requests = (): AppendRequest[] => {
         { kind: 'declareGraph', runId: 'r0', declaration: '{}', atMs: 0 },
         { kind: 'saveProof', proof: proof.row, leaf: 0 },
         { kind: 'saveGraph', graph: graph.row, leaf: 1 },
-        { kind: 'sealGraph', runId: 'r0', rootHash: graph.row.rootHash, leaf: 1 },
+        {
+          kind: 'sealGraph',
+          runId: 'r0',
+          rootHash: graph.row.rootHash,
+          declarationHash: declarationHash('{}'),
+          leaf: 1,
+        },
       ],
       idempotency: kept('effects'),
     }),

@@ -84,7 +84,10 @@ export async function logGraph(
     await store.stageGraphPart(projectId, row.graphId, { list, part, items: deflateRawSync(rows) });
   }
   const { runId, rootHash } = row;
-  const seal = of.sealed === true ? [{ kind: 'sealGraph', runId, rootHash, leaf: 0 } as const] : [];
+  const seal =
+    of.sealed === true
+      ? [{ kind: 'sealGraph', runId, rootHash, declarationHash: null, leaf: 0 } as const]
+      : [];
   const effects = [{ kind: 'saveGraph', graph: row, leaf: 0 } as const, ...seal];
   await stored(store, unmetered([leaf], effects, { projectId }));
 }

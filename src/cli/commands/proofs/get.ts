@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '../../../client/create.ts';
 import { openBundle, type OpenBundle } from '../../../client/open.ts';
-import { bundleMediaType, bundleTlogProof } from '../../../core/proof/bundle.ts';
+import { bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readFrame } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
@@ -46,7 +46,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     lacksIndex = await saveBundle(place, open, invocation).finally(place.close);
   } else if (out.settings.tty) {
     const { body } = await client.getProofBundle({ params, query });
-    lacksIndex = body.mediaType === bundleMediaType;
+    lacksIndex = body.completeness === undefined;
     await out.line(Safe.json(body, 2));
   } else {
     const seen = watched((await openBundle(client, { params, query })).chunks);
@@ -123,9 +123,9 @@ interface Watched {
   readonly lacksIndex: () => boolean;
 }
 
-/** Looks for the media type of bundles without an index while a bundle passes. */
+/** Looks for the index while a bundle passes. In a text of JSON its quotes would be escaped. */
 function watched(chunks: AsyncIterable<Uint8Array>): Watched {
-  const sought = `"mediaType":"${bundleMediaType}"`;
+  const sought = '"completeness":{';
   let found = false;
   const passing = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     let before = Buffer.alloc(0);
@@ -136,7 +136,7 @@ function watched(chunks: AsyncIterable<Uint8Array>): Watched {
       yield chunk;
     }
   };
-  return { chunks: passing(), lacksIndex: () => found };
+  return { chunks: passing(), lacksIndex: () => !found };
 }
 
 /** Where `--out` writes. */

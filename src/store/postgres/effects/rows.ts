@@ -4,6 +4,7 @@
  * with the commit. A crash before COMMIT leaves none of them.
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
+import { declarationHash } from '../../../core/graph/declaration.ts';
 import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
@@ -62,7 +63,7 @@ function graphRows({
   facts,
   undo,
   write,
-}: Writing): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declareGraph' | 'sealGraph'> {
+}: Writing): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
   return {
     saveProof: ({
       proofId,
@@ -82,8 +83,11 @@ function graphRows({
     saveGraph: ({ graphId, runId, leafIndex, events, declarationHash, rootHash, summary }) =>
       write(step(saveGraph, project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary)),
     isSealed: (runId) => facts.sealed.has(runId),
-    declareGraph: ({ runId, declaration, atMs }) =>
-      write(step(declareGraph, project, runId, declaration, atMs)),
+    declarationHash: (runId) => facts.declarations.get(runId) ?? null,
+    declareGraph: ({ runId, declaration, atMs }) => {
+      undo.set(facts.declarations, runId, declarationHash(declaration));
+      write(step(declareGraph, project, runId, declaration, atMs));
+    },
     sealGraph: (runId, { rootHash, atMs }) => {
       undo.include(facts.sealed, runId);
       write(step(sealGraph, project, runId, rootHash, atMs));

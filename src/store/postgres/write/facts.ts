@@ -4,6 +4,7 @@
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
+import { hashText } from '../../../core/hash.ts';
 import type { AppendRequest, ExportHolding, OpenJob, StoredPolicy } from '../../port/store.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { textArray } from '../connection/arrays.ts';
@@ -28,6 +29,7 @@ export const noFacts = (): Facts => ({
   clients: new Map(),
   runs: new Map(),
   sealed: new Set(),
+  declarations: new Map(),
   snapshots: new Set(),
   intake: new Map(),
   leases: new Map(),
@@ -64,7 +66,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   look(keptAnswers, ids.keys, takeKept);
   look(clientEvents, ids.clients, takeClient);
   look(runRows, ids.runs, takeRun);
-  look(seals, ids.seals, ({ run_id: runId }, { sealed }) => sealed.add(runId));
+  look(runGraphs, ids.graphs, takeRunGraph);
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
   look(intakeFacts, ids.facts, ({ name, value }, facts) => facts.intake.set(name, value));
   look(jobStates, ids.jobs, takeJob);
@@ -160,9 +162,20 @@ const takeRun: Take<RunRow> = (row, { runs }) =>
     aiSystemId: row.ai_system_id,
   });
 
-const seals = sql<{ run_id: string }>(
-  'SELECT run_id FROM run_graph WHERE project = $1 AND run_id = ANY($2::text[]) AND sealed_ms IS NOT NULL',
+interface RunGraphRow {
+  run_id: string;
+  is_sealed: boolean;
+  hash: Uint8Array | null;
+}
+
+const runGraphs = sql<RunGraphRow>(
+  `SELECT run_id, sealed_ms IS NOT NULL AS is_sealed, sha256(convert_to(declaration, 'UTF8')) AS hash
+   FROM run_graph WHERE project = $1 AND run_id = ANY($2::text[])`,
 );
+const takeRunGraph: Take<RunGraphRow> = ({ run_id: runId, is_sealed, hash }, { sealed, declarations }) => {
+  if (is_sealed) sealed.add(runId);
+  if (hash !== null) declarations.set(runId, hashText(hash));
+};
 const intakeFacts = sql<{ name: string; value: string }>(
   'SELECT name, value FROM intake_fact WHERE project = $1 AND name = ANY($2::text[])',
 );

@@ -83,6 +83,8 @@ export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
   readonly clients: Map<string, ClientEvent>;
   readonly runs: Map<string, RunState>;
   readonly sealed: Set<string>;
+  /** Hashes of the declarations of runs. */
+  readonly declarations: Map<string, string>;
   readonly snapshots: Set<string>;
   /** Facts of telemetry, by name. */
   readonly intake: Map<string, string>;

@@ -10,7 +10,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     keys: new Set<string>(),
     clients: new Set<string>(),
     runs: new Set<string>(),
-    seals: new Set<string>(),
+    graphs: new Set<string>(),
     snapshots: new Set<string>(),
     facts: new Set<string>(),
     jobs: new Set<string>(),
@@ -29,7 +29,8 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
     }
   }
   for (const effect of effects) {
-    if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.seals.add(effect.runId);
+    if (effect.kind === 'declareGraph' || effect.kind === 'sealGraph') ids.graphs.add(effect.runId);
+    else if (effect.kind === 'saveGraph') ids.graphs.add(effect.graph.runId);
     else if (effect.kind === 'claimSnapshot') ids.snapshots.add(effect.runId);
     else if (effect.kind === 'saveFacts') for (const { name } of effect.facts) ids.facts.add(name);
     else if (isOfJob(effect)) ids.jobs.add(effect.jobId);

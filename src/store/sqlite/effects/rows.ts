@@ -3,6 +3,7 @@
  * `src/store/append/effects.ts` judges the effects. A crash before COMMIT leaves none of these rows.
  * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
+import { declarationHash } from '../../../core/graph/declaration.ts';
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
 import type { Assigned } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';
@@ -83,10 +84,13 @@ function proofRows(prepare: Prepare, current: Current): Of<'saveProof' | 'saveGr
   };
 }
 
-function runGraphRows(prepare: Prepare, current: Current): Of<'isSealed' | 'declareGraph' | 'sealGraph'> {
-  const sealedAt = prepare<{ sealed_ms: number | null }>(
-    'find seal',
-    'SELECT sealed_ms FROM run_graph WHERE project = ? AND run_id = ?',
+function runGraphRows(
+  prepare: Prepare,
+  current: Current,
+): Of<'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
+  const find = prepare<{ sealed_ms: number | null; declaration: string | null }>(
+    'find graph of run',
+    'SELECT sealed_ms, declaration FROM run_graph WHERE project = ? AND run_id = ?',
   );
   const declare = prepare(
     'declare graph',
@@ -99,7 +103,11 @@ function runGraphRows(prepare: Prepare, current: Current): Of<'isSealed' | 'decl
      ON CONFLICT DO UPDATE SET sealed_hash = excluded.sealed_hash, sealed_ms = excluded.sealed_ms`,
   );
   return {
-    isSealed: (runId) => (sealedAt.get(current.project, runId)?.sealed_ms ?? null) !== null,
+    isSealed: (runId) => (find.get(current.project, runId)?.sealed_ms ?? null) !== null,
+    declarationHash: (runId) => {
+      const text = find.get(current.project, runId)?.declaration ?? null;
+      return text === null ? null : declarationHash(text);
+    },
     declareGraph: ({ runId, declaration, atMs }) => {
       declare.run(current.project, runId, declaration, atMs);
     },

@@ -1,5 +1,6 @@
 /** Effects: proofs, graphs and their seals; staged graph rows. */
 import { describe, expect, it } from 'vitest';
+import { declarationHash } from '../../../../src/core/graph/declaration.ts';
 import { draftLeaf } from '../../../../src/core/event/record.ts';
 import type { Store, StoredGraph, StoredProof } from '../../../../src/store/port/store.ts';
 import type { Effect } from '../../../../src/store/port/store.ts';
@@ -31,7 +32,15 @@ const graph = (id: string): Omit<StoredGraph, 'leafIndex'> => ({
   summary: '{}',
 });
 
-const seal: Effect = { kind: 'sealGraph', runId: 'r1', rootHash: 'sha256:1', leaf: 0 };
+/** Of a graph that was derived with this declaration. */
+const sealOf = (declaration: string | null): Effect => ({
+  kind: 'sealGraph',
+  runId: 'r1',
+  rootHash: 'sha256:1',
+  declarationHash: declaration === null ? null : declarationHash(declaration),
+  leaf: 0,
+});
+const seal = sealOf(null);
 
 /** Effects that come with a leaf of their own. */
 const withEffects = (store: Store, ...effects: Effect[]) =>
@@ -54,6 +63,22 @@ describe('proofs', () => {
     expect(Object.keys(read!.statements)).toEqual(['event_integrity', 'x-9', 'causal_consistency']);
     expect(await again.proof('prj_a', 'prf_none')).toBeNull();
     expect((await again.run('prj_a', 'r1'))?.proofs).toBe(1);
+    await drop();
+  });
+
+  it('a proof has the index of the graph that is logged with it', async () => {
+    const { store, drop } = await open();
+    const graphLeaf = { kind: 'saveGraph', graph: graph('1'), leaf: 1 } as const;
+    await stored(
+      store,
+      request([draftLeaf('gov.proof/1', { n: 1 }), draftLeaf('gov.graph/1', { n: 2 })], {
+        meter: none,
+        effects: [graphLeaf, { kind: 'saveProof', proof: proof('1'), leaf: 0, graphLeaf: 1 }],
+      }),
+    );
+    const read = await store.proof('prj_a', 'prf_1');
+    expect(read).toEqual({ ...proof('1'), leafIndex: 1, graphIndex: 2 });
+    expect(await store.graphAt('prj_a', 2)).toEqual({ ...graph('1'), leafIndex: 2 });
     await drop();
   });
 
@@ -87,8 +112,15 @@ describe('graphs', () => {
     });
     await withEffects(store, declare('first'));
     await withEffects(store, declare('second'));
-    await withEffects(store, { kind: 'saveGraph', graph: graph('1'), leaf: 0 }, seal);
+    const save: Effect = { kind: 'saveGraph', graph: graph('1'), leaf: 0 };
+    for (const other of [null, 'first']) {
+      expect(await codeOf(withEffects(store, save, sealOf(other)))).toBe('CONFLICT');
+      const fromHash = other === null ? null : declarationHash(other);
+      expect(await codeOf(withEffects(store, { ...declare('third'), fromHash } as Effect))).toBe('CONFLICT');
+    }
+    await withEffects(store, save, sealOf('second'));
     expect(await codeOf(withEffects(store, declare('third')))).toBe('GRAPH_SEALED');
+    expect(await codeOf(withEffects(store, { ...save, graph: graph('2') } as Effect))).toBe('GRAPH_SEALED');
     expect(await codeOf(withEffects(store, seal))).toBe('GRAPH_SEALED');
     expect(await store.graphState('prj_a', 'r1')).toEqual({
       declaration: 'second',
