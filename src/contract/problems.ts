@@ -20,13 +20,13 @@ export interface Problem {
 }
 
 /** Of credentials and of limits in time: the request was not executed. */
-const unexecuted: readonly number[] = [401, 403, 429];
+const unexecuted: ReadonlySet<number> = new Set([401, 403, 429]);
 
 const problem = (status: number, title: string, retryable = false): Problem => ({
   status,
   title,
   retryable,
-  isOutcome: status < 500 && !retryable && !unexecuted.includes(status),
+  isOutcome: status < 500 && !retryable && !unexecuted.has(status),
 });
 
 /** A request that was refused before it was executed. */

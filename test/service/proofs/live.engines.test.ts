@@ -13,16 +13,16 @@ afterAll(() => plane.end());
 
 /** Evaluates tool calls of a run, two at a time, while `work` runs. Each of them is answered with 200. */
 async function beside<Result>(runId: string, work: () => Promise<Result>): Promise<Result> {
-  let isOver = false;
+  const over = new AbortController();
   const statuses = new Set<number>();
   const write = async (): Promise<void> => {
-    for (let at = 0; !isOver; at++) {
+    for (let at = 0; !over.signal.aborted; at++) {
       const body = { runId, tool: { name: 'ledger.pay' }, arguments: { at } };
       statuses.add((await plane.call('POST', '/mcp/tools/evaluate', { body })).status);
     }
   };
   const writing = [1, 2].map(write);
-  const result = await work().finally(() => (isOver = true));
+  const result = await work().finally(() => over.abort());
   await Promise.all(writing);
   expect([...statuses]).toEqual([200]);
   return result;
