@@ -39,9 +39,9 @@ import type { RunLeaf } from '../event/run-entry.ts';
 import { readStatement } from './statement.ts';
 import { formatTlogProof } from '../note/tlog-proof.ts';
 
-export const bundleMediaType = 'application/vnd.gov.proof.v1+json';
+const bundleMediaType = 'application/vnd.gov.proof.v1+json';
 /** Of a bundle that shows its completeness. A reader from before refuses it as an unknown version. */
-export const completeBundleMediaType = 'application/vnd.gov.proof.v2+json';
+const completeBundleMediaType = 'application/vnd.gov.proof.v2+json';
 /** Of a bundle whose graph covers the events below `through`. A reader from before refuses it as an unknown version. */
 export const liveBundleMediaType = 'application/vnd.gov.proof.v3+json';
 
