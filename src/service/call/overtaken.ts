@@ -2,7 +2,7 @@
  * Repeats a change that another request overtook, be it of this process or of another one on the same database. Each
  * round one of the competing changes is stored, so all of them are stored in time: OVERLOADED means that more arrive
  * than the store takes. Proven by `test/service/call/overtaken.test.ts` and
- * `test/service/operations/races.engines.long.test.ts`.
+ * `test/service/races.long.test.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
@@ -30,7 +30,10 @@ const keptChanging = (what: string): GovError =>
     retryAfterSeconds: limits.overloadRetrySeconds,
   });
 
-/** The result of an append; null where it was refused with one of these codes: an effect found another state. */
+/**
+ * The result of an append; null where an effect found another state than the caller: a transient CONFLICT, or one of
+ * these codes.
+ */
 export async function unlessOvertaken<Result>(
   stored: Promise<Result>,
   ...codes: readonly ProblemCode[]
@@ -38,7 +41,9 @@ export async function unlessOvertaken<Result>(
   try {
     return await stored;
   } catch (error) {
-    if (error instanceof GovError && codes.includes(error.code)) return null;
+    if (error instanceof GovError && (isTransientConflict(error) || codes.includes(error.code))) return null;
     throw error;
   }
 }
+
+const isTransientConflict = ({ code, transient }: GovError): boolean => code === 'CONFLICT' && transient;

@@ -16,6 +16,7 @@ import { erase } from './erase.ts';
 import { erasureRequest, requireSecondPerson } from './request.ts';
 import { findTargets, type Found } from './targets.ts';
 import { listPage, pageLimit } from '../call/pages.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 const scope = 'erasure:write';
 const reasonDefault = 'unspecified';
@@ -37,27 +38,26 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
         body: done(erasureId, outcome),
         headers: { location: `${basePath}/erasures/${erasureId}` },
       }) as const satisfies PlainAnswer;
-    for (let attempt = 1; ; attempt++) {
+    let attempt = 0;
+    // meanwhile another event about the subject may be recorded, or another request may erase the same
+    return untilStored('what is to be erased', async () => {
       const found = await findTargets(services, caller, body);
-      const outcome = outcomeOf(found, { destroysKey: attempt < attempts });
+      const outcome = outcomeOf(found, { destroysKey: ++attempt < attempts });
       const { targets, keyDestroyed } = outcome;
-      if (targets.length === 0 && !keyDestroyed) return { status: 200, body: done(null, outcome) };
-      try {
-        const erased = await erase(services, {
-          project: caller.project,
-          asking: { caller, scopes: [scope] },
-          targets,
-          reasonCode,
-          ...requested,
-          ...(found.subject === undefined ? {} : { subject: found.subject, destroysKey: keyDestroyed }),
-          kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, outcome)),
-        });
-        return 'replayed' in erased ? erased : composed(erased.erasureId, outcome);
-      } catch (error) {
-        // another event about the subject may have been recorded in the meantime
-        if (!keyDestroyed || !(error instanceof GovError) || error.code !== 'CONFLICT') throw error;
-      }
-    }
+      if (targets.length === 0 && !keyDestroyed) return { status: 200 as const, body: done(null, outcome) };
+      const erasing = erase(services, {
+        project: caller.project,
+        asking: { caller, scopes: [scope] },
+        targets,
+        reasonCode,
+        ...requested,
+        ...(found.subject === undefined ? {} : { subject: found.subject, destroysKey: keyDestroyed }),
+        kept: (erasureId) => idempotencyWrite(idempotency, composed(erasureId, outcome)),
+      });
+      const erased = await unlessOvertaken(erasing);
+      if (erased === null) return null;
+      return 'replayed' in erased ? erased : composed(erased.erasureId, outcome);
+    });
   },
 
   async listErasures({ query, caller }, services) {

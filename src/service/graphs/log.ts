@@ -2,7 +2,7 @@
  * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends a `gov.graph/1` leaf
  * (docs/explanation/what-a-proof-says.md). Nothing waits for it: the graph of a run that is written to meanwhile covers
  * the events below a signed tree size, or those that the derivation read. A crash leaves only staged rows that no leaf
- * names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/graphs/live.engines.test.ts`.
+ * names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/proofs/live.engines.test.ts`.
  */
 import { declarationHash } from '../../core/graph/declaration.ts';
 import { graphLeafFields } from '../../core/graph/rows.ts';
@@ -111,7 +111,7 @@ export function sealedGraph(services: Services, of: RunOf, by: Caller): Promise<
       const { graphId, derived } = await derive(services, of, { proves: false, grows: false });
       const seal = { graphId, derived, by, mayGrow };
       mayGrow = true;
-      return unlessOvertaken(appendSeal(services, of, seal), 'GRAPH_SEALED', 'CONFLICT');
+      return unlessOvertaken(appendSeal(services, of, seal), 'GRAPH_SEALED');
     }),
   );
 }

@@ -9,7 +9,6 @@ export class LeaseLost extends GovError {
   constructor(what: string, cause?: unknown) {
     super('CONFLICT', `expected the lease of ${what}, but another worker has it, or it was cancelled`, {
       cause,
-      transient: true,
     });
   }
 }

@@ -9,7 +9,7 @@ import type { ReplayRequest } from '../../contract/replay.ts';
 import { draftReplay } from '../../core/decided/replay.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
-import { untilStored } from '../call/overtaken.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { append, unmetered, type PlainEffect } from '../events/append.ts';
 import { prunedBelow } from '../events/run-stream.ts';
@@ -32,19 +32,10 @@ export async function runReplay(services: Services, job: ClaimedJob, signal: Abo
   if (!isOfGraph(request)) return complete(services, job, await replay());
   // another request may declare meanwhile, so that neither undoes the other, or seal: then it is compared only
   await untilStored(`the graph of run ${runId}`, async () => {
-    const replayed = await replay();
-    try {
-      await complete(services, job, replayed);
-      return 'completed';
-    } catch (error) {
-      if (error instanceof GovError && (error.code === 'GRAPH_SEALED' || isOfDeclaration(error))) return null;
-      throw error;
-    }
+    const completing = complete(services, job, await replay()).then(() => 'completed' as const);
+    return unlessOvertaken(completing, 'GRAPH_SEALED');
   });
 }
-
-/** A lost lease is a CONFLICT too, but not a transient one. */
-const isOfDeclaration = ({ code, transient }: GovError): boolean => code === 'CONFLICT' && transient;
 
 /** The runs whose events are read. */
 function runsOf({ runId, request }: ClaimedJob): string[] {

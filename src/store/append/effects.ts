@@ -186,6 +186,7 @@ function eraseFields(
       throw new GovError(
         'CONFLICT',
         `expected fields that leaf ${index} still has, got an erased or unknown one; read the leaf again and repeat`,
+        { transient: true },
       );
     }
     const keys = body?.keys ?? [];

@@ -101,6 +101,7 @@ export function destroySubjectKey(
     throw new GovError(
       'CONFLICT',
       'expected the last values about a subject, all sealed with its key, got others too; repeat the erasure',
+      { transient: true },
     );
   }
   rows.destroyKeys(subject, [...ids], leaf);

@@ -1,0 +1,119 @@
+/** What the races of `races.ts` are made of: contenders, what they are about, and what must hold afterwards. */
+import type { OperationId } from '../../../src/contract/table.ts';
+import { nobodysIds, rowRequest, unknownReceiver, type Ids } from '../../support/rows.ts';
+import { event, type CallOptions } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
+import type { Filled } from './filled.ts';
+
+/** The first process, with the key of the project; `idToken` of a person of this name. */
+export interface Racing {
+  readonly filled: Filled;
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+  readonly made: (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
+  readonly idToken: (name: string) => Promise<string>;
+}
+
+/** One request; `path` without a base is below that of the process. */
+export interface Contender extends CallOptions {
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface Race {
+  /** Every status that a contender may get. */
+  readonly statuses: readonly number[];
+  /** How many contenders get the first of them; default: all. */
+  readonly won?: 'one' | 'some';
+  /** The requests of so many contenders, after making what they are about. */
+  readonly contenders: (racing: Racing, count: number) => Promise<readonly Contender[]>;
+  /** What must hold afterwards. Throws where it does not. */
+  readonly after?: (racing: Racing, answers: readonly Answer[]) => Promise<void>;
+}
+
+/** Why an operation is raced elsewhere, or not at all. */
+export type NoRace = string;
+
+export const requestOf = (id: OperationId, ids: Partial<Ids>, filled: Ids = nobodysIds): Contender =>
+  rowRequest(id, { ...filled, ...ids }) as Contender;
+
+/** The same request of all; `make` makes the ids that it is about, beside those of the filled project. */
+export const same =
+  (
+    id: OperationId,
+    make: (racing: Racing) => Promise<Partial<Ids>> = async () => ({}),
+    change: Partial<Contender> = {},
+  ): Race['contenders'] =>
+  async (racing, count) => {
+    const request = { ...requestOf(id, await make(racing), racing.filled), ...change };
+    return Array.from({ length: count }, () => request);
+  };
+
+/** A request of its own for each. */
+export const each =
+  (request: (at: number, racing: Racing) => Contender): Race['contenders'] =>
+  async (racing, count) =>
+    Array.from({ length: count }, (_, at) => request(at, racing));
+
+let named = 0;
+export const fresh = (kind: string): string => `race-${kind}-${++named}`;
+
+export const newRun = async ({ made }: Racing): Promise<{ runId: string; eventId: string }> => {
+  const runId = fresh('run');
+  const { eventId } = await made('POST', '/events', event({ runId }));
+  return { runId, eventId };
+};
+export const newPolicy = async ({ made }: Racing): Promise<{ policyId: string }> => {
+  const policyId = fresh('policy');
+  await made('POST', '/governance/policies', requestOf('createPolicy', { policyId }).body);
+  return { policyId };
+};
+export const publishedPolicy = async (racing: Racing): Promise<{ policyId: string }> => {
+  const { policyId } = await newPolicy(racing);
+  await racing.made('POST', `/governance/policies/${policyId}/publish`);
+  await racing.made('POST', `/governance/policies/${policyId}/transition`, { targetStatus: 'disabled' });
+  return { policyId };
+};
+export const newEndpoint = async ({ made }: Racing): Promise<{ endpointId: string }> => {
+  const { endpoint } = await made('POST', '/webhooks/endpoints', {
+    url: unknownReceiver(fresh('hooks')),
+    enabled: false,
+  });
+  return endpoint;
+};
+export const newKey = async ({ made }: Racing): Promise<{ keyId: string }> =>
+  (await made('POST', '/api-keys', { name: fresh('key') })).record;
+export const newPlane = async ({ made }: Racing): Promise<{ dataPlaneId: string }> =>
+  (await made('POST', '/telemetry/planes', { name: fresh('plane') })).dataPlane;
+export const newProject = async ({ made }: Racing): Promise<{ projectId: string }> => {
+  const { id } = await made('POST', '/projects', { name: fresh('project'), environment: 'production' });
+  return { projectId: id };
+};
+export const newTemplate = async ({ made }: Racing): Promise<{ reportTemplateId: string }> =>
+  made('POST', '/reporting/templates', { name: fresh('t'), sections: ['policy-changes/changes'] });
+export const newSchedule = async ({ made }: Racing): Promise<{ scheduleId: string }> =>
+  made('POST', '/reporting/schedules', {
+    name: fresh('schedule'),
+    reportTemplateId: 'executive-summary',
+    window: 'previous_day',
+    cron: '0 6 1 1 *',
+  });
+export const newShare = async ({ made, filled }: Racing): Promise<{ shareId: string }> =>
+  made('POST', `/reporting/executions/${filled.executionId}/shares`, { format: 'csv' });
+export const newExport = async ({ made }: Racing): Promise<{ exportId: string }> =>
+  made('POST', '/exports', { resource: 'audit_events', format: 'json' });
+
+export const failWith = (what: string): never => {
+  throw new Error(what);
+};
+/** Nobody's acknowledged item is missing from a list of all. */
+export const listed =
+  (path: string, idOf: (item: Answer['body']) => string): NonNullable<Race['after']> =>
+  async ({ call }, answers) => {
+    const { data } = (await call('GET', path)).body;
+    const ids = new Set((data as Answer['body'][]).map(idOf));
+    for (const { status, body } of answers) {
+      if (status !== 201) continue;
+      const id = idOf(body.record ?? body.endpoint ?? body.dataPlane ?? body);
+      if (!ids.has(id)) failWith(`expected ${id} in ${path}, got none`);
+    }
+  };
