@@ -248,6 +248,7 @@ function compileOperation(
     case 'host':
     case 'programs':
     case 'time':
+    case 'bare':
       return textFunction(op, first, site);
   }
 }

@@ -40,6 +40,7 @@ const byOperator: Readonly<Partial<Record<Operator, string>>> = {
   host_in: 'URL with one reading',
   programs: 'shell command that names its programs',
   time: 'RFC 3339 time with an offset',
+  bare: 'string',
 };
 
 /** Returns the call that has a node as argument; undefined if there is none. */

@@ -1,9 +1,9 @@
 /**
- * `lower`, `fold`, `path`, `path_in`, `host`, `host_in`, `programs` and `time` of conditions: what a text means. A text
+ * `lower`, `fold`, `bare`, `path`, `path_in`, `host`, `host_in`, `programs` and `time` of conditions: what a text means. A text
  * that has no one meaning is indeterminate, so a rule about it fails closed. Proven by
  * `test/core/policy/evaluate/tool-texts.test.ts`.
  */
-import { fold } from '../tool-text/fold.ts';
+import { bare, fold } from '../tool-text/fold.ts';
 import { hostOf, hostTest } from '../tool-text/host.ts';
 import { isWithin, plainPath } from '../tool-text/path.ts';
 import { programsOf } from '../tool-text/shell-programs.ts';
@@ -15,7 +15,7 @@ import type { Value } from './indeterminate.ts';
 import type { Evaluate, Operand, Site } from './operator.ts';
 import { textOf } from './strings.ts';
 
-export type TextFunction = 'lower' | 'fold' | 'path' | 'host' | 'programs' | 'time';
+export type TextFunction = 'lower' | 'fold' | 'path' | 'host' | 'programs' | 'time' | 'bare';
 export type Membership = 'path_in' | 'host_in';
 
 /** Null: the text has no one meaning. */
@@ -28,6 +28,7 @@ const functions: Readonly<
   host: hostOf,
   programs: programsOf,
   time: parseTimestamp,
+  bare,
 };
 
 /** Units for each character; a unit is about 0.1 µs. */
@@ -38,6 +39,7 @@ const unitsPerCharacter: Readonly<Record<TextFunction, number>> = {
   host: 1 / 4,
   programs: 1,
   time: 1 / 8,
+  bare: 1,
 };
 
 export function textFunction(op: TextFunction, operand: Operand, site: Site): Evaluate {

@@ -46,6 +46,7 @@ export const operators = [
   'host_in',
   'programs',
   'time',
+  'bare',
 ] as const;
 export type Operator = (typeof operators)[number];
 

@@ -48,6 +48,7 @@ export const arity: Readonly<Record<Operator, readonly [fewest: number, most: nu
   host_in: [2, 2],
   programs: [1, 1],
   time: [1, 1],
+  bare: [1, 1],
 };
 
 const answersBoolean: ReadonlySet<Operator> = new Set([

@@ -51,7 +51,7 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
   if (!isObject(json)) return { kind: 'literal', value: json === 0 ? 0 : json };
   const names = Object.keys(json);
   const [name = ''] = names;
-  if (names.length === 1 && (isOperator(name) || name in aliases) && !isTimeField(json, as)) {
+  if (names.length === 1 && (isOperator(name) || name in aliases) && !isField(json, as)) {
     return readCall(name, json[name] as Json, { ...place, pointer: below(place.pointer, name) }, as);
   }
   if (names.length === 1 && name === 'any') {
@@ -59,7 +59,7 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
   }
   if (names.length === 0 || as === 'value' || isReserved(name)) refuseOperation(names, place.pointer);
   const mixed = names.find(
-    (each) => (isOperator(each) && each !== 'time') || each in aliases || each === 'any',
+    (each) => (isOperator(each) && !lateNames.has(each)) || each in aliases || each === 'any',
   );
   if (mixed !== undefined) {
     const expected = `expected ${mixed} as the only member; a field of that name is context.${mixed}`;
@@ -70,12 +70,15 @@ function readNode(json: Json, place: ClausePosition, as: 'clause' | 'value'): No
 
 const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
 
+/** Operators of which conditions stored before may use the name for a field. */
+const lateNames: ReadonlySet<string> = new Set(['time', 'bare']);
+
 /**
- * `time` was a field before it was an operator. In a clause it is still the field, unless it has a list, which no field
- * accepts: conditions stored before keep their meaning, and the canonical form of the call has a list.
+ * In a clause a late name is still the field, unless it has a list, which no field accepts: conditions stored before keep
+ * their meaning, and the canonical form of the call has a list.
  */
-const isTimeField = (json: JsonObject, as: 'clause' | 'value'): boolean =>
-  as === 'clause' && 'time' in json && !Array.isArray(json['time']);
+const isField = (json: JsonObject, as: 'clause' | 'value'): boolean =>
+  as === 'clause' && Object.keys(json).some((name) => lateNames.has(name) && !Array.isArray(json[name]));
 
 /** Further names in place of operators. */
 const aliases = { __proto__: null, var: 'path', val: 'path', '??': 'default', '?:': 'if' } as const;

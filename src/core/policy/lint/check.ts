@@ -1,11 +1,13 @@
 /**
  * The condition linter: clauses that are never true or never false, paths read without a presence test, paths that no
- * recorded input has, values of two types, `in` for a text or a list, times ordered as texts, duplicate clauses. A finding of severity `error` is
+ * recorded input has, values of two types, `in` for a text or a list, times ordered as texts, names compared exactly, duplicate
+ * clauses. A finding of severity `error` is
  * certain. Proven by `test/core/policy/lint/check.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
 import { canonicalize } from '../../json/parse.ts';
 import { ambiguousIns } from './ambiguity.ts';
+import { exactNames } from './exact-name.ts';
 import type { Finding } from './finding.ts';
 import { isConnective, type Node } from '../language/ast.ts';
 import { canonicalCondition } from '../language/canonical.ts';
@@ -37,6 +39,7 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly F
     ...typeConflicts(root),
     ...ambiguousIns(root),
     ...textTimes(root),
+    ...exactNames(root, action),
     ...duplicates(root),
   ];
 }

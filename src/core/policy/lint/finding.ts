@@ -9,6 +9,7 @@ const findingCodes = [
   'type_conflict',
   'ambiguous_in',
   'text_time',
+  'exact_name',
   'duplicate_clause',
 ] as const;
 

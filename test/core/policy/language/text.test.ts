@@ -208,7 +208,7 @@ describe('refused condition texts', () => {
   it('an unknown function is refused with a list of the known ones', () => {
     const error = refusal('now() > 5');
     expect(error.message).toMatch(
-      /^1:1: expected a function \(default, has, exists, .*programs, time\), got "now"$/,
+      /^1:1: expected a function \(default, has, exists, .*programs, time, bare\), got "now"$/,
     );
     expect(error.extensions).toEqual({ line: 1, column: 1 });
   });

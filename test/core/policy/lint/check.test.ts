@@ -109,14 +109,14 @@ it('a condition never has, for any policy input, the result that lint calls impo
 
 describe('paths that are read without a guard', () => {
   it('an unguarded path of a tool gets one finding and a fix with its guard', () => {
-    const [finding, ...others] = findings('tool.name == "shell" && tool.args.path == "/etc"');
+    const [finding, ...others] = findings('tool.server == "shell" && tool.args.path == "/etc"');
     expect(others).toEqual([]);
     expect(finding).toMatchObject({ code: 'missing_guard', severity: 'warning', path: '$.and[0].==' });
     expect(finding!.detail).toBe(
-      'expected has(context.tool) beside it, got context.tool.name alone: where it is absent the policy answers deny',
+      'expected has(context.tool) beside it, got context.tool.server alone: where it is absent the policy answers deny',
     );
     expect(printText(finding!.fix!)).toBe(
-      'has(context.tool) && context.tool.name == "shell" && context.tool.args.path == "/etc"',
+      'has(context.tool) && context.tool.server == "shell" && context.tool.args.path == "/etc"',
     );
     expect(compile(finding!.fix!).evaluate({ context: {} })).toBe('false');
     expect(lint(finding!.fix!, { action: 'deny' })).toEqual([]);
@@ -124,7 +124,7 @@ describe('paths that are read without a guard', () => {
 
   it('other unguarded paths are mentioned without a fix', () => {
     const [tool, ...others] = findings(
-      'tool.name == "pay" && arguments.amount > 9 && env == "x" && step > 1',
+      'tool.server == "pay" && arguments.amount > 9 && env == "x" && step > 1',
     );
     expect(tool).toMatchObject({ code: 'missing_guard', severity: 'warning', path: '$.and[0].==' });
     expect(others).toEqual(
@@ -345,4 +345,29 @@ it('lint accepts any condition', () => {
       for (const { detail } of lint(node, { action: 'warn' })) expect(detail).toMatch(/^expected .*, got /s);
     }),
   );
+});
+
+describe('names of tools that are compared exactly', () => {
+  it('lint hints at an exact name in a rule that stops a call, and its repair matches other spellings', () => {
+    const hint = findings('tool.name == "Pay" && a == 1').find(({ code }) => code === 'exact_name');
+    expect(hint).toMatchObject({
+      severity: 'info',
+      detail: expect.stringContaining('write bare(context.tool.name) == "pay"'),
+    });
+    for (const name of ['pay', 'PAY', 'pa\u200by', '\uff50ay', 'pay '])
+      expect(compile(hint!.fix!).evaluate({ context: { tool: { name }, a: 1 } })).toBe('true');
+    expect(lint(hint!.fix!, { action: 'deny' }).filter(({ code }) => code === 'exact_name')).toEqual([]);
+  });
+
+  it.each([
+    'bare(tool.name) == "pay"',
+    'tool.server == "bank"',
+    'tool.name == other',
+    'starts_with(tool.name, "x")',
+  ])('lint hints at nothing in %s', (text) => expect(found('exact_name', text)).toEqual([]));
+
+  it('lint hints at no exact name in a rule that lets a call run', () => {
+    expect(found('exact_name', 'tool.name == "pay"', { action: 'allow' as never })).toEqual([]);
+    expect(found('exact_name', 'tool.name == "pay"', { action: 'warn' })).toEqual([]);
+  });
 });
