@@ -52,6 +52,7 @@ export const hostedScenarios: readonly Scenario<HostedMade>[] = [
   ['createProject', 201],
   ['createProject', 400],
   ['listProjects', 200],
+  ['listProjects', 400, () => ({ path: '/projects?limit=x' })],
   ['getProject', 200],
   ['updateProject', 200],
   ['updateProject', 400, () => ({ body: { settings: { colour: 'blue' } } })],

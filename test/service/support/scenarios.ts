@@ -92,6 +92,7 @@ const reportScenarios: readonly Scenario[] = [
   ['downloadShared', 410, () => anonymous],
   ['getSharedSignature', 410, () => anonymous],
   ['listReportTemplates', 200],
+  ['listReportTemplates', 400, () => ({ path: '/reporting/templates?limit=x' })],
   ['listReportTemplates', 403, byApprover],
   ['listReportSections', 200],
   ['listReportSections', 403, byApprover],
