@@ -19,7 +19,7 @@ import { withdrawnReports, type LosingLeaf } from '../reports/withdraw.ts';
 import type { Services } from '../dependencies.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';
 import { erasureExecuted } from '../system.ts';
-import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
+import { untilStored } from '../call/overtaken.ts';
 
 export interface Erasing {
   readonly project: Project;
@@ -60,33 +60,36 @@ export async function erase(
     const reports = await withdrawnReports(services, projectId, leaves);
     const by = asking === byOperator ? null : asking.caller;
     // a worker may start or complete a report meanwhile: its document then has another version
-    const stored = await unlessOvertaken(
-      appendForOrStale(services, asking, {
-        projectId,
-        leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
-        meter: unmetered,
-        effects: [
-          {
-            kind: 'eraseFields',
-            targets,
-            leaf: 0,
-            copies,
-            ...(subject === undefined ? {} : { subject }),
-            ...(destroysKey ? { destroysKey } : {}),
-          },
-          { kind: 'saveDocuments', changes: reports },
-        ],
-        ...(revisedMs === null ? {} : { revisedMs }),
-        ...kept?.(erasureId),
-      }),
-      'PRECONDITION_FAILED',
-    );
+    const stored = await appendForOrStale(services, asking, {
+      projectId,
+      leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
+      meter: unmetered,
+      effects: [
+        {
+          kind: 'eraseFields',
+          targets,
+          leaf: 0,
+          copies,
+          ...(subject === undefined ? {} : { subject }),
+          ...(destroysKey ? { destroysKey } : {}),
+        },
+        { kind: 'saveDocuments', changes: reports },
+      ],
+      ...(revisedMs === null ? {} : { revisedMs }),
+      ...kept?.(erasureId),
+    }).catch(reportChanged);
     if (stored === null || 'replayed' in stored) return stored;
     if (stored.outcome !== 'stored') return null;
     services.searchIndexer.erased(projectId);
     await removeExpired(services, reports.filter((change) => 'save' in change).length);
     return { erasureId };
   });
+}
+
+/** Null for another version of a document; a conflict about the targets is for the caller, who finds them again. */
+function reportChanged(error: unknown): null {
+  if (error instanceof GovError && error.code === 'PRECONDITION_FAILED') return null;
+  throw error;
 }
 
 /** Other places that keep values of these leaves. */

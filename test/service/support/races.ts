@@ -308,7 +308,7 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
   openBillingPortal: 'the customer is made once: test/service/access/billing.test.ts',
   putRetention: {
     statuses: [200],
-    contenders: same('putRetention', undefined, { body: { legalHold: false } }),
+    contenders: same('putRetention', undefined, { body: { retentionDays: null, legalHold: false } }),
   },
   reportUsage: 'a data plane reports: test/service/planes/reports.test.ts',
   attestUsage: 'a data plane answers: test/service/planes/attested.test.ts',
