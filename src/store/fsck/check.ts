@@ -44,6 +44,7 @@ export type FsckKind =
   | 'organization_mismatch'
   | 'plane_mismatch'
   | 'export_mismatch'
+  | 'document_mismatch'
   | 'report_altered'
   | 'report_mismatch'
   | 'receipt_mismatch'

@@ -8,8 +8,10 @@
  * - metering leaves against the audit leaves that they cover, and months against metering leaves;
  * - policies, the risk router's configuration, approvals, replays, proofs, graphs and the index of decisions
  *   against their leaves;
- * - keys, data planes, projects and organizations against the system events;
+ * - rows that find repeated events and the events of a subject against bodies;
+ * - keys, data planes, documents, projects and organizations against the system events;
  * - reports of data planes, and the counters that follow from them.
+ * `tables.ts` names the tables that it does not compare, with the reason.
  * Memory grows with log n, policy versions, keys, data planes and organizations, and with the runs of a log that has index
  * leaves.
  * Proven by `test/store/fsck/run.test.ts`, `test/store/fsck/tamper.test.ts`,

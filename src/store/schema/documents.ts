@@ -1,6 +1,6 @@
 /**
- * Documents beside the log (`src/store/port/documents.ts`). The log does not need them, so `fsck` does not check them.
- * A migration of its own creates them.
+ * Documents beside the log (`src/store/port/documents.ts`). `fsck` compares those that the log records
+ * (`src/store/fsck/tenants/documents.ts`). A migration of its own creates them.
  * Proven by `test/store/suite/documents.ts`.
  */
 import { id } from './words.ts';

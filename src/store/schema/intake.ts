@@ -1,6 +1,6 @@
 /**
  * What received telemetry made known: `t:` runs of traces, `c:` calls and the signal that reported them, `s:` sources, `q:`
- * numbers of sessions. The log does not need it, so `fsck` does not check it.
+ * numbers of sessions. `fsck` cannot compare it (`src/store/fsck/tables.ts`).
  * A migration of its own creates it.
  * Proven by `test/store/schema/tables.test.ts` and `test/store/suite/log/intake.ts`.
  */

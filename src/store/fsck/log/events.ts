@@ -19,6 +19,8 @@ import { erasedKeyCheck } from '../decided/erased-keys.ts';
 import { erasureCheck } from '../decided/erasures.ts';
 import { pruneCheck } from './prunes.ts';
 import { committedBy, parseRecord } from '../record.ts';
+import { besideCheck } from './beside.ts';
+import { approverDocuments } from '../tenants/documents.ts';
 import { tenantCheck } from '../tenants/rows.ts';
 import type { Value } from '../../file/connection.ts';
 
@@ -27,6 +29,7 @@ interface Row {
   readonly record: string;
   readonly disclosures: string | null;
   readonly erased: string | null;
+  readonly keys: string | null;
   /** The keys that seal it are destroyed or missing. */
   readonly isGone?: true;
 }
@@ -54,6 +57,7 @@ const parts = [
   graphCheck,
   policyCheck,
   pruneCheck,
+  approverDocuments,
 ];
 
 /** `prunedBelow`: below this index events may be missing. */
@@ -68,9 +72,11 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
   const tenants = tenantCheck(check, project);
   let newest = '';
   let events = 0;
+  let read = 0;
   const erasures = erasureCheck(check, project, prunedBelow);
   const erasedKeys = erasedKeyCheck(check, project);
   const kept = systemCheck(check, project);
+  const beside = besideCheck(check, project, prunedBelow);
   const visit = (row: Row): void => {
     const { idx, record, disclosures } = row;
     const problem = (kind: FsckKind, expected: string, got: string): void =>
@@ -78,6 +84,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     const parsed = parseRecord(record);
     if (parsed === null)
       return problem('record_malformed', 'a record in canonical JSON', record.slice(0, 64));
+    if (idx >= prunedBelow) read += 1;
     erasures.body(idx, parsed._sd, row);
     if (parsed.type !== 'gov.event/1') {
       const committed = committedBy({ idx, record, disclosures });
@@ -88,6 +95,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     events += 1;
     tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
     kept.visit(parsed as EventRecord);
+    beside.visit(row);
     const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
     if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
@@ -104,6 +112,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     for (const part of [...others, erasedKeys]) part.finish();
     tenants.finish();
     kept.finish();
+    beside.finish(project.auditSize - prunedBelow - read);
     const rows = check.db
       .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
       .pluck()

@@ -1,5 +1,5 @@
 /**
- * `fsck`: compares API keys, data planes, exports, the project's profile and its organization with the system
+ * `fsck`: compares API keys, data planes, exports, documents, the project's profile and its organization with the system
  * events of the log.
  * `project-life.ts`, `plane-life.ts` and `export-life.ts` in this folder recompute the columns. All are
  * compared except the last use of a key. An event with a missing body is reported once, and its changes are
@@ -16,6 +16,7 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { FsckKind } from '../check.ts';
+import { DocumentLife, isDocumentEvent } from './documents.ts';
 import { ExportLife, isExportEvent } from './export-life.ts';
 import { isOrganizationEvent, type Organizations } from './organization-life.ts';
 import { PlaneLife, isPlaneEvent } from './plane-life.ts';
@@ -43,14 +44,16 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
   const life = new TenantLife(projectId);
   const planes = new PlaneLife();
   const exports = new ExportLife();
+  const documents = new DocumentLife();
   const { organizations } = check;
   const visit = (row: Row, record: EventRecord): void => {
     const { runId, eventType } = record;
     const isOfTenant = isTenantEvent(eventType);
     const isOfPlane = isPlaneEvent(eventType);
     const isOfExport = isExportEvent(eventType);
+    const isOfDocument = isDocumentEvent(eventType);
     if (runId !== systemRun) return;
-    if (!(isOfTenant || isOfPlane || isOfExport || isOrganizationEvent(eventType))) return;
+    if (!(isOfTenant || isOfPlane || isOfExport || isOfDocument || isOrganizationEvent(eventType))) return;
     const event = opened(row, record);
     if (event === null) {
       const expected = `the whole body of ${eventType}, to recompute its changes`;
@@ -61,10 +64,12 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
       if (isOfTenant) life.forget(eventType);
       else if (isOfPlane) planes.forget(eventType);
       else if (isOfExport) exports.forget(eventType);
+      else if (isOfDocument) documents.forget(eventType);
       else organizations.forget(organizationId);
     } else if (isOfTenant) life.add(event);
     else if (isOfPlane) planes.add(event);
     else if (isOfExport) exports.add(event);
+    else if (isOfDocument) documents.add(event);
     else organizations.add(event);
   };
   const finish = (): void => {
@@ -78,6 +83,7 @@ export function tenantCheck(check: Check, project: CheckedProject): TenantCheck 
       checkProfile(check, project, life);
       checkPlanes(check, project, planes);
       checkExports(check, project, exports);
+      documents.compare(check, project);
       noteOrganization(check, project);
     } finally {
       check.db.exec('COMMIT');

@@ -5,6 +5,7 @@
  * Proven by `test/store/postgres/write/fsck.long.test.ts`.
  */
 import { connect, type Connection, type Value } from '../../file/connection.ts';
+import { uncheckedTables } from '../../fsck/tables.ts';
 import { openHeads } from '../../file/heads.ts';
 import { migrate } from '../../file/migrate.ts';
 import { storeFiles } from '../../file/paths.ts';
@@ -21,12 +22,14 @@ import { sql, step, type Sql } from '../../read/queries.ts';
 type Row = Readonly<Record<string, Value>>;
 
 /**
- * Tables that no check reads: people, sessions, stored responses, subjects. `copyOrganization` copies the
- * organization. `key_file`, which names the file of keys, and `run_span` exist only in SQLite.
+ * Tables that no check reads. `copyOrganization` copies the organization, and `run_span`, which only SQLite has, is made
+ * in the copy.
  */
-const skippedTables: ReadonlySet<string> = new Set(
-  'organization person session installation idempotency subject key_file run_span'.split(' '),
-);
+const skippedTables: ReadonlySet<string> = new Set([
+  ...Object.keys(uncheckedTables),
+  'organization',
+  'run_span',
+]);
 
 interface Table {
   readonly name: string;
@@ -67,7 +70,7 @@ const userTexts = new Set([
 const rowsAtOnce = 2000;
 /** The same, for tables whose rows may be large. */
 const wideRowsAtOnce = 20;
-const wide: ReadonlySet<string> = new Set(['job', 'proof', 'graph_part', 'telemetry_report']);
+const wide: ReadonlySet<string> = new Set(['job', 'proof', 'graph_part', 'telemetry_report', 'document']);
 
 interface Source {
   readonly open: Sql;

@@ -1,0 +1,56 @@
+/** What fsck says of each table when it is emptied. */
+import type { FsckKind } from '../../../src/store/fsck/check.ts';
+
+/** By table: tables with rows in every project that somebody used. */
+export const emptiedTables: Readonly<Record<string, FsckKind>> = {
+  api_key: 'key_mismatch',
+  approval: 'approval_mismatch',
+  body: 'body_missing',
+  checkpoint: 'checkpoint_missing',
+  client_event: 'index_mismatch',
+  decided: 'index_mismatch',
+  document: 'document_mismatch',
+  event_count: 'counter_mismatch',
+  event_type: 'run_mismatch',
+  export_job: 'export_mismatch',
+  graph: 'graph_mismatch',
+  graph_part: 'graph_mismatch',
+  head: 'heads_mismatch',
+  job: 'replay_mismatch',
+  leaf: 'record_missing',
+  meter: 'record_missing',
+  organization: 'organization_mismatch',
+  period: 'period_mismatch',
+  policy: 'policy_mismatch',
+  policy_version: 'policy_mismatch',
+  project: 'heads_mismatch',
+  project_profile: 'project_mismatch',
+  proof: 'proof_mismatch',
+  run: 'run_mismatch',
+  run_event: 'run_mismatch',
+  run_graph: 'graph_mismatch',
+  run_snapshot: 'index_mismatch',
+  run_span: 'counter_mismatch',
+  run_type: 'counter_mismatch',
+  tile: 'tile_missing',
+  type_total: 'counter_mismatch',
+};
+
+/** By table: the test that alters or empties it. */
+export const elsewhere: Readonly<Record<string, string>> = {
+  cosignature: 'test/store/fsck/cosignatures.test.ts',
+  erased_key: 'test/store/erasure/subject-keys.test.ts',
+  head_anchor: 'test/store/postgres/write/fsck.long.test.ts',
+  index_list: 'test/host/data/build-index.test.ts',
+  index_map: 'test/host/data/build-index.test.ts',
+  prune: 'test/store/fsck/tamper-pruned.test.ts',
+  risk_config: 'test/store/fsck/tamper-governed.test.ts',
+  run_block: 'test/store/fsck/run.test.ts',
+  subject: 'test/store/fsck/tamper-beside.test.ts',
+  subject_key: 'test/store/erasure/subject-keys.test.ts',
+  telemetry_epoch: 'test/store/fsck/tamper-reports.test.ts',
+  telemetry_month: 'test/store/fsck/tamper-reports.test.ts',
+  telemetry_plane: 'test/store/fsck/tamper-planes.test.ts',
+  telemetry_report: 'test/store/fsck/tamper-reports.test.ts',
+  telemetry_usage: 'test/store/fsck/tamper-reports.test.ts',
+};
