@@ -21,6 +21,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange } from '../../store/port/store.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import { notFound } from '../call/answer.ts';
+import { expiryTime } from '../call/log-time.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { fieldError } from '../call/schema.ts';
@@ -40,7 +41,7 @@ export const statements: Pick<Handlers, 'stateApproval'> = {
   async stateApproval({ params, body, caller }, services) {
     const approval = await loggedApproval(services.store, caller.project, params.approvalId);
     if (approval === null) throw notFound('approval');
-    refuseClosed(approval, services.now());
+    refuseClosed(approval, await expiryTime(services, caller.project.projectId));
     const { outcome, approverId, comment = null } = body;
     const approver = await requireSigner(services, caller, { approval, approverId });
     const statement = stated(services, caller, { approval, outcome, approverId, comment });
@@ -94,7 +95,7 @@ export async function signedDecision(
       throw signatureMissing(approval);
     return null;
   }
-  refuseClosed(approval, services.now());
+  refuseClosed(approval, await expiryTime(services, caller.project.projectId));
   const { approverId, ssh, passkey } = given;
   const signer = await requireSigner(services, caller, { approval, approverId });
   const statement = stated(services, caller, { approval, outcome, approverId, comment });

@@ -8,11 +8,12 @@ import { limits } from '../../contract/limits.ts';
 import { openCheckpoint } from '../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
 import { openNote } from '../../core/note/signed.ts';
-import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
+import { formatTimestamp } from '../../core/time.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Project } from '../../store/port/store.ts';
 import type { TreeName } from '../../store/port/store.ts';
 import type { Handlers } from '../call/handler.ts';
+import { newestLogTime } from '../call/log-time.ts';
 import type { Services } from '../dependencies.ts';
 import { scrubReasons } from './reasons.ts';
 import { readScrub, scrubId, scrubKind, type ScrubState } from './scrub-state.ts';
@@ -192,11 +193,7 @@ function cosigners(note: string, keys: readonly ReturnType<typeof parseVerifierK
 }
 
 /** Every append has a metering leaf with its time. */
-async function newestTime({ store }: Services, projectId: string): Promise<string | null> {
-  const { size } = await store.head(projectId, 'metering');
-  if (size === 0) return null;
-  const [leaf] = await store.leaves(projectId, 'metering', { from: size - 1, to: size });
-  const { at } = JSON.parse(leaf?.record ?? '{}') as { at?: string };
-  const ms = at === undefined ? null : parseTimestamp(at);
+async function newestTime(services: Services, projectId: string): Promise<string | null> {
+  const ms = await newestLogTime(services, projectId);
   return ms === null ? null : formatTimestamp(ms);
 }

@@ -16,6 +16,7 @@ import { appendFor } from '../events/asking.ts';
 import { masking } from '../events/redaction.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
+import { expiryTime } from '../call/log-time.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Contradiction } from '../proofs/contradiction.ts';
@@ -35,7 +36,7 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
       ...(status === undefined ? {} : { status }),
       ...(runId === undefined ? {} : { runId }),
     };
-    const atMs = services.now();
+    const atMs = await expiryTime(services, projectId);
     const mask = masking(caller, services);
     const altered: string[] = [];
     const { items, nextCursor } = await sizedPage(services, {
@@ -63,7 +64,8 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     const approval = await loggedApproval(services.store, caller.project, params.approvalId);
     if (approval === null) throw notFound('approval');
     const mask = masking(caller, services);
-    return { status: 200, body: shownBody(approval, { atMs: services.now(), mask }) };
+    const atMs = await expiryTime(services, caller.project.projectId);
+    return { status: 200, body: shownBody(approval, { atMs, mask }) };
   },
 
   async decideApproval(call, services) {

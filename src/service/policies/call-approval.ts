@@ -21,6 +21,7 @@ import type { LeafDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
+import { expiryTime } from '../call/log-time.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../dependencies.ts';
 import type { PlainEffect } from '../events/append.ts';
@@ -65,12 +66,13 @@ export async function callApproval(
   const call = callOf({ ...evaluation, principal: caller.id }, set);
   const callKey = services.fingerprint(canonicalize(call));
   const found = await services.store.approvalOfCall(projectId, callKey);
-  const current = isOver(found, evaluatedMs)
+  const atMs = found === null ? evaluatedMs : await expiryTime(services, projectId);
+  const current = isOver(found, atMs)
     ? null
     : await loggedApproval(services.store, caller.project, found.approvalId);
   const isSame = current !== null && differing(call, current, set)?.length === 0;
   if (named !== undefined && !(isSame && current.approvalId === named)) {
-    throw await unusable(services, { project: caller.project, named, evaluatedMs, call, set });
+    throw await unusable(services, { project: caller.project, named, atMs, call, set });
   }
   if (isSame) return { does: standing(current), stored: current };
   return opened(services, asked, { escalated, callKey, newest: found?.approvalId ?? null });
@@ -129,9 +131,9 @@ function differing(call: Call, { evaluation, requestedBy }: LoggedApproval, set:
 /** VALIDATION_ERROR that says why the named approval cannot let this call run. */
 async function unusable(
   { store }: Services,
-  of: { project: Caller['project']; named: string; evaluatedMs: number; call: Call; set: PolicySet },
+  of: { project: Caller['project']; named: string; atMs: number; call: Call; set: PolicySet },
 ): Promise<GovError> {
-  const { project, named, evaluatedMs, call, set } = of;
+  const { project, named, atMs, call, set } = of;
   const approval = await loggedApproval(store, project, named);
   const changed = approval === null ? [] : differing(call, approval, set);
   const { used = null, expiresMs = 0 } = approval ?? {};
@@ -144,7 +146,7 @@ async function unusable(
           ? `which is of another call: ${changed.join(', ')} changed`
           : used !== null
             ? `used by ${used.evaluationId} at ${formatTimestamp(used.atMs)}`
-            : evaluatedMs >= expiresMs
+            : atMs >= expiresMs
               ? `expired at ${formatTimestamp(expiresMs)}`
               : 'after which another one was opened';
   const detail = `expected an approval of this call that can still be used, got ${named}, ${got}; evaluate without approvalId to ask again`;

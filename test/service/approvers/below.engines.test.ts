@@ -69,7 +69,7 @@ describe('signed approvals', () => {
   });
 
   it('a decision beyond the expiry with the clock moved back, once the log has seen the later time', async () => {
-    const { approvalId } = await asked();
+    const { approvalId, call } = await asked();
     const signature = await bySsh(approvalId);
     const day = limits.approvalHours * 3_600_000;
     aheadMs += day;
@@ -79,6 +79,22 @@ describe('signed approvals', () => {
       status: 409,
       body: { detail: expect.stringContaining('expired') },
     });
+    // every surface says what the decision says
+    const idsOf = async (status: string): Promise<string[]> =>
+      (await plane.call('GET', `/approvals?status=${status}&limit=200`)).body.data.map(
+        (each: { approvalId: string }) => each.approvalId,
+      );
+    expect((await plane.call('GET', `/approvals/${approvalId}`)).body.status).toBe('expired');
+    expect(await idsOf('expired')).toContain(approvalId);
+    expect(await idsOf('pending')).not.toContain(approvalId);
+    const path = `/approvals/${approvalId}/statement`;
+    const stated = await plane.call('POST', path, {
+      body: { outcome: 'approved', approverId },
+      key: plane.keys['person'] ?? '',
+    });
+    expect(stated.status).toBe(409);
+    const again = await gov.must('POST', '/mcp/tools/evaluate', call);
+    expect(again.approvalId).not.toBe(approvalId);
     aheadMs += day;
   });
 
