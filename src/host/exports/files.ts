@@ -121,7 +121,7 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Follows no link and does not block on a pipe, because an attacker may write into the folder. */
 const openOwn = (of: ArtifactOf, path: string): Promise<FileHandle> =>
   open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause: unknown) => {
-    throw isOutOfFiles(cause) ? problemOf('files', cause) : artifactLost(of, cause);
+    throw isOutOfFiles(cause) ? problemOf('files', cause, 'read') : artifactLost(of, cause);
   });
 
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

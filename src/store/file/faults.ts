@@ -60,23 +60,28 @@ export function troubleOf(error: unknown): Trouble {
   return isOurs ? 'bug' : 'fault';
 }
 
-/** The problem for the caller. */
-export function problemOf(trouble: Trouble, cause: unknown): GovError {
+/** The problem for the caller. Only of a write it says that nothing was stored. */
+export function problemOf(trouble: Trouble, cause: unknown, work: 'read' | 'write' = 'write'): GovError {
+  const stored = work === 'write' ? '; nothing was stored' : '';
   switch (trouble) {
     case 'full':
-      return new GovError('STORAGE_FULL', 'the disk is full; free space, then writing continues by itself', {
-        cause,
-        retryAfterSeconds: 5,
-      });
+      return new GovError(
+        'STORAGE_FULL',
+        `the disk is full${stored}; free space, then writing continues by itself`,
+        {
+          cause,
+          retryAfterSeconds: 5,
+        },
+      );
     case 'busy':
-      return new GovError('OVERLOADED', 'another program holds the database; nothing was stored', {
+      return new GovError('OVERLOADED', `another program holds the database${stored}`, {
         cause,
         retryAfterSeconds: 1,
       });
     case 'files':
       return new GovError(
         'OVERLOADED',
-        'the process has no free file descriptor; nothing was stored; repeat the request, or raise the limit with ulimit -n',
+        `the process has no free file descriptor${stored}; repeat the request, or raise the limit with ulimit -n`,
         { cause, retryAfterSeconds: 1 },
       );
     case 'fault':

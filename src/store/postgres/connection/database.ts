@@ -73,9 +73,9 @@ export class Database {
     try {
       return await ask();
     } catch (error) {
-      if (troubleOf(error) !== 'lost') throw problemOf(error);
+      if (troubleOf(error) !== 'lost') throw problemOf(error, 'read');
       return await ask().catch((again: unknown) => {
-        throw problemOf(again);
+        throw problemOf(again, 'read');
       });
     }
   }
@@ -88,7 +88,7 @@ export class Database {
         return dropFirst<Steps>((await pipeline(client, all)).slice(1, -1));
       } catch (error) {
         await pipeline(client, [step(rollback)]).catch(ignore);
-        throw error;
+        throw problemOf(error, 'read');
       }
     });
   }

@@ -56,29 +56,34 @@ export const stateOf = (error: unknown): string | null =>
     ? error.code
     : null;
 
-/** Returns the problem for the caller. */
-export function problemOf(error: unknown): GovError {
+/** Returns the problem for the caller. Only of a write it says whether something was stored. */
+export function problemOf(error: unknown, work: 'read' | 'write' = 'write'): GovError {
   if (error instanceof GovError) return error;
   const found = troubleOf(error);
+  const isWrite = work === 'write';
   switch (found) {
     case 'full':
       return new GovError(
         'STORAGE_FULL',
-        'the disk of the database is full; writing continues once it has space',
+        `the disk of the database is full${isWrite ? '; nothing was stored' : ''}; writing continues once it has space`,
         {
           cause: error,
           retryAfterSeconds: 5,
         },
       );
     case 'busy':
-      return new GovError('OVERLOADED', 'the database is overloaded; nothing was stored', {
-        cause: error,
-        retryAfterSeconds: 1,
-      });
+      return new GovError(
+        'OVERLOADED',
+        `the database is overloaded${isWrite ? '; nothing was stored' : ''}`,
+        {
+          cause: error,
+          retryAfterSeconds: 1,
+        },
+      );
     case 'again':
       return new GovError(
         'OVERLOADED',
-        'other requests wrote the same rows during every try; nothing was stored',
+        `other requests wrote the same rows during every try${isWrite ? '; nothing was stored' : ''}`,
         {
           cause: error,
           retryAfterSeconds: 1,
@@ -87,7 +92,9 @@ export function problemOf(error: unknown): GovError {
     case 'lost':
       return new GovError(
         'STORAGE_FAULT',
-        'the database is unreachable; send the request again with its key',
+        isWrite
+          ? 'the database is unreachable, and may have stored the request; send it again with its key'
+          : 'the database is unreachable; send the request again',
         {
           cause: error,
           retryAfterSeconds: 1,
@@ -96,6 +103,8 @@ export function problemOf(error: unknown): GovError {
     case 'fault':
       return new GovError('STORAGE_FAULT', 'the storage of the database failed', { cause: error });
     case 'bug':
-      return new GovError('INTERNAL', 'the request could not be stored', { cause: error });
+      return new GovError('INTERNAL', `the request could not be ${isWrite ? 'stored' : 'answered'}`, {
+        cause: error,
+      });
   }
 }
