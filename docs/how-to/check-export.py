@@ -358,7 +358,7 @@ def check_completeness(answer, lists, size, tree, rows):
     for name, shown in zip(names, answer["lists"]):
         items = sorted(lists.items.get(name, []) + lists.others(shown, size))
         check_list(shown, lists.key(name), [item for _, item in items], size, index)
-    print(f"none missing: {rows} of {rows} rows below leaf {size}, by the index of leaf {at}")
+    print(f"none missing: {rows} of {rows} rows below leaf {size}, by the index of leaf {at}, the operator's own")
 
 
 def check_row(line, filters, root, erased, lists):

@@ -3,7 +3,14 @@
  * `test/verify-page/words.test.ts`, which also requires a sentence for every check.
  */
 import type { Verdict } from '../client/verify.ts';
-import { isVacuous, vacuousCodes, verdictCodes, type CheckResult } from '../core/proof/verdict.ts';
+import { signedByText } from '../core/note/signed-by.ts';
+import {
+  isVacuous,
+  vacuousCodes,
+  verdictCodes,
+  type CheckResult,
+  type Completeness,
+} from '../core/proof/verdict.ts';
 
 type Tone = 'good' | 'wait' | 'bad';
 
@@ -53,6 +60,13 @@ export const checkSentences: Readonly<Record<string, string>> = {
   checkpoint: 'A key that you trust signed the state of the log that the report was read from.',
   proofs: 'Each attached proof verifies.',
   pages: 'The printed pages are those that the data gives.',
+};
+
+/** Whose word it is that nothing is missing. */
+const completenessSentences: Readonly<Record<Completeness['strength'], string>> = {
+  own_index:
+    'By the index that the operator signed, the log has no more entries. Nobody else checked that index.',
+  none: 'The file does not show whether entries are missing.',
 };
 
 const layerSentences: Readonly<Record<string, string>> = {
@@ -165,10 +179,19 @@ const spoken = (text: string): string =>
 const sentence = (text: string): string => (text === '' || /[.:?!]$/.test(text) ? text : `${text}.`);
 
 function shownCheck({ id, result, code, detail = '' }: CheckResult<string>): ShownCheck {
-  const asked = checkSentences[id] ?? 'The index of the log, which a trusted key signed, gives this answer.';
+  const asked = askedOf(id, result);
   const meaning = result === 'failed' ? meaningOf(code) : '';
   const text = [asked, sentence(meaning), sentence(spoken(detail))].filter((part) => part !== '').join(' ');
   return { result, word: words[result], text };
+}
+
+function askedOf(id: string, result: CheckResult['result']): string {
+  if (id === 'completeness' && result !== 'failed')
+    return completenessSentences[result === 'passed' ? 'own_index' : 'none'];
+  return (
+    checkSentences[id] ??
+    'The index that the operator signed gives this answer. Nobody else checked that index.'
+  );
 }
 
 function shownLayer(layer: {
@@ -217,6 +240,7 @@ function factsOf(verdict: Verdict): [string, string][] {
         ['Attached files', verdict.files.length === 0 ? null : verdict.files.join(', ')],
       );
   }
+  facts.push(['Signed by', signedByText(verdict) || null]);
   return facts.flatMap(([name, value]) =>
     value === null || value === undefined ? [] : [[name, String(value)] as [string, string]],
   );

@@ -64,6 +64,7 @@ describe.each(engines)('usage reports to a service on %s', (engine) => {
     expect([again.status, second]).toEqual([202, { ...first, status: 'duplicate' }]);
     for (const other of [
       { ...report, sentAt: '2026-01-01T00:00:00Z' },
+      { ...report, totals: { ...report.totals, audit_event: report.totals.audit_event + 1 } },
       { ...report, reportId: 'urp_00000000000000000000000099' },
     ]) {
       const refused = await sender.send(other);

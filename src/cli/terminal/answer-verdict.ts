@@ -1,11 +1,12 @@
 /**
  * Prints the result of an answer's verification. Tested by `test/cli/commands/proofs/ask.test.ts`.
  */
+import { signedByText } from '../../core/note/signed-by.ts';
 import type { AnswerVerdict } from '../../core/proof/answer.ts';
 import type { TrustSource } from '../context/trust.ts';
 import type { Out } from './out.ts';
 import { safe, type Safe } from './safe.ts';
-import { meaningOf } from './verdict.ts';
+import { completenessLine, meaningOf } from './verdict.ts';
 import { plainView } from './view.ts';
 
 interface Shown {
@@ -18,13 +19,17 @@ export async function printAnswer(out: Out, { verdict, source }: Shown): Promise
   const { bold, green, red, yellow } = out.styles;
   const { verified, code, detail } = verdict;
   const head = verified ? green('✓ verified') : red('✗ NOT VERIFIED');
+  const signed = signedByText(verdict);
   const lines: Safe[] = [
     safe`${bold(head)}  ${sentence(verdict)}`,
     ...(verified
       ? []
       : [safe`  why    ${meaningOf(code ?? undefined)}${detail === null ? '' : `: ${detail}`}`]),
+    ...(signed === '' ? [] : [safe`  signed ${signed}`]),
+    ...(verified ? [completenessLine(verdict.completeness, out.styles)] : []),
     ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),
   ];
+  lines.push(...verdict.notes.map((note) => safe`${yellow(note)}`));
   if (verified && verdict.witnesses === 0) {
     lines.push(
       safe`${yellow('UNWITNESSED: no trusted witness cosigned; the owner of the log key could show another history')}`,

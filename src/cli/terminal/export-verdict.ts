@@ -2,13 +2,14 @@
  * Prints the result of an export's verification, and its limits. Tested by `test/cli/commands/export/verify.test.ts`.
  */
 import type { ExportCheckId } from '../../core/export/checks.ts';
+import { signedByText } from '../../core/note/signed-by.ts';
 import type { ExportVerdict } from '../../core/export/verify.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import { csvLine } from './table.ts';
 import type { TrustSource } from '../context/trust.ts';
-import { checkLine, completenessLine, meaningOf } from './verdict.ts';
+import { checkLine, completenessLine, meaningOf, signedRows } from './verdict.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 
@@ -72,6 +73,7 @@ function rows(verdict: ExportVerdict, asCsv: boolean): Safe[] {
   const { exportId, verified, code, checks, notes } = verdict;
   const lines = [
     ['export', exportId, verified ? 'verified' : 'not verified', code],
+    ...signedRows(verdict),
     ...checks.map((check) => ['check', check.id, check.result, check.code, check.detail]),
     ...notes.map((note) => ['note', note]),
   ];
@@ -93,6 +95,7 @@ function human({ verdict, source, explain }: ShownExport, { styles, settings }: 
     ['why', verified ? null : meaningOf(code ?? undefined)],
     ['holds', resource === null ? null : of],
     ['asked', requestedBy === null ? null : `${generatedAt ?? ''} by ${requestedBy}`],
+    ['signed', signedByText(verdict) || null],
     ['trust', source === null ? null : `${source.trust.origin} (${source.from})`],
   ];
   const width = Math.max(...checks.map(({ id }) => id.length));

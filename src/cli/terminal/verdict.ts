@@ -6,6 +6,7 @@ import type { Explanation } from '../../core/proof/bundle.ts';
 import { violationTexts } from '../../core/proof/answers.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
 import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
+import { signedByText, unsigned } from '../../core/note/signed-by.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
@@ -86,6 +87,7 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
     ['proof', shown.proofId, shown.verified ? 'verified' : 'not verified', shown.code],
     ['authentic', shown.authentic ? 'yes' : 'no'],
     ['compliant', compliantText(shown)],
+    ...signedRows(shown),
     ...shown.layers.map(({ name, passed, basis, code }) => [
       'layer',
       name,
@@ -104,6 +106,17 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
         ),
   );
 }
+
+/** Who signed, and by whose word nothing is missing; none of the answer of a service. */
+export const signedRows = ({
+  signatures = [],
+  missingAlgorithms = [],
+  completeness,
+}: Partial<Pick<ProofVerdict, 'signatures' | 'missingAlgorithms' | 'completeness'>>): string[][] => [
+  ...signatures.map(({ algorithm, keyId }) => ['signed', algorithm, keyId]),
+  ...missingAlgorithms.map((algorithm) => ['signed', algorithm, 'missing', 'SIGNATURE_MISSING']),
+  ...(completeness === undefined ? [] : [['completeness', completeness.result, completeness.strength]]),
+];
 
 /** The verdict for people, with the answers to the two questions at the top. */
 export function verdictLines(
@@ -124,6 +137,7 @@ export function verdictLines(
     ['authentic', shown.authentic ? 'yes: the log signed it, and nothing in it was changed' : 'no'],
     ['compliant', compliantText(shown)],
     ...brokenFacts(shown),
+    ['signed by', signedByText({ ...unsigned, ...shown })],
     ['approvals', approvalsText(shown)],
     ['run', shown.runId],
     ['log', shown.trustedOrigin],
@@ -149,13 +163,13 @@ export function verdictLines(
   ];
 }
 
-/** Whether a file proves that nothing is missing: no output says so unless it does. */
+/** Whether nothing is missing from a file, and by whose word. */
 export function completenessLine(
   { result, code, detail = '' }: Omit<CheckResult, 'id'>,
-  { bold, green, red, yellow }: Styles,
+  { bold, red, yellow }: Styles,
 ): Safe {
   const why = detail === '' ? '' : ` (${detail})`;
-  if (result === 'passed') return safe`  none missing: ${bold(green('proven'))}${why}`;
+  if (result === 'passed') return safe`  none missing: ${bold(yellow("by the operator's own index"))}${why}`;
   if (result === 'failed') return safe`  none missing: ${bold(red(code ?? 'no'))}${why}`;
   return safe`  none missing: ${yellow('not checked')}${why}`;
 }

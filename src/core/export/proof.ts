@@ -15,7 +15,9 @@ import { judgeAnswer } from './completeness.ts';
 import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
-import { NoteError, splitNote } from '../note/signed.ts';
+import { missingNotes, signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
+import { splitNote } from '../note/signed.ts';
+import { signatureCode } from '../proof/verdict.ts';
 import { openEvent, systemRun } from '../event/record.ts';
 import { recordDigests, strictObject } from '../event/run-entry.ts';
 
@@ -32,6 +34,9 @@ export interface ReadExport {
 export interface ProvedExport {
   readonly exportId: string | null;
   readonly requestedBy: string | null;
+  /** Origin of the log of a checkpoint that a trusted key signed; else null. */
+  readonly origin: string | null;
+  readonly signed: Signed;
   readonly notes: readonly string[];
 }
 
@@ -39,7 +44,7 @@ export interface ProvedExport {
 export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport {
   const { rows, manifest, proof, trust } = read;
   checkManifest(read, checks);
-  const { checkpoint, witnesses } = openHead(proof.checkpoint, trust, checks);
+  const { checkpoint, witnesses, signed } = openHead(proof.checkpoint, trust, checks);
   checkConsistency(manifest, proof, { checkpoint, checks });
   const quorum = trust?.quorum ?? 0;
   if (witnesses < quorum) {
@@ -51,7 +56,12 @@ export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport
   checkCompleteness(read, checkpoint, checks);
   return {
     ...asked,
-    notes: notesOf(read, { witnesses, unshown, isComplete: checks.passed('completeness') }),
+    origin: signed.signatures.length === 0 ? null : (checkpoint?.origin ?? null),
+    signed,
+    notes: [
+      ...missingNotes(signed),
+      ...notesOf(read, { witnesses, unshown, isComplete: checks.passed('completeness') }),
+    ],
   };
 }
 
@@ -101,23 +111,29 @@ function checkCompleteness(
 interface Head {
   readonly checkpoint: Checkpoint | null;
   readonly witnesses: number;
+  readonly signed: Signed;
 }
 
 /** Step 4: opens the checkpoint. One with an invalid signature is still read, to find further errors. */
 function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head {
-  const unverified = (): Head => ({ checkpoint: readUnverified(note), witnesses: 0 });
+  const unverified = (): Head => ({
+    checkpoint: readUnverified(note),
+    witnesses: 0,
+    signed: unsigned,
+  });
   if (trust === null || trust.keys.length === 0) {
     checks.fail('checkpoint_signatures', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
     return unverified();
   }
   try {
-    const { checkpoint, witnessedBy } = openTrustedCheckpoint(note, trust);
-    checks.pass('checkpoint_signatures', `of ${checkpoint.size} leaves`);
-    return { checkpoint, witnesses: witnessedBy.length };
+    const opened = openTrustedCheckpoint(note, trust);
+    const { checkpoint, witnessedBy } = opened;
+    const signed = signedBy([opened]);
+    checks.pass('checkpoint_signatures', `of ${checkpoint.size} leaves, by ${signedByText(signed)}`);
+    return { checkpoint, witnesses: witnessedBy.length, signed };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    const isForeign = error instanceof NoteError && error.fault === 'wrong_origin';
-    checks.fail('checkpoint_signatures', isForeign ? 'ORIGIN_MISMATCH' : 'SIGNATURE_INVALID', error.message);
+    checks.fail('checkpoint_signatures', signatureCode(error), error.message);
     return unverified();
   }
 }
@@ -177,7 +193,7 @@ function checkRequest(
   { head, manifest, proof }: ReadExport,
   checkpoint: Checkpoint | null,
   checks: ExportChecks,
-): Omit<ProvedExport, 'notes'> {
+): Pick<ProvedExport, 'exportId' | 'requestedBy'> {
   const { created } = proof;
   const nothing = { exportId: null, requestedBy: null };
   if (created.index < manifest.treeSize || !isIncluded(created, checkpoint)) {

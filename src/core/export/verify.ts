@@ -18,9 +18,17 @@ import { readHead, readTail, type ReadTail } from './read.ts';
 import { RowCheck } from './check-rows.ts';
 import { textLines } from '../json/text-lines.ts';
 import { settled } from '../proof/rests.ts';
-import { CheckList, type CheckResult, type DigestCounts, type VerdictCode } from '../proof/verdict.ts';
+import { unsigned, type Signed } from '../note/signed-by.ts';
+import {
+  CheckList,
+  completenessOf,
+  type CheckResult,
+  type Completeness,
+  type DigestCounts,
+  type VerdictCode,
+} from '../proof/verdict.ts';
 
-export interface ExportVerdict {
+export interface ExportVerdict extends Signed {
   /** Nothing failed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */
@@ -32,6 +40,7 @@ export interface ExportVerdict {
   readonly requestedBy: string | null;
   readonly generatedAt: string | null;
   readonly manifest: Omit<ManifestOfRows, 'rootHash'> | null;
+  readonly completeness: Completeness;
   readonly checks: readonly CheckResult<ExportCheckId>[];
   readonly digests: DigestCounts | null;
   /** Sentences that every output shows with the result. */
@@ -183,6 +192,8 @@ class Reading {
       requestedBy: proved?.requestedBy ?? null,
       generatedAt: head?.generatedAt ?? null,
       manifest: 'treeSize' in manifest ? (manifest as Omit<ManifestOfRows, 'rootHash'>) : null,
+      ...(proved?.signed ?? unsigned),
+      completeness: completenessOf(settled(checks.list(), exportRests), proved?.origin ?? null),
       checks: settled(checks.list(), exportRests),
       digests: rows?.counts ?? null,
       notes: proved?.notes ?? [],

@@ -64,6 +64,8 @@ export function openCheckpoint(
 }
 
 export interface TrustedCheckpoint extends OpenCheckpoint {
+  /** Algorithms of log keys in the trust without a signature here, sorted. */
+  readonly missing: readonly VerifierKey['algorithm'][];
   /** Distinct witnesses of the trust that cosigned at a stated time. */
   readonly witnessedBy: readonly VerifiedSignature[];
   /** Whether there are as many as the trust requires. */
@@ -72,12 +74,20 @@ export interface TrustedCheckpoint extends OpenCheckpoint {
 
 /**
  * Opens a checkpoint that one of the trusted log keys signed, else throws as above. Too few cosignatures are no error
- * (`quorumMet`); one forged cosignature of a trusted witness is an error.
+ * (`quorumMet`); one forged cosignature of a trusted witness is an error. Throws `signature_missing` where the trust
+ * requires a signature by each algorithm of its log keys, and one is missing.
  */
 export function openTrustedCheckpoint(note: string | Uint8Array, trust: Trust): TrustedCheckpoint {
   const opened = openCheckpoint(note, [...trust.keys, ...trust.witnesses], trust.origin);
   const signedBy = opened.signedBy.filter(({ key }) => trust.keys.includes(key));
   if (signedBy.length === 0) throw untrusted(trust.keys, opened.signedBy);
+  const signed = new Set(signedBy.map(({ key }) => key.algorithm));
+  const listed = [...new Set(trust.keys.map(({ algorithm }) => algorithm))].toSorted();
+  const missing = listed.filter((algorithm) => !signed.has(algorithm));
+  if (trust.require === 'each-algorithm' && missing.length > 0) {
+    const expected = `a signature by each algorithm of the trust, ${listed.join(' and ')}`;
+    throw new NoteError('signature_missing', `note: expected ${expected}, got none by ${missing.join(', ')}`);
+  }
   const seen = new Set(trust.keys.map(({ publicKey }) => publicKey.toString('hex')));
   const witnessedBy = opened.signedBy.filter(({ key, timestampSeconds }) => {
     const id = key.publicKey.toString('hex');
@@ -85,5 +95,5 @@ export function openTrustedCheckpoint(note: string | Uint8Array, trust: Trust): 
     seen.add(id);
     return true;
   });
-  return { ...opened, signedBy, witnessedBy, quorumMet: witnessedBy.length >= trust.quorum };
+  return { ...opened, signedBy, missing, witnessedBy, quorumMet: witnessedBy.length >= trust.quorum };
 }

@@ -25,15 +25,21 @@ export type NoteFault =
   | 'ambiguous_key'
   | 'invalid_signature'
   | 'no_trusted_signature'
+  | 'signature_missing'
   | 'wrong_origin';
+
+const aboutSignatures: ReadonlySet<NoteFault> = new Set([
+  'invalid_signature',
+  'no_trusted_signature',
+  'signature_missing',
+]);
 
 /** The reason why a note was not opened: INVALID_SIGNATURE for a signature, else VALIDATION_ERROR. */
 export class NoteError extends GovError {
   readonly fault: NoteFault;
 
   constructor(fault: NoteFault, detail: string) {
-    const signature = fault === 'invalid_signature' || fault === 'no_trusted_signature';
-    super(signature ? 'INVALID_SIGNATURE' : 'VALIDATION_ERROR', detail);
+    super(aboutSignatures.has(fault) ? 'INVALID_SIGNATURE' : 'VALIDATION_ERROR', detail);
     this.fault = fault;
   }
 }

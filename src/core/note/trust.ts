@@ -1,6 +1,6 @@
 /**
  * The trust of a verifier in one log: log keys, witnesses, and the required number of cosignatures. The text form is
- * C2SP tlog-policy, limited to one origin and one group of witnesses. Proven by `test/core/note/trust.test.ts`.
+ * C2SP tlog-policy, limited to one origin and one group of witnesses, with a line `require any|each-algorithm` more. Proven by `test/core/note/trust.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -10,21 +10,26 @@ import { malformedAs } from './malformed.ts';
 
 const malformed = malformedAs('trust');
 
+const requirements = ['any', 'each-algorithm'] as const;
+type Requirement = (typeof requirements)[number];
+
 export interface Trust {
   /** Origin of the log, and the name of its keys. */
   readonly origin: string;
-  /** Keys of the log; a signature by one of them is sufficient. */
   readonly keys: readonly VerifierKey[];
+  /** Whether one key of the log has to have signed, or one of each algorithm among them. Default: any. */
+  readonly require?: Requirement;
   readonly witnesses: readonly VerifierKey[];
   /** Number of distinct witnesses that must have cosigned; 0: no witness. */
   readonly quorum: number;
 }
 
 /** Returns the text form; witnesses are named w1, w2 … Throws VALIDATION_ERROR if `parseTrust` would. */
-export function formatTrust({ origin, keys, witnesses, quorum }: Trust): string {
+export function formatTrust({ origin, keys, require, witnesses, quorum }: Trust): string {
   const names = witnesses.map((_, index) => `w${index + 1}`);
   const lines = [
     ...keys.map((key) => `log ${key.text}`),
+    ...(require === undefined ? [] : [`require ${require}`]),
     ...witnesses.map((witness, index) => `witness w${index + 1} ${witness.text}`),
     ...(quorum > 0 ? [`group witnesses ${quorum} ${names.join(' ')}`] : []),
     `quorum ${quorum > 0 ? 'witnesses' : 'none'}`,
@@ -45,6 +50,7 @@ interface Draft {
   readonly witnesses: Map<string, VerifierKey>;
   readonly groups: Map<string, Quorum>;
   readonly publicKeys: Set<string>;
+  require: Requirement | undefined;
   quorum: Quorum | undefined;
 }
 
@@ -61,6 +67,7 @@ export function parseTrust(written: string): Trust {
     witnesses: new Map(),
     groups: new Map(),
     publicKeys: new Set(),
+    require: undefined,
     quorum: undefined,
   };
   if (/[^\t\n\u0020-\u007e\u0080-\uffff]/.test(text))
@@ -82,7 +89,14 @@ export function parseTrust(written: string): Trust {
   if (draft.quorum === undefined) throw malformed('a line quorum <name> or quorum none', 'none');
   const { witnesses, threshold } = draft.quorum;
   const counted = threshold > 0 ? witnesses : [...draft.witnesses.values()];
-  return { origin: first.name, keys: draft.keys, witnesses: counted, quorum: threshold };
+  const { keys, require } = draft;
+  return {
+    origin: first.name,
+    keys,
+    ...(require === undefined ? {} : { require }),
+    witnesses: counted,
+    quorum: threshold,
+  };
 }
 
 function readLine(words: readonly string[], draft: Draft): void {
@@ -91,6 +105,14 @@ function readLine(words: readonly string[], draft: Draft): void {
     case 'log': {
       if (rest.length > 1) throw malformed('log <verifier key> [<url>]', words.join(' '));
       draft.keys.push(readKey(name, draft, ['ed25519', 'ml-dsa-44']));
+      return;
+    }
+    case 'require': {
+      if (draft.require !== undefined) throw malformed('one require line', 'a second');
+      const found = requirements.find((each) => each === name);
+      if (found === undefined || rest.length > 0)
+        throw malformed(`require ${requirements.join('|')}`, words.join(' '));
+      draft.require = found;
       return;
     }
     case 'witness': {
@@ -112,7 +134,7 @@ function readLine(words: readonly string[], draft: Draft): void {
       return;
     }
   }
-  throw malformed('log, witness, group or quorum', keyword);
+  throw malformed('require, log, witness, group or quorum', keyword);
 }
 
 function readKey(text: string, draft: Draft, allowed: readonly VerifierKey['algorithm'][]): VerifierKey {

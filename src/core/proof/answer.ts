@@ -23,11 +23,12 @@ import { canonicalText, parseJson, type Json, type JsonObject } from '../json/pa
 import { count, hash, list, object, refuse, text, type Location, type Shape } from '../json/shape.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { missingNotes, signedBy, unsigned, type Signed } from '../note/signed-by.ts';
 import { ceilTimestamp } from '../time.ts';
 import { readIncluded } from './read-bundle.ts';
 import type { IncludedRecord } from './bundle.ts';
 import { Fault, openIndex, type OpenIndex } from './completeness.ts';
-import type { VerdictCode } from './verdict.ts';
+import { completenessOf, signatureCode, type Completeness, type VerdictCode } from './verdict.ts';
 
 export const answerMediaType = 'application/vnd.gov.answer.v1+json';
 
@@ -64,7 +65,7 @@ export interface Answer {
   readonly range?: AnswerRange;
 }
 
-export interface AnswerVerdict {
+export interface AnswerVerdict extends Signed {
   readonly verified: boolean;
   readonly code: VerdictCode | null;
   readonly detail: string | null;
@@ -75,6 +76,9 @@ export interface AnswerVerdict {
   readonly below: number | null;
   /** Whether enough trusted witnesses cosigned the checkpoint. */
   readonly witnesses: number;
+  readonly completeness: Completeness;
+  /** Sentences that every output shows with the result. */
+  readonly notes: readonly string[];
 }
 
 export const answerText = (answer: Answer): string => canonicalText(answer);
@@ -85,7 +89,7 @@ export const coveredUntil = ({ index, size, atMs, throughMs }: OpenIndex): numbe
 
 /** Verifies the answer in these bytes with the trust of the caller. Without trust nothing is verified. */
 export function verifyAnswer(bytes: Uint8Array, trust: Trust | null): AnswerVerdict {
-  const nothing = { question: null, count: null, below: null, witnesses: 0 };
+  const nothing = { ...unanswered, question: null, count: null, below: null, witnesses: 0 };
   const failed = ({ code, detail }: Fault, question: Question | null = null): AnswerVerdict => ({
     ...nothing,
     verified: false,
@@ -93,12 +97,15 @@ export function verifyAnswer(bytes: Uint8Array, trust: Trust | null): AnswerVerd
     detail,
     question,
   });
-  const answer = orFault('MALFORMED_BUNDLE', () => readAnswer(bytes));
+  const answer = orFault(
+    () => 'MALFORMED_BUNDLE',
+    () => readAnswer(bytes),
+  );
   if (answer instanceof Fault) return failed(answer);
   const { question } = answer;
   if (trust === null || trust.keys.length === 0)
     return failed(new Fault('NO_TRUSTED_KEY', 'expected a key or a trust file, got none'), question);
-  const opened = orFault('SIGNATURE_INVALID', () => openTrustedCheckpoint(answer.checkpoint, trust));
+  const opened = orFault(signatureCode, () => openTrustedCheckpoint(answer.checkpoint, trust));
   if (opened instanceof Fault) return failed(opened, question);
   const witnesses = opened.witnessedBy.length;
   if (witnesses < trust.quorum) {
@@ -108,14 +115,28 @@ export function verifyAnswer(bytes: Uint8Array, trust: Trust | null): AnswerVerd
   const index = openIndex(answer.index, opened.checkpoint);
   const found = index instanceof Fault ? index : countOf(answer, index);
   if (index instanceof Fault || found instanceof Fault) return failed(found as Fault, question);
-  return { verified: true, code: null, detail: null, question, count: found, below: index.size, witnesses };
+  const signed = signedBy([opened]);
+  return {
+    verified: true,
+    code: null,
+    detail: null,
+    question,
+    count: found,
+    below: index.size,
+    witnesses,
+    ...signed,
+    completeness: completenessOf([{ id: 'completeness', result: 'passed' }], trust.origin),
+    notes: missingNotes(signed),
+  };
 }
 
-function orFault<Value>(code: VerdictCode, work: () => Value): Value | Fault {
+const unanswered = { ...unsigned, completeness: completenessOf([], null), notes: [] } as const;
+
+function orFault<Value>(codeOf: (error: GovError) => VerdictCode, work: () => Value): Value | Fault {
   try {
     return work();
   } catch (error) {
-    if (error instanceof GovError) return new Fault(code, error.message);
+    if (error instanceof GovError) return new Fault(codeOf(error), error.message);
     throw error;
   }
 }

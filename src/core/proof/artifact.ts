@@ -19,9 +19,11 @@ import {
   vacuousCodes,
   type DigestCounts,
   type LayerVerification,
+  completenessOf,
   type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
+import { missingNotes, unsigned, type Signed } from '../note/signed-by.ts';
 import { isObject } from '../json/object.ts';
 
 /** A proof as the service stores it. */
@@ -184,6 +186,8 @@ export interface Examined {
   readonly digests?: DigestCounts | null;
   readonly notes?: readonly string[];
   readonly witnesses?: number;
+  /** Who signed both checkpoints; absent where nobody did. */
+  readonly signed?: Signed;
   /** Whether the proof comes from the store of the log itself, so that no signature is required. */
   readonly kept?: boolean;
 }
@@ -208,6 +212,7 @@ export function conclude(
     }
     if (names.length > 0) checks.pass('layers_satisfied');
   }
+  const origin = examined.statements.values().next().value?.evidence.origin ?? null;
   const results = settled(checks.list(), bundleRests);
   const failed = results.find(({ result }) => result === 'failed');
   const needed = kept ? own : [...own, ...anchors];
@@ -219,6 +224,8 @@ export function conclude(
     code: failed?.code ?? null,
     proofId: proof?.proofId ?? null,
     runId: proof?.runId ?? null,
+    ...(examined.signed ?? unsigned),
+    completeness: completenessOf(results, origin),
     checks: results,
     layers,
     digests: examined.digests ?? null,
@@ -278,7 +285,7 @@ function negativeCode({ layer, verdict }: Statement): VerdictCode {
 }
 
 function notesOf(
-  { proof, notes = [], witnesses, kept = false }: Examined,
+  { proof, notes = [], witnesses, signed = unsigned, kept = false }: Examined,
   layers: readonly LayerVerification[],
 ): string[] {
   return [
@@ -288,6 +295,7 @@ function notesOf(
     ...(proof !== null && !kept && (witnesses ?? 0) === 0
       ? ['UNWITNESSED: no trusted witness cosigned; the owner of the log key could show another history']
       : []),
+    ...missingNotes(signed),
     ...notes,
   ];
 }

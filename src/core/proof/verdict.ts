@@ -3,6 +3,9 @@
  * whatever the file contains. A layer that does not hold according to the log has other codes than tampering.
  * Proven by `test/core/proof/verify.test.ts`.
  */
+import type { GovError } from '../../contract/problems.ts';
+import type { Signed } from '../note/signed-by.ts';
+import { NoteError } from '../note/signed.ts';
 
 /** Every code of a verdict, and its meaning. */
 export const verdictCodes = {
@@ -44,7 +47,7 @@ export const verdictCodes = {
   MALFORMED_REPORT: 'The file is not a report in the exact form that gov writes',
   REPORT_EXTENDED: 'Bytes were added to the report after gov wrote it, such as a signature or a note',
   DATA_HASH_MISMATCH: 'The report has another data hash than expected',
-  SIGNATURE_MISSING: 'The report has no signature of its log, and no data hash was given to compare',
+  SIGNATURE_MISSING: 'A signature of the log is missing',
   REPORT_SIGNATURE_MISMATCH: 'The log signed another report, not this one',
   ATTACHMENT_MISMATCH: 'An attached file is missing, not named by the report, or differs from its hash',
   CHECKPOINT_MISMATCH: 'The report is about another tree than its signed checkpoint',
@@ -65,6 +68,13 @@ export const verdictCodes = {
   NO_SECOND_SOURCE: 'No call of the run has a second source, so the layer holds vacuously',
 } as const;
 export type VerdictCode = keyof typeof verdictCodes;
+
+/** The code of an error of `openTrustedCheckpoint`. */
+export function signatureCode(error: GovError): VerdictCode {
+  const fault = error instanceof NoteError ? error.fault : null;
+  if (fault === 'wrong_origin') return 'ORIGIN_MISMATCH';
+  return fault === 'signature_missing' ? 'SIGNATURE_MISSING' : 'SIGNATURE_INVALID';
+}
 
 /** Whether the verifier could not read the file, so that the verdict says nothing about the proof. */
 export const isUnread = (code: string | null | undefined): boolean =>
@@ -151,13 +161,35 @@ export interface Answers {
   };
 }
 
-export interface ProofVerdict extends Answers {
+/** Whether a file shows that nothing is missing from it, and by whose word. */
+export interface Completeness {
+  readonly result: CheckResult['result'];
+  /** `own_index`: by the index that the operator of the log signed. `none`: not shown. */
+  readonly strength: 'own_index' | 'none';
+  /** Whose index it is: the origin of the log. */
+  readonly by: readonly string[];
+  /** How many others have to have derived the index. */
+  readonly quorum: number;
+}
+
+export const completenessOf = (
+  checks: readonly CheckResult<string>[],
+  origin: string | null,
+): Completeness => {
+  const result = checks.find(({ id }) => id === 'completeness')?.result ?? 'not_checked';
+  return result === 'passed'
+    ? { result, strength: 'own_index', by: origin === null ? [] : [origin], quorum: 0 }
+    : { result, strength: 'none', by: [], quorum: 0 };
+};
+
+export interface ProofVerdict extends Answers, Signed {
   /** Nothing failed, every required layer passed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */
   readonly code: VerdictCode | null;
   readonly proofId: string | null;
   readonly runId: string | null;
+  readonly completeness: Completeness;
   readonly checks: readonly CheckResult[];
   readonly layers: readonly LayerVerification[];
   /** Committed fields of the events in the bundle; null if no event discloses anything. */

@@ -13,11 +13,18 @@ import { GovError } from '../../contract/problems.ts';
 import { checkCommitment, checkProofHash, checkStatements, conclude, type Examined } from './artifact.ts';
 import { type BundleEvent, type BundleFrame, pathHashes } from './bundle.ts';
 import { EventReader, FrameReader } from './read-bundle.ts';
-import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from '../note/checkpoint.ts';
+import {
+  type Checkpoint,
+  openTrustedCheckpoint,
+  parseCheckpoint,
+  type Trust,
+  type TrustedCheckpoint,
+} from '../note/checkpoint.ts';
+import { signedBy, signedByText, type Signed } from '../note/signed-by.ts';
 import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
-import { NoteError, splitNote } from '../note/signed.ts';
+import { splitNote } from '../note/signed.ts';
 import { inTotoPayload } from './binding.ts';
 import { checkApprovals } from './approvals.ts';
 import { checkCompleteness } from './completeness.ts';
@@ -25,7 +32,7 @@ import { openErasures } from './erasures.ts';
 import { Recomputation } from './recompute.ts';
 import { strictObject } from '../event/run-entry.ts';
 import type { Evidence, Statement } from './statement.ts';
-import { CheckList, type ProofVerdict } from './verdict.ts';
+import { CheckList, signatureCode, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
   /** Layers that the proof must have and that must pass; default: all layers of the proof. */
@@ -174,6 +181,7 @@ class Examination {
       ...recomputed,
       notes: [...this.#notes, ...(recomputed?.notes ?? [])],
       witnesses: this.#log.witnesses,
+      signed: this.#log.signed,
     };
     return conclude(examined, options);
   }
@@ -187,6 +195,8 @@ interface LogView {
   readonly second: Checkpoint | null;
   /** Distinct trusted witnesses of S′. */
   readonly witnesses: number;
+  /** Who signed both. */
+  readonly signed: Signed;
 }
 
 /** Step 5: both checkpoints are signed by a trusted key, for the trusted origin. */
@@ -197,27 +207,34 @@ function openLog(
 ): LogView {
   const first = openNote(checkpoint, trust, checks);
   const second = openNote(proofCheckpoint, trust, checks);
-  checks.pass('checkpoint_signatures');
-  return { first: first.checkpoint, second: second.checkpoint, witnesses: second.witnesses };
+  const signed = signedBy([first, second].flatMap(({ opened }) => (opened === null ? [] : [opened])));
+  checks.pass('checkpoint_signatures', `by ${signedByText(signed)}`);
+  return {
+    first: first.checkpoint,
+    second: second.checkpoint,
+    witnesses: second.opened?.witnessedBy.length ?? 0,
+    signed,
+  };
 }
 
-function openNote(
-  note: string,
-  trust: Trust | null,
-  checks: CheckList,
-): { readonly checkpoint: Checkpoint | null; readonly witnesses: number } {
+interface OpenedNote {
+  readonly checkpoint: Checkpoint | null;
+  /** Null unless a trusted key signed it. */
+  readonly opened: TrustedCheckpoint | null;
+}
+
+function openNote(note: string, trust: Trust | null, checks: CheckList): OpenedNote {
   if (trust === null || trust.keys.length === 0) {
     checks.fail('checkpoint_signatures', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
-    return { checkpoint: readUnverified(note), witnesses: 0 };
+    return { checkpoint: readUnverified(note), opened: null };
   }
   try {
-    const { checkpoint, witnessedBy } = openTrustedCheckpoint(note, trust);
-    return { checkpoint, witnesses: witnessedBy.length };
+    const opened = openTrustedCheckpoint(note, trust);
+    return { checkpoint: opened.checkpoint, opened };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
-    const foreign = error instanceof NoteError && error.fault === 'wrong_origin';
-    checks.fail('checkpoint_signatures', foreign ? 'ORIGIN_MISMATCH' : 'SIGNATURE_INVALID', error.message);
-    return { checkpoint: readUnverified(note), witnesses: 0 };
+    checks.fail('checkpoint_signatures', signatureCode(error), error.message);
+    return { checkpoint: readUnverified(note), opened: null };
   }
 }
 

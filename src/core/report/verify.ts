@@ -13,9 +13,15 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
-import { NoteError } from '../note/signed.ts';
+import { signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proof/answer.ts';
-import { CheckList, type CheckResult, type ProofVerdict, type VerdictCode } from '../proof/verdict.ts';
+import {
+  CheckList,
+  signatureCode,
+  type CheckResult,
+  type ProofVerdict,
+  type VerdictCode,
+} from '../proof/verdict.ts';
 import { settled, type Rests } from '../proof/rests.ts';
 import { verifyBundle } from '../proof/verify.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
@@ -75,7 +81,7 @@ interface AttachedAnswer {
   readonly verdict: AnswerVerdict;
 }
 
-export interface ReportVerdict {
+export interface ReportVerdict extends Signed {
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */
   readonly code: VerdictCode | null;
@@ -128,6 +134,7 @@ class ReportVerification {
   #files: ReadonlyMap<string, Buffer> = new Map();
   readonly #proofs: AttachedProof[] = [];
   readonly #answers: AttachedAnswer[] = [];
+  #signed: Signed = unsigned;
 
   constructor(options: ReportVerifyOptions) {
     this.#options = options;
@@ -260,12 +267,15 @@ class ReportVerification {
       return;
     }
     try {
-      const { checkpoint, witnessedBy, quorumMet } = openTrustedCheckpoint(log.checkpoint, trust);
+      const opened = openTrustedCheckpoint(log.checkpoint, trust);
+      const { checkpoint, witnessedBy, quorumMet } = opened;
+      this.#signed = signedBy([opened]);
+      const signers = signedByText(this.#signed);
       const isSame =
         checkpoint.origin === log.origin &&
         checkpoint.size === log.treeSize &&
         checkpoint.root.toString('base64') === log.rootHash;
-      if (isSame) this.#checks.pass('checkpoint', `${log.origin}, ${log.treeSize} leaves`);
+      if (isSame) this.#checks.pass('checkpoint', `${log.origin}, ${log.treeSize} leaves, by ${signers}`);
       else
         this.#checks.fail(
           'checkpoint',
@@ -282,8 +292,7 @@ class ReportVerification {
       else this.#checks.pass('witnesses', `${witnessedBy.length} cosigned`);
     } catch (error) {
       if (!(error instanceof GovError)) throw error;
-      const isOther = error instanceof NoteError && error.fault === 'wrong_origin';
-      this.#checks.fail('checkpoint', isOther ? 'ORIGIN_MISMATCH' : 'SIGNATURE_INVALID', error.message);
+      this.#checks.fail('checkpoint', signatureCode(error), error.message);
     }
   }
 
@@ -366,6 +375,7 @@ class ReportVerification {
       files: [...this.#files.keys()],
       proofs: this.#proofs,
       answers: this.#answers,
+      ...this.#signed,
       checks,
     };
   }

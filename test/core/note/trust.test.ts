@@ -30,6 +30,18 @@ describe('trust file', () => {
     expect(trust.quorum).toBe(2);
   });
 
+  it('a trust file requires any signature or one of each algorithm, once, and keeps its line', () => {
+    const require = (line: string) => parseTrust(`log ${log}\n${line}\nquorum none\n`);
+    expect(require('').require).toBeUndefined();
+    for (const each of ['any', 'each-algorithm'] as const) {
+      const trust = require(`require ${each}`);
+      expect(trust.require).toBe(each);
+      expect(parseTrust(formatTrust(trust)).require).toBe(each);
+    }
+    for (const line of ['require', 'require all', 'require any any', 'require any\nrequire any'])
+      expect(() => require(line)).toThrow('line');
+  });
+
   it('a trust file may ask for any, all, one or none of the witnesses', () => {
     const quorum = (lines: string): number => parseTrust(`log ${log}\n${witnessLines}${lines}`).quorum;
     expect(quorum('group G any X1 X2\nquorum G')).toBe(1);

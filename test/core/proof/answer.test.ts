@@ -28,6 +28,15 @@ describe('an answer', () => {
       count: itemsOf(key).length,
       below: 13,
       witnesses: 0,
+      signatures: [{ keyId: expect.stringMatching(/^[0-9a-f]{8}$/), algorithm: 'ed25519' }],
+      missingAlgorithms: [],
+      completeness: {
+        result: 'passed',
+        strength: 'own_index',
+        by: ['gov.local/prj_test/audit'],
+        quorum: 0,
+      },
+      notes: [],
     });
   });
 

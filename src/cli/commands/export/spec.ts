@@ -95,7 +95,7 @@ export const exportDelete = command({
 export const exportDownload = command({
   name: 'export download',
   prints:
-    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
+    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null signatures:array missingAlgorithms:array completeness:object checks:array digests:object|null notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
   summary: 'Download a completed export',
   args: [exportId],
   details: [downloading],
@@ -111,7 +111,7 @@ export const exportDownload = command({
 export const exportRun = command({
   name: 'export run',
   prints:
-    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
+    'exportId file rowCount:integer|null sizeBytes:integer sha256 | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null signatures:array missingAlgorithms:array completeness:object checks:array digests:object|null notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any',
   summary: 'Create an export, wait for it and download it',
   changes: true,
   details: [downloading],

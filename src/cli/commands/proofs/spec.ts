@@ -104,7 +104,7 @@ export const proofsGet = command({
 export const proofsAsk = command({
   name: 'proofs ask',
   prints:
-    'verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer',
+    'verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer signatures:array missingAlgorithms:array completeness:object notes:array',
   summary: 'Ask how many events of a run or type the log has, or that it has none, with proof',
   details: [
     'Times are server times: when the log recorded an event. The answer is about all leaves below one leaf of the log, which it names. Give it to others with --out: they verify it with gov proofs verify, without the service.',
@@ -133,12 +133,13 @@ export const proofsAsk = command({
 export const proofsVerify = command({
   name: 'proofs verify',
   prints:
-    'source verified:boolean code?:string|null authentic?:boolean compliant? violation?:object|null approvals?:object proofId:string|null runId?:string|null layers:array checks:array digests?:object|null notes:array trustedOrigin?:string|null trustFrom?:string|null explanations?:array brokenBy?:object|null | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null checks:array digests:object|null completeness?:any notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any | verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer',
+    'source verified:boolean code?:string|null authentic?:boolean compliant? violation?:object|null approvals?:object proofId:string|null runId?:string|null layers:array signatures?:array missingAlgorithms?:array completeness?:object checks:array digests?:object|null notes:array trustedOrigin?:string|null trustFrom?:string|null explanations?:array brokenBy?:object|null | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null signatures:array missingAlgorithms:array completeness:object checks:array digests:object|null notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any | verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer signatures:array missingAlgorithms:array completeness:object notes:array',
   summary: 'Verify a proof by its id, or a bundle, answer or export without the service',
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
     'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
-    '"none missing: proven" means: the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. A bundle of version 1 does not show it: "not checked".',
+    '"none missing: by the operator’s own index" means: by the index that the operator signed, the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. Nobody else checked that index. A bundle of version 1 does not show it: "not checked".',
+    '"signed by" names the algorithms of the trusted keys that signed. A line require each-algorithm in the trust file refuses a file that lacks one (SIGNATURE_MISSING).',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
   args: [

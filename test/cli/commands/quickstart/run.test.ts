@@ -41,7 +41,7 @@ describe('gov quickstart', () => {
     expect(done.stdout).toMatch(/✓ approved {2}1290 to .*: a person approved, then paid\n +apr_/);
     expect(done.stdout).toMatch(/✗ denied {4}7450 to .*: nothing ran\n.*7450 > 5000/);
     expect(done.stdout).toMatch(/authentic ✓ {2}compliant ✓/);
-    expect(done.stdout).toMatch(/none missing: proven \(exactly 11 events/);
+    expect(done.stdout).toMatch(/none missing: by the operator's own index \(exactly 11 events/);
     expect(done.stdout).toMatch(/"amount":7450 → "amount":74500\n.*refused.*DISCLOSURE_MISMATCH/);
     expect(left(TMPDIR)).toEqual([]);
     expect(readdirSync(folder).toSorted()).toEqual([
