@@ -345,5 +345,5 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
   testWebhookEndpoint: { statuses: [200], contenders: same('testWebhookEndpoint', newEndpoint) },
   redeliverWebhook: { statuses: [202, 409], contenders: same('redeliverWebhook') },
   // last, because it ends the reports that show the event
-  createErasure: { statuses: [201, 200], won: 'one', contenders: same('createErasure', newRun) },
+  createErasure: { statuses: [201, 400], won: 'one', contenders: same('createErasure', newRun) },
 };
