@@ -14,13 +14,46 @@ export interface SecretFile {
   cancel(): void;
 }
 
-/** Errors: exit 2 if `-o id` would drop the secret, before a secret exists. */
-export function refuseIdAlone({ format }: { readonly format: string }, file: string | undefined): void {
-  if (format === 'id' && file === undefined)
+/** Flags of every command that makes a secret. `what`: the key, the token. */
+export const secretFlags = (what: string) =>
+  ({
+    out: {
+      type: 'string',
+      value: 'FILE',
+      description: `Write ${what} to this file, readable by you alone, instead of showing it`,
+    },
+    force: { type: 'boolean', description: 'Replace the file of --out' },
+    showSecret: {
+      type: 'boolean',
+      description: `Print ${what} also where standard output is no terminal`,
+    },
+  }) as const;
+
+export interface SecretPlace {
+  readonly out: string | undefined;
+  readonly force: boolean;
+  readonly showSecret: boolean;
+}
+
+/**
+ * Errors: exit 2, before a secret exists, if `-o id` would drop it, or if it would go into a pipe or a file that others
+ * read, such as the log of a pipeline, unless the caller asks for that.
+ */
+export function refuseOpenPlace(
+  { format, settings }: { readonly format: string; readonly settings: { readonly tty: boolean } },
+  { out, showSecret }: Pick<SecretPlace, 'out' | 'showSecret'>,
+): void {
+  if (out !== undefined) return;
+  if (format === 'id')
     throw usage(
       '--output id: expected --out FILE as well; without it the secret would be lost',
       'add --out FILE, or use -o json',
     );
+  if (settings.tty || showSecret) return;
+  throw usage(
+    'expected --out FILE, because standard output is no terminal: a pipe, a log or a file would keep the secret; nothing was made',
+    '--out FILE writes it for you alone; --show-secret prints it anyway',
+  );
 }
 
 /** Errors: exit 2 for an existing file without `force`, and for a pipe or a device. */

@@ -6,12 +6,12 @@ import { CliError, exit, exitOf } from '../program/exit.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import type { Session } from '../context/session.ts';
 import { plainView } from '../terminal/view.ts';
 
 interface Call {
-  readonly flags: { readonly out: string | undefined; readonly force: boolean };
+  readonly flags: SecretPlace;
   readonly io: Io;
   readonly out: Out;
   readonly session: Session;
@@ -29,7 +29,7 @@ export async function showToken(
   ask: (client: Client) => Promise<{ readonly body: Issued }>,
   undo: (dataPlaneId: string) => string,
 ): Promise<void> {
-  refuseIdAlone(out, flags.out);
+  refuseOpenPlace(out, flags);
   const path = flags.out === undefined ? undefined : resolve(io.cwd, flags.out);
   const file = path === undefined ? null : reserveSecretFile(path, flags);
   const client = await session.client();

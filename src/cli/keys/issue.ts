@@ -8,7 +8,7 @@ import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { parseDuration, readFlag } from '../program/flags.ts';
 import { safe } from '../terminal/safe.ts';
-import { refuseIdAlone, reserveSecretFile } from '../context/secret-file.ts';
+import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import { plainView } from '../terminal/view.ts';
 
 interface Issued {
@@ -20,11 +20,11 @@ type Call = Pick<Invocation, 'out' | 'io'>;
 /** Makes the key and delivers it. Returns the result of `make`. */
 export async function issueKey(
   { out, io }: Call,
-  target: { readonly file: string | undefined; readonly force: boolean },
+  target: SecretPlace,
   make: () => Promise<Issued>,
 ): Promise<Issued> {
-  refuseIdAlone(out, target.file);
-  const path = target.file === undefined ? undefined : resolve(io.cwd, target.file);
+  refuseOpenPlace(out, target);
+  const path = target.out === undefined ? undefined : resolve(io.cwd, target.out);
   const file = path === undefined ? null : reserveSecretFile(path, target);
   const issued = await make().catch((cause: unknown) => {
     file?.cancel();

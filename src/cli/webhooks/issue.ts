@@ -3,8 +3,8 @@
  * Tested by `test/cli/commands/webhooks/create.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { WebhookEndpoint } from '../../contract/webhooks.ts';
-import { reserveSecretFile } from '../context/secret-file.ts';
+import type { WebhookEndpoint, WebhookSigning } from '../../contract/webhooks.ts';
+import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import type { Invocation } from '../program/command.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
@@ -19,10 +19,11 @@ interface Issued {
 /** Makes the secret and delivers it. */
 export async function issueSecret(
   { out, io }: Pick<Invocation, 'out' | 'io'>,
-  target: { readonly file: string | undefined; readonly force: boolean },
+  target: SecretPlace & { readonly signing?: WebhookSigning | undefined },
   make: () => Promise<Issued>,
 ): Promise<void> {
-  const path = target.file === undefined ? undefined : resolve(io.cwd, target.file);
+  if (target.signing !== 'v1a') refuseOpenPlace(out, target);
+  const path = target.out === undefined ? undefined : resolve(io.cwd, target.out);
   const file = path === undefined ? null : reserveSecretFile(path, target);
   const { secret, endpoint } = await make().catch((cause: unknown) => {
     file?.cancel();

@@ -21,7 +21,7 @@ describe('gov auth signup', () => {
   it('gov auth signup shows both keys once and stores them as two contexts, of which sandbox is current', async () => {
     const account = new Account();
     const name = someone();
-    const { code, stdout, stderr } = await signUp(account, name, ['-o', 'json']);
+    const { code, stdout, stderr } = await signUp(account, name, ['-o', 'json', '--show-secret']);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`current context: org-of-${name}-sandbox`)]);
     const told = JSON.parse(stdout);
     expect(told).toMatchObject({
@@ -48,6 +48,18 @@ describe('gov auth signup', () => {
     const shown = await account.gov(['context', 'show']);
     for (const { stdout: text } of [shown, await account.gov(['context', 'list'])])
       expect(text).not.toContain(told.apiKeys.sandbox);
+  });
+
+  it('gov auth signup puts no key into a pipe, and says which context has it', async () => {
+    const account = new Account();
+    for (const words of [[], ['-o', 'json']]) {
+      const { code, stdout, stderr } = await signUp(account, someone(), words);
+      expect([code, stdout + stderr]).toEqual([0, expect.not.stringMatching(/gov_(live|test)_/)]);
+      const [, context = ''] = /gov auth token -C (\S+)/.exec(stderr) ?? [];
+      expect((await account.gov(['auth', 'token', '-C', context])).stdout).toMatch(
+        /^gov_(live|test)_\w{38}\n$/,
+      );
+    }
   });
 
   it('gov auth signup writes the keys to a private file instead of showing them', async () => {

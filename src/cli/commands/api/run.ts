@@ -4,6 +4,7 @@ import type { UncheckedAnswer, UncheckedInput } from '../../../client/create.ts'
 import { curlText } from '../../api/curl.ts';
 import { operationAt } from '../../api/operation.ts';
 import type { FoundOperation } from '../../api/operation.ts';
+import type { OperationId } from '../../../contract/table.ts';
 import type { Invocation, Run } from '../../program/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
@@ -24,6 +25,11 @@ export const run: Run<typeof spec> = async (invocation) => {
     throw usage(`${row.path} is for a scheduler, with its secret`, 'gov cron run --help');
   const input = await inputOf(invocation, found);
   if (flags.curl) return out.line(curlOf(invocation, found, input));
+  if (secretOperations.has(id) && !settings.tty && !flags.showSecret)
+    throw usage(
+      `expected --show-secret, because standard output is no terminal and the response of ${row.method} ${row.path} has a secret; nothing was sent`,
+      'gov keys, gov planes and gov webhooks write it to a file for you alone: --out FILE',
+    );
   out.keepsWhole = row.method !== 'GET';
   const client = await session.client();
   const call = client[id] as unknown as (input: UncheckedInput) => Promise<UncheckedAnswer>;
@@ -40,6 +46,18 @@ export const run: Run<typeof spec> = async (invocation) => {
   await print(invocation, found, answer);
   return answer.status >= 400 ? exit.checkFailed : exit.ok;
 };
+
+/** Their responses have a secret that no other response has. */
+const secretOperations: ReadonlySet<OperationId> = new Set([
+  'signUp',
+  'createCliToken',
+  'createApiKey',
+  'rotateApiKey',
+  'createDataPlane',
+  'issueEnrolmentToken',
+  'createWebhookEndpoint',
+  'rotateWebhookSecret',
+]);
 
 async function print(
   { out, settings }: Call,

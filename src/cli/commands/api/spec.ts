@@ -31,6 +31,10 @@ export const api = command({
       description: 'File with the whole body, or - for standard input',
     },
     paginate: { type: 'boolean', description: 'Fetch every page of a list, and print them as one' },
+    showSecret: {
+      type: 'boolean',
+      description: 'Print a response with a new secret also where standard output is no terminal',
+    },
     curl: {
       type: 'boolean',
       description: 'Print the call as a curl command, without the key, and send nothing',

@@ -55,18 +55,25 @@ async function show(
 ): Promise<void> {
   const { orgId, projectId, apiKeys } = body;
   const contexts = target.places.map(({ name }) => name);
-  const where = flags.out === undefined ? { apiKeys } : { keyFile: resolve(io.cwd, flags.out) };
+  // the contexts have the keys, so that nothing is lost
+  const isShown = flags.out === undefined && (out.settings.tty || flags.showSecret);
+  const kept = flags.out === undefined ? {} : { keyFile: resolve(io.cwd, flags.out) };
+  const where = isShown ? { apiKeys } : kept;
   const value = { orgId, projectId, ...where, contexts };
+  if (!isShown && flags.out === undefined)
+    await out.note(
+      safe`the keys are not shown, because standard output is no terminal; the contexts have them: gov auth token -C ${contexts[0] ?? ''}`,
+    );
   if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
   await out.lines([
     safe`${out.styles.green('signed up')} ${out.styles.bold(flags.organization)} at ${new URL(target.baseUrl).host}`,
     safe`  organization  ${orgId}`,
     safe`  sandbox       project ${projectId}`,
-    ...(flags.out === undefined
+    ...(isShown
       ? [safe`  sandbox key     ${apiKeys.sandbox}`, safe`  production key  ${apiKeys.production}`]
-      : [safe`  keys          in ${flags.out}`]),
+      : [safe`  keys          in ${flags.out ?? contexts.join(' and ')}`]),
   ]);
-  if (flags.out === undefined) await out.note(safe`gov shows the keys only this once`);
+  if (isShown) await out.note(safe`gov shows the keys only this once`);
 }
 
 function keptOf(

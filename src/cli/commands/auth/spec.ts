@@ -1,5 +1,6 @@
 /** Commands of the noun auth, as data. Tested by `test/cli/auth/commands.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
+import { secretFlags } from '../../context/secret-file.ts';
 import { command } from '../../program/spec.ts';
 
 const idToken = {
@@ -18,7 +19,7 @@ export const authSignup = command({
   prints: 'orgId projectId:any apiKeys?:object keyFile? contexts:array',
   summary: 'Create an organization with a sandbox and a production project, and a key for each',
   details: [
-    'You sign in at the identity provider that the service names. gov shows the two keys only this once, and stores them for the contexts NAME and NAME-sandbox. -C sets NAME; by default it follows from the organization.',
+    'You sign in at the identity provider that the service names. gov stores the two keys for the contexts NAME and NAME-sandbox. On a terminal it also shows them, only this once; elsewhere it prints no key. -C sets NAME; by default it follows from the organization.',
   ],
   flags: {
     name: {
@@ -38,12 +39,7 @@ export const authSignup = command({
     idToken,
     ci,
     open,
-    out: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Write the keys to this file, readable by you alone, instead of showing them',
-    },
-    force: { type: 'boolean', description: 'Replace the file of --out' },
+    ...secretFlags('the keys'),
   },
   examples: [
     'gov auth signup --base-url https://gov.example.com --name "Ada Lovelace" --organization Acme',

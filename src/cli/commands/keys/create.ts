@@ -13,7 +13,7 @@ export const run: Run<typeof spec> = async (call) => {
     ...(description === undefined ? {} : { description }),
   };
   const client = await session.client();
-  await issueKey(call, { file: flags.out, force: flags.force }, async () => {
+  await issueKey(call, flags, async () => {
     return (await client.createApiKey({ body, idempotencyKey: settings.idempotencyKey })).body;
   });
 };

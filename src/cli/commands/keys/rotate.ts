@@ -18,7 +18,7 @@ export const run: Run<typeof spec> = async (call) => {
   const client = await session.client();
   const mine = await isOwnKey(call, client);
   const query = overlap === undefined ? {} : { overlapSeconds: Math.ceil(overlap / 1000) };
-  const { key, record } = await issueKey(call, { file: flags.out, force: flags.force }, async () => {
+  const { key, record } = await issueKey(call, flags, async () => {
     return (await client.rotateApiKey({ params: args, query, idempotencyKey: settings.idempotencyKey })).body;
   });
   if (mine) await keepInstead(call, { key, expiresAt: record.expiresAt });

@@ -1,6 +1,7 @@
 /** Commands of the noun keys, as data. Tested by `test/cli/commands/keys/create.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { scopes } from '../../../contract/operation.ts';
+import { secretFlags } from '../../context/secret-file.ts';
 import { command } from '../../program/spec.ts';
 
 const keyId = { name: 'keyId', description: 'API key, such as key_…' } as const;
@@ -17,13 +18,6 @@ const description = {
   maxLength: limits.keyDescriptionChars,
   description: 'Longer description',
 } as const;
-const out = {
-  type: 'string',
-  value: 'FILE',
-  description: 'Write the key to this file, readable by you alone, instead of showing it',
-} as const;
-const force = { type: 'boolean', description: 'Replace the file of --out' } as const;
-
 export const keysCreate = command({
   name: 'keys create',
   prints: 'key? keyFile? record:object',
@@ -38,12 +32,11 @@ export const keysCreate = command({
       description: 'Expiry: 90d, 2027-01-31, or RFC 3339; default: never',
     },
     description,
-    out,
-    force,
+    ...secretFlags('the key'),
   },
   examples: [
     'gov keys create ci --scopes events:write,proofs:write --expires 90d --out ci.key',
-    'gov keys create ci -o json | jq -r .key',
+    'gov keys create ci --show-secret -o json | jq -r .key',
   ],
 });
 
@@ -95,8 +88,7 @@ export const keysRotate = command({
       value: 'TIME',
       description: `Time that the old key still works, at most ${limits.keyOverlapSeconds / 86_400}d; default: 0`,
     },
-    out,
-    force,
+    ...secretFlags('the key'),
   },
   examples: ['gov keys rotate key_01jq3v5k8hf7wb3c9x2m4n6p8r --overlap 1h --out ci.key --force'],
 });

@@ -3,16 +3,10 @@
  * Tested by `test/cli/commands/planes/create.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
+import { secretFlags } from '../../context/secret-file.ts';
 import { command } from '../../program/spec.ts';
 
-const tokenFlags = {
-  out: {
-    type: 'string',
-    value: 'FILE',
-    description: 'Write the token to this file, readable by you alone, instead of showing it',
-  },
-  force: { type: 'boolean', description: 'Replace the file of --out' },
-} as const;
+const tokenFlags = secretFlags('the token');
 
 export const planesCreate = command({
   name: 'planes create',
@@ -27,7 +21,7 @@ export const planesCreate = command({
   examples: [
     'gov planes create ward-7',
     'gov planes create ward-7 --out ward-7.token',
-    'gov planes create ward-7 -o json | jq -r .enrolmentToken',
+    'gov planes create ward-7 --show-secret -o json | jq -r .enrolmentToken',
   ],
 });
 

@@ -14,7 +14,7 @@ export const run: Run<typeof spec> = async (call) => {
     ...(disabled ? { enabled: false } : {}),
   };
   const client = await session.client();
-  await issueSecret(call, { file: flags.out, force: flags.force }, async () => {
+  await issueSecret(call, flags, async () => {
     return (await client.createWebhookEndpoint({ body, idempotencyKey: settings.idempotencyKey })).body;
   });
 };

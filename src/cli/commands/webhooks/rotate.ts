@@ -11,7 +11,7 @@ export const run: Run<typeof spec> = async (call) => {
     ...(signing === undefined ? {} : { signing }),
   };
   const client = await session.client();
-  await issueSecret(call, { file: flags.out, force: flags.force }, async () => {
+  await issueSecret(call, flags, async () => {
     const { idempotencyKey } = settings;
     return (await client.rotateWebhookSecret({ params: args, query, idempotencyKey })).body;
   });

@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { eventChoices } from '../../../contract/webhook-events.ts';
 import { webhookSignings } from '../../../contract/webhooks.ts';
+import { secretFlags } from '../../context/secret-file.ts';
 import { command } from '../../program/spec.ts';
 
 const endpointId = { name: 'endpointId', description: 'Endpoint, such as whe_…' } as const;
@@ -18,11 +19,6 @@ const description = {
   maxLength: limits.webhookDescriptionChars,
   description: 'Purpose of the endpoint',
 } as const;
-const out = {
-  type: 'string',
-  value: 'FILE',
-  description: 'Write the secret to this file, readable by you alone, instead of showing it',
-} as const;
 const signing = (otherwise: string) =>
   ({
     type: 'string',
@@ -30,7 +26,6 @@ const signing = (otherwise: string) =>
     value: 'SCHEME',
     description: `v1: a secret that both sides have; v1a: a public key that verifies; ${otherwise}`,
   }) as const;
-const force = { type: 'boolean', description: 'Replace the file of --out' } as const;
 const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
 
 export const webhooksCreate = command({
@@ -45,12 +40,11 @@ export const webhooksCreate = command({
     description,
     disabled: { type: 'boolean', description: 'Send no events yet; gov webhooks test works' },
     signing: signing('default v1'),
-    out,
-    force,
+    ...secretFlags('the secret'),
   },
   examples: [
     'gov webhooks create https://hooks.example.com/gov --events job.failed,approval.requested --out hook.secret',
-    'gov webhooks create https://hooks.example.com/gov -o json | jq -r .secret',
+    'gov webhooks create https://hooks.example.com/gov --show-secret -o json | jq -r .secret',
     'gov webhooks create https://hooks.example.com/gov --signing v1a',
   ],
 });
@@ -93,8 +87,7 @@ export const webhooksRotate = command({
       description: 'Time that messages also carry the old signature, at most and by default 24h',
     },
     signing: signing('default: as before'),
-    out,
-    force,
+    ...secretFlags('the secret'),
   },
   examples: [`gov webhooks rotate ${example} --overlap 1h --out hook.secret --force`],
 });

@@ -27,7 +27,16 @@ const works = async (key: string): Promise<boolean> =>
 describe('gov keys create', () => {
   it('gov keys create shows the key once, with its scopes and expiry', async () => {
     const account = await keyHolder();
-    const words = ['keys', 'create', 'ci', '--scopes', 'events:write,events:read', '--expires', '90d'];
+    const words = [
+      'keys',
+      'create',
+      '--show-secret',
+      'ci',
+      '--scopes',
+      'events:write,events:read',
+      '--expires',
+      '90d',
+    ];
     const { key, record } = await account.json(words);
     expect(key).toMatch(/^gov_test_[0-9A-Za-z]{38}$/);
     expect(record).toMatchObject({ name: 'ci', scopes: ['events:write', 'events:read'], status: 'active' });
@@ -42,6 +51,28 @@ describe('gov keys create', () => {
       expect.stringMatching(/gov_test_[0-9A-Za-z]{38}/),
       expect.stringMatching(/^to context acme-sandbox: .*, sandbox\ngov shows the key only this once\n$/),
     ]);
+  });
+
+  it('no command makes a secret that would go into a pipe, and each says what to do', async () => {
+    const account = await keyHolder();
+    const { record } = await account.json(['keys', 'create', '--show-secret', 'old']);
+    const count = async (list: string) => (await account.json([list, 'list'])).data.length;
+    const before = await Promise.all(['keys', 'webhooks', 'planes'].map(count));
+    for (const words of [
+      ['keys', 'create', 'new'],
+      ['keys', 'rotate', record.keyId, '-o', 'json'],
+      ['webhooks', 'create', 'https://hooks.example.com/gov', '--disabled'],
+      ['planes', 'create', 'ward-1', '-o', 'yaml'],
+      ['api', 'POST', '/api-keys', '-F', 'name=new'],
+    ]) {
+      const { code, stdout, stderr } = await account.gov(words);
+      expect([words, code, stdout]).toEqual([words, 2, '']);
+      expect(stderr).toMatch(/because standard output is no terminal.*nothing was (made|sent).*--out FILE/s);
+    }
+    expect(await Promise.all(['keys', 'webhooks', 'planes'].map(count))).toEqual(before);
+    expect(
+      (await account.json(['keys', 'list'])).data.map((key: { status: string }) => key.status),
+    ).toContain('active');
   });
 
   it('gov keys create writes the key to a private file, ready for GOV_API_KEY_FILE', async () => {
@@ -86,14 +117,16 @@ describe('gov keys create', () => {
 
   it('a refused gov keys create leaves no new file and does not change an existing one', async () => {
     const account = await keyHolder();
-    const weak = await account.json(['keys', 'create', 'weak', '--scopes', 'events:read']);
+    const weak = await account.json(['keys', 'create', '--show-secret', 'weak', '--scopes', 'events:read']);
     const env = { GOV_API_KEY: weak.key };
     writeFileSync(join(account.folder, 'old.key'), 'precious');
     for (const words of [
       ['--out', 'new.key'],
       ['--out', 'old.key', '--force'],
     ])
-      expect((await account.gov(['keys', 'create', 'more', ...words], { env })).code).toBe(4);
+      expect((await account.gov(['keys', 'create', '--show-secret', 'more', ...words], { env })).code).toBe(
+        4,
+      );
     expect(existsSync(join(account.folder, 'new.key'))).toBe(false);
     expect(existsSync(join(account.folder, 'old.key.part'))).toBe(false);
     expect(account.file('old.key').text).toBe('precious');
@@ -106,16 +139,16 @@ describe('gov keys create', () => {
       [['--expires', 'soon'], /--expires: expected a time/],
       [['--expires', '2020-01-01'], /--expires: expected a future time/],
     ] as const) {
-      const { code, stderr } = await account.gov(['keys', 'create', 'ci', ...words]);
+      const { code, stderr } = await account.gov(['keys', 'create', '--show-secret', 'ci', ...words]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
     }
-    const far = await account.gov(['keys', 'create', 'ci', '--expires', '4000d']);
+    const far = await account.gov(['keys', 'create', '--show-secret', 'ci', '--expires', '4000d']);
     expect([far.code, far.stderr]).toEqual([2, expect.stringContaining('/expiresAt')]);
   });
 
   it('gov keys create makes one key for one idempotency key', async () => {
     const account = await keyHolder();
-    const create = ['keys', 'create', 'once', '--idempotency-key', 'once-1'];
+    const create = ['keys', 'create', '--show-secret', 'once', '--idempotency-key', 'once-1'];
     const [first, second] = [await account.json(create), await account.json(create)];
     expect(second).toEqual(first);
   });
@@ -146,6 +179,7 @@ describe('gov keys update', () => {
     const { record } = await account.json([
       'keys',
       'create',
+      '--show-secret',
       'ci',
       '--expires',
       '1d',
@@ -173,7 +207,7 @@ describe('gov keys update', () => {
 describe('gov keys revoke', () => {
   it('gov keys revoke asks first, and afterwards the key no longer works', async () => {
     const account = await keyHolder();
-    const { key, record } = await account.json(['keys', 'create', 'ci']);
+    const { key, record } = await account.json(['keys', 'create', '--show-secret', 'ci']);
     const revoke = ['keys', 'revoke', record.keyId];
     expect(await account.gov(revoke)).toMatchObject({
       code: 2,
@@ -195,30 +229,37 @@ describe('gov keys revoke', () => {
 describe('gov keys rotate', () => {
   it('gov keys rotate replaces a key at once or after an overlap', async () => {
     const account = await keyHolder();
-    const old = await account.json(['keys', 'create', 'ci', '--scopes', 'events:read']);
-    const second = await account.json(['keys', 'rotate', old.record.keyId, '--overlap', '1h']);
+    const old = await account.json(['keys', 'create', '--show-secret', 'ci', '--scopes', 'events:read']);
+    const second = await account.json([
+      'keys',
+      'rotate',
+      '--show-secret',
+      old.record.keyId,
+      '--overlap',
+      '1h',
+    ]);
     expect(second.record).toMatchObject({
       name: 'ci',
       scopes: ['events:read'],
       rotatedFromKeyId: old.record.keyId,
     });
     expect([await works(old.key), await works(second.key)]).toEqual([true, true]);
-    const third = await account.json(['keys', 'rotate', second.record.keyId]);
+    const third = await account.json(['keys', 'rotate', '--show-secret', second.record.keyId]);
     expect([await works(second.key), await works(third.key)]).toEqual([false, true]);
   });
 
   it('gov keys rotate takes the longest overlap and refuses a longer one', async () => {
     const account = await keyHolder();
-    const { record } = await account.json(['keys', 'create', 'ci']);
+    const { record } = await account.json(['keys', 'create', '--show-secret', 'ci']);
     const rotate = (seconds: number) =>
-      account.gov(['keys', 'rotate', record.keyId, '--overlap', `${seconds}s`]);
+      account.gov(['keys', 'rotate', '--show-secret', record.keyId, '--overlap', `${seconds}s`]);
     expect((await rotate(limits.keyOverlapSeconds + 1)).code).toBe(2);
     expect((await rotate(limits.keyOverlapSeconds)).code).toBe(0);
   });
 
   it('gov keys rotate keeps a person signed in who rotates their own key', async () => {
     const account = await keyHolder();
-    const made = await account.json(['keys', 'create', 'mine']);
+    const made = await account.json(['keys', 'create', '--show-secret', 'mine']);
     const login = ['auth', 'login', '--api-key-stdin', '--base-url', service.origin, '-C', 'own'];
     await account.gov(login, { input: made.key });
     const words = ['keys', 'rotate', made.record.keyId, '-C', 'own-sandbox', '--out', 'new.key'];
@@ -234,10 +275,10 @@ describe('gov keys rotate', () => {
 
   it('gov keys rotate warns when the old key stays in a file of the user', async () => {
     const account = await keyHolder();
-    const { key, record } = await account.json(['keys', 'create', 'mine']);
+    const { key, record } = await account.json(['keys', 'create', '--show-secret', 'mine']);
     writeFileSync(join(account.folder, 'my.key'), key);
     chmodSync(join(account.folder, 'my.key'), 0o600);
-    const { code, stderr } = await account.gov(['keys', 'rotate', record.keyId], {
+    const { code, stderr } = await account.gov(['keys', 'rotate', '--show-secret', record.keyId], {
       env: { GOV_API_KEY_FILE: join(account.folder, 'my.key') },
     });
     expect([code, stderr]).toEqual([

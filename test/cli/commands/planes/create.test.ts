@@ -31,7 +31,7 @@ afterAll(() => service.end());
 
 const environment = 'production' as const;
 const created = async (name: string): Promise<Sender> => {
-  const made = await account.json(['planes', 'create', name]);
+  const made = await account.json(['planes', 'create', '--show-secret', name]);
   const { dataPlaneId } = made.dataPlane;
   const plane = new ReportingPlane({ name }, { dataPlaneId, projectId, environment });
   const enrolled = await enroll(tenant.call, plane, made.enrolmentToken);
@@ -40,7 +40,7 @@ const created = async (name: string): Promise<Sender> => {
 
 describe('gov planes', () => {
   it('gov planes create shows the token once, with the command that exchanges it', async () => {
-    const { code, stdout, stderr } = await account.gov(['planes', 'create', 'ward-1']);
+    const { code, stdout, stderr } = await account.gov(['planes', 'create', '--show-secret', 'ward-1']);
     const token = /gov_enr_[0-9A-Za-z]{38}/.exec(stdout)?.[0] ?? '';
     expect([code, token.length]).toEqual([0, 46]);
     expect(stderr).toContain(`gov plane enroll --service ${service.origin}/api/v1 --token ${token}`);
@@ -106,7 +106,7 @@ describe('gov planes', () => {
     const sender = await created('ward-7');
     const { dataPlaneId } = sender.plane.home;
     expect((await account.gov(['planes', 'revoke', dataPlaneId, '--yes'])).code).toBe(0);
-    const shown = await account.gov(['planes', 'token', dataPlaneId]);
+    const shown = await account.gov(['planes', 'token', '--show-secret', dataPlaneId]);
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringMatching(/gov_enr_[0-9A-Za-z]{38}/)]);
     expect(shown.stderr).toContain('--force');
     const kept = await account.gov(['planes', 'token', dataPlaneId, '--out', 'ward-7.token']);
@@ -116,7 +116,7 @@ describe('gov planes', () => {
     expect((await enroll(tenant.call, sender.plane, token)).body).toMatchObject({ dataPlaneId });
     const { status, formerKeys } = await account.json(['planes', 'show', dataPlaneId]);
     expect([status, formerKeys.length]).toEqual(['active', 1]);
-    const none = await account.gov(['planes', 'token', 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz']);
+    const none = await account.gov(['planes', 'token', '--show-secret', 'dpl_01jzzzzzzzzzzzzzzzzzzzzzzz']);
     expect(none.code).toBe(5);
   });
 });

@@ -21,7 +21,15 @@ const url = unknownReceiver('hooks');
 
 describe('gov webhooks', () => {
   it('gov webhooks create, get, update, rotate, list and delete work on one endpoint', async () => {
-    const made = await account.json(['webhooks', 'create', url, '--events', 'job.failed', '--disabled']);
+    const made = await account.json([
+      'webhooks',
+      'create',
+      '--show-secret',
+      url,
+      '--events',
+      'job.failed',
+      '--disabled',
+    ]);
     expect(made).toMatchObject({
       secret: expect.stringMatching(/^whsec_/),
       endpoint: { url: new URL(url).origin, events: ['job.failed'], enabled: false },
@@ -57,13 +65,20 @@ describe('gov webhooks', () => {
     const { endpointId } = made.endpoint;
     const shown = await account.gov(['webhooks', 'get', endpointId]);
     expect(shown.stdout).toContain(publicKey);
-    const rotated = await account.json(['webhooks', 'rotate', endpointId, '--signing', 'v1']);
+    const rotated = await account.json([
+      'webhooks',
+      'rotate',
+      '--show-secret',
+      endpointId,
+      '--signing',
+      'v1',
+    ]);
     expect(rotated.secret).toMatch(/^whsec_/);
     await account.gov(['webhooks', 'delete', endpointId, '--yes']);
   });
 
   it('gov webhooks test shows the outcome, and deliveries and redeliver find it', async () => {
-    const { endpoint } = await account.json(['webhooks', 'create', url, '--disabled']);
+    const { endpoint } = await account.json(['webhooks', 'create', '--show-secret', url, '--disabled']);
     const tested = await account.json(['webhooks', 'test', endpoint.endpointId]);
     expect(tested).toMatchObject({ eventType: 'webhook.test', status: 'failed', attempt: 1 });
     const words = [
