@@ -211,6 +211,8 @@ class Invocation<Value> {
   async #refuse(decision: ToolDecision, approval: Approval | null): Promise<never> {
     const { evaluationId, approvalId } = decision;
     const status = approval === null ? decision.decision : `approval ${approval.status}`;
+    // a reason of deny begins with the policy, or with who denied
+    const head = status === 'deny' ? '' : `${status}: `;
     try {
       await this.#record('tool.denied', 'refuse', { evaluationId, approvalId, status });
     } catch (cause) {
@@ -218,7 +220,7 @@ class Invocation<Value> {
     }
     throw new GovToolRefused(
       visibleText(
-        `${this.#call.tool.name}: ${status}: ${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
+        `${this.#call.tool.name}: ${head}${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
       ),
       decision,
       approval,

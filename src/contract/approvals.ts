@@ -28,6 +28,13 @@ export type ApprovalFilter = (typeof approvalFilters)[number];
 const approvalOutcomes = ['approved', 'denied'] as const;
 export type ApprovalOutcome = (typeof approvalOutcomes)[number];
 
+const nameOf = (member: string) =>
+  nullable(
+    Type.String({
+      description: `Name of the key or person in ${member} now, for reading; no proof has it. Null where it has none`,
+    }),
+  );
+
 const Approval = Type.Object({
   approvalId: serviceId('apr'),
   evaluationId: serviceId('pev'),
@@ -36,8 +43,10 @@ const Approval = Type.Object({
   status: oneOf(approvalStatuses),
   requestedAt: timestamp('When the evaluation escalated'),
   requestedBy: Type.String({ description: 'The key that requested it; this key cannot decide' }),
+  requestedByName: nameOf('requestedBy'),
   decidedAt: nullable(timestamp('When it was decided')),
   decidedBy: nullable(Type.String()),
+  decidedByName: nameOf('decidedBy'),
   comment: nullable(Type.String()),
   expiresAt: timestamp('When the request expires, and when an approved call can no longer run'),
   used: nullable(

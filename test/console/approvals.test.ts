@@ -51,6 +51,8 @@ describe.skipIf(!hasBrowser)('approvals in the console', () => {
     await page.getByLabel('Comment').fill('called Meyer Druck');
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('called Meyer Druck').waitFor();
+    // a name, and a duration between two recorded times
+    await page.getByText(/decided (just now|\d+ s ago) by approver, after \d+ s/).waitFor();
     const again = await callTool(world.plane, { runId: 'approved', arguments: payment });
     expect([again.decision, again.allowed]).toEqual(['allow', true]);
     const third = await callTool(world.plane, { runId: 'approved', arguments: payment });

@@ -5,7 +5,7 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../commands/approvals/spec.ts';
 import { viewOf } from '../terminal/answer-view.ts';
-import { signedText } from './standing.ts';
+import { namedId, signedText } from './standing.ts';
 
 /** The input that `approve` and `deny` share. */
 type Deciding = Pick<
@@ -35,11 +35,12 @@ export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): 
 
 export async function printApproval(out: Out, approval: Approval): Promise<void> {
   if (!out.isHuman) return out.one(approval, viewOf('getApproval'));
-  const { approvalId, status, decidedBy, reason, runId, comment } = approval;
+  const { approvalId, status, decidedBy, decidedByName, reason, runId, comment } = approval;
+  const by = decidedBy === null ? '' : `  by ${namedId(decidedBy, decidedByName)}`;
   const { bold, green, red } = out.styles;
   const shown = status === 'approved' ? green(status) : red(status);
   await out.lines([
-    safe`${bold(shown)}  ${approvalId}  run ${runId}${decidedBy === null ? '' : `  by ${decidedBy}`}`,
+    safe`${bold(shown)}  ${approvalId}  run ${runId}${by}`,
     safe`  ${reason}`,
     ...(comment === null ? [] : [safe`  ${comment}`]),
     safe`  ${signedText(approval)}`,

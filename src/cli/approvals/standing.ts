@@ -1,5 +1,6 @@
 /** Tested by `test/cli/commands/approvals/show.test.ts`. */
 import type { Approval } from '../../contract/approvals.ts';
+import { durationText } from '../../core/duration.ts';
 import { relativeTime } from '../terminal/table.ts';
 
 /** Who signed it, or on what it rests instead. */
@@ -13,9 +14,13 @@ export function signedText({ status, signature, signatureRequired }: Approval): 
     : 'no signature required; --sign adds one';
 }
 
+/** `Ada (key_…)`; the id alone where it has no name, or the service is of an older release. */
+export const namedId = (id: string, name: string | null | undefined): string =>
+  name ? `${name} (${id})` : id;
+
 /** How long it waits, who decided, and whether it was used. */
 export function standing(
-  { status, requestedAt, expiresAt, decidedBy, decidedAt, comment, used }: Approval,
+  { status, requestedAt, expiresAt, decidedBy, decidedByName, decidedAt, comment, used }: Approval,
   now: number,
 ): string {
   if (status === 'pending')
@@ -27,5 +32,7 @@ export function standing(
       : used === null
         ? `; not used, expires ${relativeTime(expiresAt, now)}`
         : `; used by ${used.evaluationId} at ${used.at}`;
-  return `by ${decidedBy} at ${decidedAt}${comment === null ? '' : `: ${comment}`}${use}`;
+  const after = durationText(Date.parse(decidedAt) - Date.parse(requestedAt));
+  const said = comment === null ? '' : `: ${comment}`;
+  return `by ${namedId(decidedBy, decidedByName)} at ${decidedAt}, after ${after}${said}${use}`;
 }

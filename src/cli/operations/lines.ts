@@ -2,6 +2,7 @@
 import { GovApiError } from '../../client/errors.ts';
 import type { Client } from '../../client/create.ts';
 import type { Integrity } from '../../contract/operations.ts';
+import { aboutDuration } from '../../core/duration.ts';
 
 /** Null if this key may not read it, or an older plane does not know it. */
 export async function integrityOf(client: Client): Promise<Integrity | null> {
@@ -30,7 +31,7 @@ export function backupText(integrity: Integrity | null): string | null {
   if (backup === null) return 'none known';
   const { createdAt, ageSeconds, out, present, verified } = backup;
   const state = present ? (verified ? 'verified' : 'not verified') : 'not there any more';
-  return `${createdAt} (${ageText(ageSeconds)} ago), ${state}, ${out}`;
+  return `${createdAt} (${aboutDuration(ageSeconds * 1000)} ago), ${state}, ${out}`;
 }
 
 export function fsckText(integrity: Integrity | null): string | null {
@@ -39,9 +40,4 @@ export function fsckText(integrity: Integrity | null): string | null {
   if (fsck === null) return 'never run';
   const { at, ok, found, deep } = fsck;
   return `${ok ? 'whole' : `BROKEN in ${found} places`} at ${at}${deep ? ' (deep)' : ''}`;
-}
-
-function ageText(seconds: number): string {
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }

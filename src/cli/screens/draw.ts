@@ -121,11 +121,3 @@ function headOf(text: string, columns: number): string {
   const blank = taken.lastIndexOf(' ');
   return blank > taken.length / 2 ? taken.slice(0, blank) : taken || text.slice(0, 1);
 }
-
-/** `5 s`, `3 min`, `2 h`, `4 d`. */
-export function ageText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
-}

@@ -4,6 +4,7 @@
  * Tested by `test/cli/terminal/table.test.ts`.
  */
 import { marked } from '../../core/csv.ts';
+import { aboutDuration } from '../../core/duration.ts';
 import { clippedObject } from './clipped.ts';
 import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
@@ -27,21 +28,14 @@ type Row = Readonly<Record<string, unknown>>;
 export function relativeTime(text: string, now: number): string {
   const at = Date.parse(text);
   if (Number.isNaN(at)) return text;
-  const seconds = Math.round((now - at) / 1000);
-  const future = seconds < 0;
-  const past = Math.abs(seconds);
-  if (past < 5) return 'now';
-  const steps = [
-    [60, 1, 's'],
-    [3600, 60, 'min'],
-    [86_400, 3600, 'h'],
-    [30 * 86_400, 86_400, 'd'],
-  ] as const;
-  const step = steps.find(([below]) => past < below);
-  if (step === undefined) return text.slice(0, 10);
-  const amount = `${Math.floor(past / step[1])} ${step[2]}`;
-  return future ? `in ${amount}` : `${amount} ago`;
+  const pastMs = Math.abs(now - at);
+  if (pastMs < 4500) return 'now';
+  if (pastMs >= mostRelativeMs) return text.slice(0, 10);
+  const amount = aboutDuration(pastMs);
+  return at > now ? `in ${amount}` : `${amount} ago`;
 }
+
+const mostRelativeMs = 30 * 86_400_000;
 
 /** Returns the name of an object or list, for a reader who sees one cell of it. */
 function brief(value: unknown): string {

@@ -65,3 +65,9 @@ function* walk(value: unknown, path: string): Generator<{ readonly path: string;
 }
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
+
+type Deciding = Pick<ShownApproval, 'decidedBy' | 'decidedByName' | 'signature'>;
+
+/** The name of who decided: the signature says it where there is one. */
+export const deciderName = ({ decidedBy, decidedByName, signature }: Deciding): string =>
+  signature?.name || decidedByName || (decidedBy ?? '');

@@ -13,6 +13,7 @@ import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
+import { Principal } from './principal.tsx';
 import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.ts';
 
 interface DecideProps {
@@ -60,7 +61,7 @@ interface DecidedProps {
   readonly isOwn: boolean;
 }
 
-function Decided({ approval: { decidedBy, comment, signature }, isOwn }: DecidedProps) {
+function Decided({ approval: { decidedBy, decidedByName, comment, signature }, isOwn }: DecidedProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (isOwn) heading.current?.focus();
@@ -75,7 +76,9 @@ function Decided({ approval: { decidedBy, comment, signature }, isOwn }: Decided
       </div>
       <dl class="facts">
         <dt>By</dt>
-        <dd>{decidedBy}</dd>
+        <dd>
+          <Principal id={decidedBy} name={decidedByName} />
+        </dd>
         <dt>Signed by</dt>
         <dd>
           {signature === null ? (

@@ -85,7 +85,12 @@ const columns: readonly Column<ShownApproval>[] = [
       </>
     ),
   },
-  { name: 'Who', cell: ({ actor, requestedBy }) => <RemoteLine text={actorName(actor) ?? requestedBy} /> },
+  {
+    name: 'Who',
+    cell: ({ actor, requestedBy, requestedByName }) => (
+      <RemoteLine text={actorName(actor) ?? requestedByName ?? requestedBy} />
+    ),
+  },
   { name: 'State', cell: (approval) => <State approval={approval} /> },
   { name: 'Asked', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
 ];

@@ -8,16 +8,18 @@ import type { PageProps } from '../app/page.ts';
 import { linkTo } from '../app/router.ts';
 import { useSession } from '../app/session.tsx';
 import type { ShownApproval } from '../../contract/approvals.ts';
+import { durationText } from '../../core/duration.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
-import { toolName } from './call.ts';
+import { deciderName, toolName } from './call.ts';
 import { Call } from './call-view.tsx';
 import { Decide } from './decide.tsx';
 import { ApprovalTable } from './list.tsx';
 import { everyMs, similarApprovals } from './load.ts';
+import { Principal } from './principal.tsx';
 import { State } from './state.tsx';
 
 export function ApprovalPage({ params }: PageProps) {
@@ -60,11 +62,11 @@ export function ApprovalPage({ params }: PageProps) {
 const list = { name: 'Approvals', path: ['approvals'] } as const;
 
 function Standing({ approval }: { readonly approval: ShownApproval }) {
-  const { status, requestedAt, expiresAt, decidedAt, decidedBy, used } = approval;
+  const { status, requestedAt, expiresAt, decidedAt, used } = approval;
   if (status === 'pending') {
     return (
       <>
-        asked <Time at={requestedAt} />, expires <Time at={expiresAt} />
+        asked <Time at={requestedAt} />, expires <Time at={expiresAt} ahead />
       </>
     );
   }
@@ -77,7 +79,8 @@ function Standing({ approval }: { readonly approval: ShownApproval }) {
   }
   return (
     <>
-      decided <Time at={decidedAt} /> by {decidedBy}
+      decided <Time at={decidedAt} /> by <RemoteLine text={deciderName(approval)} />, after{' '}
+      {durationText(Date.parse(decidedAt) - Date.parse(requestedAt))}
       {used !== null && (
         <>
           , used <Time at={used.at} />
@@ -104,7 +107,9 @@ const Why = ({ approval }: { readonly approval: ShownApproval }) => (
       ))}
     </ul>
     {approval.policies.length === 0 && <RemoteLine text={approval.reason} />}
-    <p class="quiet">Asked by key {approval.requestedBy}</p>
+    <p class="quiet">
+      Asked by key <Principal id={approval.requestedBy} name={approval.requestedByName} />
+    </p>
   </section>
 );
 

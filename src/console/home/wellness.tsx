@@ -4,12 +4,13 @@ import { useSession } from '../app/session.tsx';
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Integrity } from '../../contract/operations.ts';
+import { aboutDuration } from '../../core/duration.ts';
 import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Section } from '../parts/section.tsx';
 import { Status, type Tone } from '../parts/status.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { durationText, relativeTime } from '../parts/time.tsx';
+import { relativeTime } from '../parts/time.tsx';
 
 const everyMs = 15_000;
 
@@ -103,7 +104,7 @@ function logFacts({ checkpoints, disk }: Integrity): Fact[] {
             ? `${behind.toLocaleString('en')} not signed yet`
             : age === null
               ? 'all signed'
-              : `all signed, ${durationText(age * 1000)} ago`,
+              : `all signed, ${aboutDuration(age * 1000)} ago`,
     },
   ];
   const { witnessed = null } = audit ?? {};

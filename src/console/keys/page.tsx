@@ -92,7 +92,7 @@ function KeyTable({ rows, ask }: KeyTableProps) {
         },
         {
           name: 'Expires',
-          cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
+          cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} ahead />),
         },
         {
           name: 'Actions',

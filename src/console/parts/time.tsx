@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { aboutDuration } from '../../core/duration.ts';
 
 const formatDate = new Intl.DateTimeFormat('en-GB', {
   day: '2-digit',
@@ -10,49 +11,41 @@ const formatDate = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-const units = [
-  ['s', 60],
-  ['min', 60],
-  ['h', 24],
-  ['d', Number.POSITIVE_INFINITY],
-] as const;
-
-/** `just now`, `5 min ago`, `in 3 h`: one unit, rounded down. */
-export function relativeTime(atMs: number, nowMs: number): string {
-  const text = durationText(Math.abs(nowMs - atMs));
-  if (text === '0 s') return 'just now';
-  return atMs > nowMs ? `in ${text}` : `${text} ago`;
+/** `5 min ago`; `in 3 h` for a time that may lie ahead. A recorded time is never ahead, whatever the clock of the page says. */
+export function relativeTime(atMs: number, nowMs: number, isAhead = false): string {
+  const leftMs = atMs - nowMs;
+  if (Math.abs(leftMs) < 1000 || (leftMs > 0 && !isAhead)) return 'just now';
+  return leftMs > 0 ? `in ${aboutDuration(leftMs)}` : `${aboutDuration(-leftMs)} ago`;
 }
 
-/** `42 s`, `5 min`, `3 h`, `12 d`: one unit, rounded down. */
-export function durationText(ms: number): string {
-  let value = Math.floor(ms / 1000);
-  for (const [unit, size] of units) {
-    if (value < size) return `${value} ${unit}`;
-    value = Math.floor(value / size);
-  }
-  return '';
-}
-
-/** The browser's time; renders again every `everyMs`. */
-export function useNow(everyMs: number): number {
-  const [nowMs, setNow] = useState(Date.now);
+/** The browser's time at this rendering, and again every `everyMs`. A time that was kept would lie before what is shown. */
+function useNow(everyMs: number): number {
+  const [, render] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => render((count) => count + 1), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return nowMs;
+  return Date.now();
 }
 
-/** A time of the API (RFC 3339): how long ago, and in full as a tooltip. `exact`: in full. */
-export function Time({ at, exact = false }: { readonly at: string; readonly exact?: boolean }) {
+interface TimeProps {
+  readonly at: string;
+  /** In full. */
+  readonly exact?: boolean;
+  /** It may lie ahead: an expiry, or when something is due. */
+  readonly ahead?: boolean;
+}
+
+/** A time of the API (RFC 3339): how long ago, and in full as a tooltip. */
+export function Time({ at, exact = false, ahead = false }: TimeProps) {
   const nowMs = useNow(10_000);
   const atMs = Date.parse(at);
   if (Number.isNaN(atMs)) return <>{at}</>;
   const full = formatDate.format(atMs);
+  const about = relativeTime(atMs, nowMs, ahead);
   return (
-    <time dateTime={at} title={exact ? relativeTime(atMs, nowMs) : full}>
-      {exact ? full : relativeTime(atMs, nowMs)}
+    <time dateTime={at} title={exact ? about : full}>
+      {exact ? full : about}
     </time>
   );
 }

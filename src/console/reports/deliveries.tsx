@@ -129,7 +129,7 @@ const LastAttempt = ({
     )}
     {nextAttemptAt !== null && (
       <div class="quiet small">
-        next attempt <Time at={nextAttemptAt} />
+        next attempt <Time at={nextAttemptAt} ahead />
       </div>
     )}
   </>

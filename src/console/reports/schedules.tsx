@@ -111,7 +111,7 @@ const columns: readonly Column<ReportSchedule>[] = [
     name: 'Sent to',
     cell: ({ deliveries }) => <Targets deliveries={deliveries} />,
   },
-  { name: 'Next', cell: ({ nextRunAt }) => (nextRunAt === null ? '–' : <Time at={nextRunAt} />) },
+  { name: 'Next', cell: ({ nextRunAt }) => (nextRunAt === null ? '–' : <Time at={nextRunAt} ahead />) },
   {
     name: 'Last',
     cell: ({ lastRunAt, lastExecutionId, errorSummary }) => (

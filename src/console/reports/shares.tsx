@@ -60,7 +60,7 @@ export function Shares({ executionId, formats }: SharesProps) {
               cell: ({ downloadCount, maxDownloads }) =>
                 maxDownloads === null ? downloadCount : `${downloadCount} of ${maxDownloads}`,
             },
-            { name: 'Expires', kind: 'wide', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+            { name: 'Expires', kind: 'wide', cell: ({ expiresAt }) => <Time at={expiresAt} ahead /> },
             {
               name: 'Actions',
               cell: (share) =>

@@ -1,4 +1,6 @@
 /** All about one entry of a timeline: the event, the decision with the clause that decided, the approval. */
+import { Principal } from '../approvals/principal.tsx';
+import { durationText } from '../../core/duration.ts';
 import type { ComponentChildren } from 'preact';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import type { AuditEvent } from '../../contract/events.ts';
@@ -88,8 +90,8 @@ function DecisionDetails({ evaluation, outcome }: DecisionProps) {
 }
 
 function ApprovalDetails({ approval }: { readonly approval: ShownApproval }) {
-  const { approvalId, status, reason, requestedAt, requestedBy, decidedAt, decidedBy, comment, used } =
-    approval;
+  const { approvalId, status, reason, comment, used } = approval;
+  const { requestedAt, requestedBy, requestedByName, decidedAt, decidedBy, decidedByName } = approval;
   return (
     <section class="stack">
       <h2>
@@ -100,11 +102,12 @@ function ApprovalDetails({ approval }: { readonly approval: ShownApproval }) {
           <RemoteLine text={reason} />
         </Fact>
         <Fact name="Requested">
-          <Time at={requestedAt} exact /> by <code>{requestedBy}</code>
+          <Time at={requestedAt} exact /> by <Principal id={requestedBy} name={requestedByName} />
         </Fact>
-        {decidedAt !== null && (
+        {decidedAt !== null && decidedBy !== null && (
           <Fact name="Decided">
-            <Time at={decidedAt} exact /> by <code>{decidedBy}</code>
+            <Time at={decidedAt} exact /> by <Principal id={decidedBy} name={decidedByName} />, after{' '}
+            {durationText(Date.parse(decidedAt) - Date.parse(requestedAt))}
           </Fact>
         )}
         {comment !== null && (

@@ -3,6 +3,7 @@
  * below it, in the order of recording. Everything in it comes from clients: text of any kind and any shape.
  * Tested by `test/console/runs/timeline.test.ts`.
  */
+import { deciderName } from '../approvals/call.ts';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
@@ -197,7 +198,7 @@ const approvalEntry = (approval: ShownApproval): Entry => ({
   text: lineOf(
     approval.decidedBy === null
       ? approval.reason
-      : `by ${approval.decidedBy}${approval.comment === null ? '' : `: ${approval.comment}`}`,
+      : `by ${deciderName(approval)}${approval.comment === null ? '' : `: ${approval.comment}`}`,
   ),
   isPart: true,
   outcome: approval.status,

@@ -8,24 +8,29 @@ import { escalating } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keyFingerprint } from '../approvers/logged.ts';
+import type { NameOf } from '../access/names.ts';
 import type { masking } from '../events/redaction.ts';
 import type { LoggedApproval } from './logged-approval.ts';
 
 /** A type of the contract: the input came from a checked body. */
 type ShownParts = Pick<ShownApproval, 'tool' | 'arguments' | 'actor' | 'context'>;
 
-interface Viewing {
-  readonly atMs: number;
+interface Viewing extends Standing {
   readonly mask: ReturnType<typeof masking>;
 }
 
+interface Standing {
+  readonly atMs: number;
+  readonly nameOf: NameOf;
+}
+
 /** The approval with what it is about. */
-export function shownBody(approval: LoggedApproval, { atMs, mask }: Viewing): ShownApproval {
+export function shownBody(approval: LoggedApproval, { mask, ...standing }: Viewing): ShownApproval {
   const { checkpoint, policySource, decisions } = approval.evaluation;
   // the checkpoint was recorded from a checked body
   const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject).shown;
   return {
-    ...approvalBody(approval, atMs),
+    ...approvalBody(approval, standing),
     ...(shownOf(seen, { isCall: policySource === 'tool' }) as ShownParts),
     policies: escalating(decisions).map(({ policyId, version, reasoning }) => ({
       policyId,
@@ -36,7 +41,7 @@ export function shownBody(approval: LoggedApproval, { atMs, mask }: Viewing): Sh
 }
 
 /** The approval at `atMs`. Without a decision in time it has expired. */
-export function approvalBody(approval: LoggedApproval, atMs: number): Approval {
+export function approvalBody(approval: LoggedApproval, { atMs, nameOf }: Standing): Approval {
   const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision, used } =
     approval;
   const { signed } = approval;
@@ -48,8 +53,10 @@ export function approvalBody(approval: LoggedApproval, atMs: number): Approval {
     status: decision?.outcome ?? (atMs < expiresMs ? 'pending' : 'expired'),
     requestedAt: formatTimestamp(requestedMs),
     requestedBy,
+    requestedByName: nameOf(requestedBy),
     decidedAt: decision === null ? null : formatTimestamp(decision.atMs),
     decidedBy: decision?.by ?? null,
+    decidedByName: nameOf(decision?.by ?? null),
     comment: decision?.comment ?? null,
     expiresAt: formatTimestamp(expiresMs),
     used: used === null ? null : { evaluationId: used.evaluationId, at: formatTimestamp(used.atMs) },

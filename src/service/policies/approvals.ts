@@ -21,6 +21,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Contradiction } from '../proofs/contradiction.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
+import { namesOf, type NameOf } from '../access/names.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 import { inTurns } from '../call/time-slice.ts';
@@ -51,7 +52,10 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
           services,
           loggedApproval(services.store, caller.project, approvalId),
         );
-        if (approval !== null) return { item: shownBody(approval, { atMs, mask }), bytes: approval.bytes };
+        if (approval !== null) {
+          const nameOf = await names(services, caller, approval);
+          return { item: shownBody(approval, { atMs, mask, nameOf }), bytes: approval.bytes };
+        }
         altered.push(approvalId);
         return { item: null, bytes: 0 };
       },
@@ -65,7 +69,8 @@ export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decide
     if (approval === null) throw notFound('approval');
     const mask = masking(caller, services);
     const atMs = await expiryTime(services, caller.project.projectId);
-    return { status: 200, body: shownBody(approval, { atMs, mask }) };
+    const nameOf = await names(services, caller, approval);
+    return { status: 200, body: shownBody(approval, { atMs, mask, nameOf }) };
   },
 
   async decideApproval(call, services) {
@@ -95,10 +100,9 @@ const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempo
   const atMs = services.now();
   const at = formatTimestamp(atMs);
   const decision = { outcome, by: caller.id, comment, atMs };
-  const answer = {
-    status: 200,
-    body: approvalBody({ ...approval, decision, signed }, atMs),
-  } as const;
+  const decided = { ...approval, decision, signed };
+  const nameOf = await names(services, caller, decided);
+  const answer = { status: 200, body: approvalBody(decided, { atMs, nameOf }) } as const;
   const recorded = { id: approvalId, runId, evaluationId, outcome, approver: caller.id, at };
   const leaf = {
     ...recorded,
@@ -124,6 +128,12 @@ const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempo
   );
   return 'replayed' in stored ? stored : answer;
 };
+
+const names = (
+  { store }: Services,
+  { project }: Caller,
+  { requestedBy, decision }: LoggedApproval,
+): Promise<NameOf> => namesOf(store, project, [requestedBy, decision?.by ?? null]);
 
 /** Null for a row that contradicts the log: a list goes on with the others. The operator's log names it. */
 async function unlessAltered(

@@ -127,7 +127,9 @@ function outcomeOf(decided: Decided): Pick<ToolDecision, 'decision' | 'reason'> 
     return { decision: does === 'uses' ? 'allow' : 'deny', reason: cut(said, limits.reasoningChars) };
   }
   const first = matching(decided).find(({ decision }) => decision === combined);
-  return { decision: combined, reason: first?.reasoning ?? 'no active policy objects to the call' };
+  if (first === undefined) return { decision: combined, reason: 'no active policy objects to the call' };
+  const reason = cut(`policy ${first.policyId}: ${first.reasoning}`, limits.reasoningChars);
+  return { decision: combined, reason };
 }
 
 /** What the caller must do in addition to obeying the decision. */

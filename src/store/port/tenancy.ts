@@ -176,6 +176,8 @@ export type Use =
 export interface TenantReader extends TelemetryReader {
   organization(organizationId: string): Promise<StoredOrganization | null>;
   user(issuer: string, subject: string): Promise<StoredUser | null>;
+  /** Null for a person of another organization. */
+  userOf(organizationId: string, userId: string): Promise<StoredUser | null>;
   /** Finds a session by the digest of its token, even if it has ended. */
   session(digest: Uint8Array): Promise<{
     readonly session: StoredSession;

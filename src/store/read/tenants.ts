@@ -46,6 +46,9 @@ const organizationOfId = both<OrganizationRow>(
 const personNamed = both<PersonRow>(
   `SELECT ${personColumns.join(', ')} FROM person WHERE issuer = $1 AND subject = $2`,
 );
+const personOfId = both<PersonRow>(
+  `SELECT ${personColumns.join(', ')} FROM person WHERE organization_id = $1 AND user_id = $2`,
+);
 /** The credential names its tenant: the policy shows its row alone, then its organization. */
 const enterSession = enter(
   `SELECT set_config('gov.organization',
@@ -64,7 +67,7 @@ const organizationOfSession = both<OrganizationRow>(
 );
 export const installed = both<{ text: string }>('SELECT text FROM installation');
 
-function peopleReads(queries: Queries): Of<'organization' | 'user' | 'session' | 'installation'> {
+function peopleReads(queries: Queries): Of<'organization' | 'user' | 'userOf' | 'session' | 'installation'> {
   const readOrganization = (row: OrganizationRow) => organizationOf({ ...row, name: queries.text(row.name) });
   const readPerson = (row: PersonRow) =>
     personOf({ ...row, name: queries.text(row.name), email: queries.text(row.email) });
@@ -76,6 +79,10 @@ function peopleReads(queries: Queries): Of<'organization' | 'user' | 'session' |
     },
     user: async (issuer, subject) => {
       const [{ rows }] = await queries.read({ issuer, subject }, [step(personNamed, issuer, subject)]);
+      return firstOf(rows, readPerson);
+    },
+    userOf: async (organizationId, userId) => {
+      const [{ rows }] = await queries.read({ organizationId }, [step(personOfId, organizationId, userId)]);
       return firstOf(rows, readPerson);
     },
     session: async (digest) => {

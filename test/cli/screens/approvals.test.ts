@@ -20,6 +20,8 @@ const approval = (approvalId: string): ShownApproval => ({
   status: 'pending',
   requestedAt: '2026-03-01T12:00:00.000Z',
   requestedBy: 'key_1',
+  requestedByName: 'agent',
+  decidedByName: null,
   decidedAt: null,
   decidedBy: null,
   comment: null,

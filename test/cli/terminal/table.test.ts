@@ -37,7 +37,9 @@ describe('relative time', () => {
   it.each([
     ['2026-03-01T12:00:00Z', 'now'],
     ['2026-03-01T11:59:40Z', '20 s ago'],
-    ['2026-03-01T11:57:30Z', '2 min ago'],
+    ['2026-03-01T11:57:30Z', '3 min ago'],
+    ['2026-03-02T11:59:58Z', 'in 24 h'],
+    ['2026-03-01T11:59:56Z', 'now'],
     ['2026-03-01T09:00:00Z', '3 h ago'],
     ['2026-02-26T12:00:00Z', '3 d ago'],
     ['2025-02-26T12:00:00Z', '2025-02-26'],
@@ -53,8 +55,8 @@ describe('a table', () => {
     const lines = new Table(columns, layout).lines([row, { ...row, count: 123_456, action: 'x' }]);
     expect(lines.map(String)).toEqual([
       'EVENT ID  ACTION            COUNT  AT',
-      'evt_1     look up flights       7  2 min ago',
-      'evt_1     x                123456  2 min ago',
+      'evt_1     look up flights       7  3 min ago',
+      'evt_1     x                123456  3 min ago',
     ]);
   });
 
@@ -78,7 +80,7 @@ describe('a table', () => {
   it('a table shows parties by name, absent values as a dash, and cleans every cell', () => {
     const party = { ...row, action: { id: 'u-1', name: 'Ann\u202e' }, count: null };
     expect(String(new Table(columns, layout).lines([party])[1])).toBe(
-      'evt_1     Ann\\u202e      -  2 min ago',
+      'evt_1     Ann\\u202e      -  3 min ago',
     );
   });
 

@@ -50,6 +50,15 @@ describe('approvals', () => {
     expect(decided.status).toBe(200);
     expect(decided.body).toMatchObject({ status: 'approved', comment: 'customer called' });
     expect(decided.body.decidedBy).not.toBe(open.body.requestedBy);
+    // with the names of the keys
+    expect(open.body).toMatchObject({
+      requestedByName: expect.stringMatching(/^(local operator|Sign-up key)$/),
+      decidedByName: null,
+    });
+    expect(decided.body).toMatchObject({
+      requestedByName: expect.stringMatching(/^(local operator|Sign-up key)$/),
+      decidedByName: 'approver',
+    });
     expect((await plane.call('GET', `/approvals/${approvalId}`)).body).toMatchObject(decided.body);
     const trail = await plane.call('GET', '/events?runId=gov.system&eventType=approval.approved');
     expect(trail.body.events.at(-1)).toMatchObject({

@@ -7,7 +7,7 @@ import { readStatement } from '../../../core/approval/statement.ts';
 import { viewText } from '../../../core/decided/view.ts';
 import { firstShownHash, shownHash } from '../../../core/decided/view-hash.ts';
 import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';
-import { signedText, standing } from '../../approvals/standing.ts';
+import { namedId, signedText, standing } from '../../approvals/standing.ts';
 import type { Run } from '../../program/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
@@ -42,7 +42,7 @@ async function printView(approval: ShownApproval, out: Out): Promise<void> {
 }
 
 function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
-  const { approvalId, runId, requestedBy, tool, actor, policies } = approval;
+  const { approvalId, runId, requestedBy, requestedByName, tool, actor, policies } = approval;
   const { bold, dim, yellow } = styles;
   const hidden = hiddenNotices(approval).map((notice) => yellow(safe`! ${notice}`));
   const server = tool?.server === undefined ? '' : ` on ${tool.server}`;
@@ -50,7 +50,7 @@ function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
     safe`${bold(approval.status)}  ${approvalId}  ${standing(approval, now)}`,
     safe`${signedText(approval)}`,
     ...(tool === null ? [] : [safe`${bold(tool.name)}${server}`]),
-    safe`run ${runId}, key ${requestedBy}${actor === null ? '' : `, actor ${clipped(actor)}`}`,
+    safe`run ${runId}, key ${namedId(requestedBy, requestedByName)}${actor === null ? '' : `, actor ${clipped(actor)}`}`,
     ...policies.map(({ policyId, version, reasoning }) => safe`${policyId} v${version ?? '?'}: ${reasoning}`),
     ...hidden,
     ...members('arguments', approval.arguments, bold),

@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/tools/exec.test.ts`.
  */
 import { pause } from '../../../client/retry.ts';
+import type { ShownApproval } from '../../../contract/approvals.ts';
 import type { Run } from '../../program/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
 import { CliError, exit } from '../../program/exit.ts';
@@ -11,6 +12,10 @@ import { defaultWaitMs } from '../../progress/waiting.ts';
 
 const leastPauseMs = 200;
 const mostPauseMs = 5000;
+
+/** The policy that escalated, and why. */
+const reasonOf = ({ policies: [first], reason }: ShownApproval): string =>
+  first === undefined ? reason : `policy ${first.policyId}: ${first.reasoning}`;
 
 export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
   const client = await session.client();
@@ -25,7 +30,7 @@ export const run: Run<typeof spec> = async ({ args, out, session, settings, sign
     }
     const left = deadline - performance.now();
     if (left <= 0) {
-      throw new CliError(exit.pending, `nobody has decided ${approvalId} yet: ${body.reason}`, {
+      throw new CliError(exit.pending, `nobody has decided ${approvalId} yet: ${reasonOf(body)}`, {
         code: 'PENDING',
         next: [`gov approvals approve ${approvalId}`],
       });

@@ -9,7 +9,8 @@ import { partyName } from '../../runs/party.ts';
 import { relativeTime } from '../../terminal/table.ts';
 import { number } from '../../terminal/numbers.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { ageText } from '../draw.ts';
+import { aboutDuration } from '../../../core/duration.ts';
+import { namedId } from '../../approvals/standing.ts';
 import { textLines, type Text } from '../lists.ts';
 import { bodyRows, type Common } from '../model.ts';
 
@@ -32,8 +33,9 @@ export const longCall = ({ approvalId }: ShownApproval): string =>
   `read it with gov approvals show ${approvalId} --signed, then use gov approvals approve ${approvalId}`;
 
 function approvalLines(approval: ShownApproval, nowMs: number): string[] {
-  const { tool, actor, runId, requestedBy, requestedAt, expiresAt, policies, evaluationId } = approval;
-  const waits = ageText(nowMs - Date.parse(requestedAt));
+  const { tool, actor, runId, requestedBy, requestedByName, requestedAt, expiresAt } = approval;
+  const { policies, evaluationId } = approval;
+  const waits = aboutDuration(nowMs - Date.parse(requestedAt));
   const parts = [
     ...memberLines('arguments', approval.arguments),
     ...memberLines('context', approval.context),
@@ -42,7 +44,7 @@ function approvalLines(approval: ShownApproval, nowMs: number): string[] {
   const tooLong = `the call has ${bytes} bytes, more than ${number(limits.approvalShownBytes)}: ${longCall(approval)}`;
   return [
     `tool     ${tool?.name ?? 'none'}${tool?.server === undefined ? '' : ` on ${tool.server}`}`,
-    `agent    ${partyName(actor) || 'not named'}, with key ${requestedBy}`,
+    `agent    ${partyName(actor) || 'not named'}, with key ${namedId(requestedBy, requestedByName)}`,
     `run      ${runId}`,
     `waits    ${waits}, since ${requestedAt}; expires ${relativeTime(expiresAt, nowMs)}`,
     ...policies.flatMap(({ policyId, version, reasoning }) => [

@@ -5,10 +5,11 @@
 import type { ShownApproval } from '../../../contract/approvals.ts';
 import { hiddenCount } from '../../../core/hidden-text.ts';
 import { partyName } from '../../runs/party.ts';
+import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { counted } from '../../terminal/numbers.ts';
 import { cut, widthOf } from '../../terminal/width.ts';
-import { ageText, dimmed, remote, type Look } from '../draw.ts';
+import { dimmed, remote, type Look } from '../draw.ts';
 import {
   countText,
   faultLines,
@@ -30,7 +31,7 @@ export function approvalsView(state: ApprovalsState, look: Look): Frame {
   const { failure } = state;
   const { lines, lastScroll } = approval === undefined ? inbox(state, look) : approvalText(approval, state);
   const isStale = failure !== null && state.approvals.state === 'ready';
-  const age = isStale ? `  ! ${ageText(state.nowMs - state.readMs)} old: ${failure}` : '';
+  const age = isStale ? `  ! ${aboutDuration(state.nowMs - state.readMs)} old: ${failure}` : '';
   const open = approval === undefined ? `  ${state.target}` : ` › ${approval.approvalId}`;
   return {
     title: safe` ${look.styles.bold('gov approvals')}${open}${age}`,
@@ -98,7 +99,11 @@ function inbox(state: ApprovalsState, look: Look): Text {
           cursor: state.list.cursor,
           size: { columns, rows: bodyRows(state) - 1 },
           columns: [
-            { name: 'waits', width: 6, cell: ({ requestedAt }) => ageText(nowMs - Date.parse(requestedAt)) },
+            {
+              name: 'waits',
+              width: 6,
+              cell: ({ requestedAt }) => aboutDuration(nowMs - Date.parse(requestedAt)),
+            },
             { name: 'tool', width: columns < 160 ? 16 : 28, cell: ({ tool }) => tool?.name ?? '-' },
             { name: 'server', width: 12, from: 150, cell: ({ tool }) => tool?.server ?? '-' },
             { name: 'arguments', width: 'grow', cell: (each) => argumentsText(each) },

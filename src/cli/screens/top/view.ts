@@ -4,8 +4,9 @@
  */
 import { bytesText } from '../../../core/byte-size.ts';
 import { number } from '../../terminal/numbers.ts';
+import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { ageText, beside, dimmed, fit, panel, right, sparkline, type Look } from '../draw.ts';
+import { beside, dimmed, fit, panel, right, sparkline, type Look } from '../draw.ts';
 import { bodyRows } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import type { TopSample } from './sample.ts';
@@ -52,7 +53,7 @@ function titleOf(state: TopState, of: { look: Look; staleMs: number | null }): S
   const filter = isErrorsOnly ? '  errors only' : '';
   if (of.staleMs !== null) {
     const why = failure === null ? '' : `: ${failure}`;
-    return safe`${name}  ${yellow(safe`! ${ageText(of.staleMs)} old`)}${why}${filter}  ${target}`;
+    return safe`${name}  ${yellow(safe`! ${aboutDuration(of.staleMs)} old`)}${why}${filter}  ${target}`;
   }
   const words = { ok: green('✓ ok'), degraded: yellow('! degraded'), unavailable: red('✗ unavailable') };
   return safe`${name}  ${words[status]}${filter}  answers in ${answerMs} ms  ${target}  v${version ?? '?'}`;
@@ -173,7 +174,7 @@ function logPart({ checkpoint, integrity, ingest }: TopSample): Part {
   const isBroken = altered > 0 || fsck?.ok === false;
   const signed = checkpoint === null ? 'no checkpoint read' : `${number(checkpoint.size)} leaves signed`;
   const ageSeconds = checkpoint?.ageSeconds ?? null;
-  const age = ageSeconds === null ? '' : ` ${ageText(ageSeconds * 1000)} ago`;
+  const age = ageSeconds === null ? '' : ` ${aboutDuration(ageSeconds * 1000)} ago`;
   const behind =
     checkpoint === null || ingest.leaves === null ? 0 : Math.max(0, ingest.leaves - checkpoint.size);
   const rows = [
@@ -191,7 +192,11 @@ function logPart({ checkpoint, integrity, ingest }: TopSample): Part {
       : [{ line: safe`fsck ${fsck.ok ? 'whole' : `BROKEN in ${fsck.found} places`}`, isBad: !fsck.ok }]),
     ...(!backup
       ? []
-      : [plain(safe`backup ${ageText(backup.ageSeconds * 1000)} old${backup.present ? '' : ', not there'}`)]),
+      : [
+          plain(
+            safe`backup ${aboutDuration(backup.ageSeconds * 1000)} old${backup.present ? '' : ', not there'}`,
+          ),
+        ]),
   ];
   return {
     title: 'checkpoint',
@@ -222,14 +227,14 @@ function jobsPart({ nowMs }: TopState, { jobs }: TopSample): Part {
   };
 }
 
-const since = (time: string, nowMs: number): Safe => right(ageText(nowMs - Date.parse(time)), 6);
+const since = (time: string, nowMs: number): Safe => right(aboutDuration(nowMs - Date.parse(time)), 6);
 
 function approvalsPart({ nowMs }: TopState, { approvals }: TopSample): Part {
   if (approvals === null) return unknownPart('approvals');
   const { waiting, shown } = approvals;
   const [oldest] = shown;
   const longest =
-    oldest === undefined ? '' : `  the oldest for ${ageText(nowMs - Date.parse(oldest.requestedAt))}`;
+    oldest === undefined ? '' : `  the oldest for ${aboutDuration(nowMs - Date.parse(oldest.requestedAt))}`;
   return {
     title: 'approvals',
     isBad: waiting.count > 0,

@@ -23,8 +23,8 @@ describe('approvals show', () => {
   it('approvals show on a terminal shows each argument, a long one clipped, and how long it waits', async () => {
     const { approvalId } = await plane.json('tools evaluate call.json');
     const { stdout } = await plane.gov(`approvals show ${approvalId}`, terminal);
-    expect(stdout).toMatch(/^pending {2}apr_\S+ {2}asked now, expires in 1 d\n/);
-    expect(stdout).toContain('pay on bank\nrun r1, key key_');
+    expect(stdout).toMatch(/^pending {2}apr_\S+ {2}asked now, expires in 24 h\n/);
+    expect(stdout).toContain('pay on bank\nrun r1, key local operator (key_');
     expect(stdout).toContain('actor payer\nask v1: escalate v1');
     expect(stdout).toMatch(
       /arguments\n {2}amount: 5\n {2}note: x{200}… \(30000 bytes, sha256:[0-9a-f]{12}…\)\n/,
@@ -66,7 +66,9 @@ describe('approvals show', () => {
     const asApprover = { env: { GOV_API_KEY: plane.keys['approver'] ?? '' } };
     await plane.gov(`approvals approve ${approvalId} --comment fine`, asApprover);
     const shown = async () => (await plane.gov(`approvals show ${approvalId}`, terminal)).stdout;
-    expect(await shown()).toMatch(/^approved {2}apr_\S+ {2}by key_\S+ at \S+Z: fine; not used, expires in/);
+    expect(await shown()).toMatch(
+      /^approved {2}apr_\S+ {2}by approver \(key_\w+\) at \S+Z, after 0 s: fine; not used, expires in 24 h\n/,
+    );
     const { evaluationId } = await plane.json('tools evaluate call.json --run r2');
     expect(await shown()).toContain(`used by ${evaluationId} at 20`);
   });

@@ -113,7 +113,7 @@ describe('tools exec', () => {
     expect(refused).toMatchObject({
       code: 3,
       stdout: '',
-      stderr: expect.stringContaining('nothing ran: shell: deny'),
+      stderr: expect.stringContaining('nothing ran: shell: policy '),
     });
     expect((await exec(['--tool', 'rm', '--run', 'x4', '--', 'rm', '-rf', '/'])).code).toBe(3);
     expect(existsSync(file)).toBe(false);

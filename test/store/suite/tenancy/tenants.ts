@@ -14,6 +14,8 @@ describe('a new tenant', () => {
     const again = await reopen();
     expect(await again.organization('org_x')).toEqual(made.organization);
     expect(await again.user('https://issuer.test', 'x')).toEqual(made.user);
+    expect(await again.userOf('org_x', made.user!.userId)).toEqual(made.user);
+    expect(await again.userOf('org_other', made.user!.userId)).toBeNull();
     expect(await again.projects('org_x')).toEqual(
       made.projects
         .map(({ stored: { settings: _settings, quotas: _quotas, deletedMs: _deleted, ...named } }) => named)
