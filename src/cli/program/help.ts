@@ -3,7 +3,7 @@
  * Tested by `test/cli/main.test.ts` against `test/golden/help`.
  */
 import { version } from '../../client/version.ts';
-import type { CommandSpec, FlagSpec } from './spec.ts';
+import { otherVerb, type CommandSpec, type FlagSpec } from './spec.ts';
 import { exitCodesOf, exitMeanings } from './exit.ts';
 import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';
@@ -124,18 +124,27 @@ const argText = (spec: CommandSpec): string =>
     })
     .join('');
 
+/** `runs get` for `runs show`, and the reverse. */
+function otherName(name: string): string | undefined {
+  const words = name.split(' ');
+  const verb = otherVerb(words.at(-1) ?? '');
+  return verb === undefined || words.length < 2 ? undefined : [...words.slice(0, -1), verb].join(' ');
+}
+
 /** `gov events list --help`. */
 export function helpOf(spec: CommandSpec, layout: HelpLayout): Safe {
   const { styles } = layout;
   const flags = flagPairs(spec.flags ?? {}, false);
   const args = (spec.args ?? []).map(({ name, description }): Pair => [name, description]);
   const codes = Object.entries(exitCodesOf(spec)).map((each): Pair => each);
+  const other = otherName(spec.name);
   const section = (title: string, entries: readonly Pair[]): Safe[] =>
     entries.length === 0 ? [] : [styles.bold(title), ...pairs(entries, layout)];
   const more = [...formats, ...(spec.formats ?? [])].join(', ');
   return page([
     paragraph(spec.summary, layout),
     ...(spec.details ?? []).map((text) => paragraph(text, layout)),
+    ...(other === undefined ? [] : [paragraph(`gov ${other} is the same command.`, layout)]),
     labelled('Usage:', `gov ${spec.name}${argText(spec)}${flags.length > 0 ? ' [--FLAG…]' : ''}`, layout),
     section('Arguments', args),
     section('Flags', flags),

@@ -48,7 +48,8 @@ function oneOf(prints: string): Schema {
   const list = { type: 'array', items: itemOf(rest.join(' ')) };
   const nextCursor = { anyOf: [{ type: 'string' }, { type: 'null' }] };
   const name = first.slice(0, -2);
-  return { type: 'object', properties: { [name]: list, nextCursor }, required: [name, 'nextCursor'] };
+  const properties = { [name]: list, data: list, nextCursor };
+  return { type: 'object', properties, required: Object.keys(properties) };
 }
 
 function itemOf(text: string): Schema {
@@ -73,7 +74,15 @@ function itemOf(text: string): Schema {
 function answersOf(id: string): Schema[] {
   const row = (table as Readonly<Record<string, Operation>>)[id];
   if (row === undefined) throw new Error(`expected an operation of the contract, got ${id}`);
-  return Object.values(row.success).map(schemaOf);
+  return Object.values(row.success).map((body) => withData(schemaOf(body)));
+}
+
+/** A list of events has `data` too, as `Out.list` prints it. */
+function withData(schema: Schema): Schema {
+  const { properties = {}, required = [] } = schema;
+  const { events, data, nextCursor } = properties;
+  if (events === undefined || nextCursor === undefined || data !== undefined) return schema;
+  return { ...schema, properties: { ...properties, data: events }, required: [...required, 'data'] };
 }
 
 function objectOf(words: readonly string[]): Schema {

@@ -104,3 +104,7 @@ export type FlagValues<Spec> = Spec extends { flags: infer Flags }
 export type ArgValues<Spec> = Spec extends { args: readonly (infer Arg extends ArgSpec)[] }
   ? { readonly [Each in Arg as Each['name']]: ArgValue<Each> }
   : Readonly<Record<never, never>>;
+
+/** The verbs `show` and `get` are one: `gov runs get` is `gov runs show`, and `gov policy show` is `gov policy get`. */
+const readingVerbs: Readonly<Record<string, string>> = { show: 'get', get: 'show' };
+export const otherVerb = (verb: string): string | undefined => readingVerbs[verb];

@@ -187,7 +187,7 @@ export class Out {
   }
 
   /**
-   * Prints pages of resources as they arrive; `wrapper` names the list member in JSON, as in the API. If rows are left, a
+   * Prints pages of resources as they arrive; `wrapper` names the list member in JSON, as in the API; `data` is the same list. If rows are left, a
    * remark says so and names the flags that show them.
    */
   async list(pages: AsyncIterable<ListPage>, view: View, wrapper: string): Promise<void> {
@@ -247,9 +247,10 @@ export class Out {
       ({ nextCursor } = page);
       if (items.length >= limits.wholeListItems) break;
     }
-    const value = { [wrapper]: items, nextCursor };
-    if (this.format === 'yaml') await this.lines(yamlLines(value));
-    else await this.#shaped(value, this.#indent, () => ({ ...value, [wrapper]: this.#shape.rows(items) }));
+    // every list has data, so that a script needs no name for each
+    const listed = (rows: readonly unknown[]) => ({ [wrapper]: rows, data: rows, nextCursor });
+    if (this.format === 'yaml') await this.lines(yamlLines(listed(items)));
+    else await this.#shaped(listed(items), this.#indent, () => listed(this.#shape.rows(items)));
     return { count: items.length, nextCursor };
   }
 

@@ -1,3 +1,4 @@
+import { allSpecs } from '../../../src/cli/commands/specs.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from '../../../src/cli/program/parse.ts';
 import { stylesFor } from '../../../src/cli/terminal/safe.ts';
@@ -37,6 +38,19 @@ describe('the grammar', () => {
   it('the command line takes --debug with and without a value, and never consumes the next word', () => {
     expect(command('--debug health').globals).toMatchObject({ debug: 'on' });
     expect(command('--debug=http health').globals).toMatchObject({ debug: 'http' });
+  });
+
+  it('show and get are one verb with every command that reads one thing', () => {
+    const reading = allSpecs().filter(({ name }) => / (show|get)$/.test(name));
+    expect(reading.length).toBeGreaterThan(25);
+    for (const { name, args = [], flags = {} } of reading) {
+      const required = Object.entries(flags)
+        .filter(([, flag]) => flag.required)
+        .flatMap(([flag]) => [`--${flag}`, 'x']);
+      const words = [...args.map(() => 'x'), ...required].join(' ');
+      for (const verb of ['show', 'get'])
+        expect(command(`${name.replace(/ (show|get)$/, ` ${verb}`)} ${words}`.trim()).spec.name).toBe(name);
+    }
   });
 
   it('the command line takes nouns in singular and plural', () => {
@@ -108,11 +122,6 @@ describe('a usage error', () => {
       'did you mean gov sources list?',
     ],
     ['sources end', 'unknown command \'end\' after "sources", which has: list', 'gov sources --help'],
-    [
-      'runs get r1',
-      'unknown command \'get\' after "runs", which has: list, show',
-      'did you mean gov runs show?',
-    ],
     ['config get output', 'after "config", which has: list', 'did you mean gov config list?'],
     ['list runs', 'unknown command "list"', 'did you mean gov runs list?'],
     ['get run r1', 'unknown command "get"', 'did you mean gov runs show?'],
