@@ -8,7 +8,7 @@ import { allSpecs } from '../commands/specs.ts';
 import type { GivenFlags } from '../context/settings.ts';
 import { kebab } from '../program/flags.ts';
 import { globalFlags } from '../program/globals.ts';
-import { otherVerb, type ArgSpec, type CommandSpec, type FlagSpec } from '../program/spec.ts';
+import { otherVerbs, type ArgSpec, type CommandSpec, type FlagSpec } from '../program/spec.ts';
 
 /** A word to offer. */
 export interface Word {
@@ -59,7 +59,7 @@ function pathOf(words: readonly string[]): { path: string; count: number } {
   let path = noun;
   let count = 1;
   for (const word of rest) {
-    const known = [word, otherVerb(word) ?? word].find((each) => isPath(`${path} ${each}`));
+    const known = [word, ...otherVerbs(word)].find((each) => isPath(`${path} ${each}`));
     if (known === undefined) break;
     path = `${path} ${known}`;
     count += 1;

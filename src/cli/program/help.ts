@@ -3,7 +3,7 @@
  * Tested by `test/cli/main.test.ts` against `test/golden/help`.
  */
 import { version } from '../../client/version.ts';
-import { otherVerb, type CommandSpec, type FlagSpec } from './spec.ts';
+import { otherVerbs, type CommandSpec, type FlagSpec } from './spec.ts';
 import { exitCodesOf, exitMeanings } from './exit.ts';
 import { kebab } from './flags.ts';
 import { environment, formats, globalFlags } from './globals.ts';
@@ -127,7 +127,7 @@ const argText = (spec: CommandSpec): string =>
 /** `runs get` for `runs show`, and the reverse. */
 function otherName(name: string): string | undefined {
   const words = name.split(' ');
-  const verb = otherVerb(words.at(-1) ?? '');
+  const [verb] = otherVerbs(words.at(-1) ?? '');
   return verb === undefined || words.length < 2 ? undefined : [...words.slice(0, -1), verb].join(' ');
 }
 

@@ -5,7 +5,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../client/version.ts';
 import { commandAt } from './alias.ts';
-import { otherVerb, type CommandSpec, type FlagSpec } from './spec.ts';
+import { otherVerbs, type CommandSpec, type FlagSpec } from './spec.ts';
 import { CliError, usage } from './exit.ts';
 import { kebab, readFlag } from './flags.ts';
 import { globalFlags } from './globals.ts';
@@ -121,8 +121,8 @@ class Tool {
     if (alias !== undefined) group.alias(alias);
     group.configureHelp({ formatHelp: () => this.#tell((layout) => helpOfNoun(noun, mine, layout)) });
     for (const spec of mine) {
-      const verbs = [verbOf(spec), otherVerb(verbOf(spec))];
-      const isAsked = whole || verbs.some((verb) => verb !== undefined && this.#words.includes(verb));
+      const verbs = [verbOf(spec), ...otherVerbs(verbOf(spec))];
+      const isAsked = whole || verbs.some((verb) => this.#words.includes(verb));
       if (isAsked) this.#add(this.#groupOf(group, spec, mine), spec);
     }
   }
@@ -145,9 +145,7 @@ class Tool {
   #add(parent: Command, spec: CommandSpec): void {
     const verb = verbOf(spec);
     if (spec.flags?.['version'] !== undefined && this.#words.includes(verb)) this.#takesVersion = true;
-    const command = parent.command(verb).allowExcessArguments(false);
-    const other = otherVerb(verb);
-    if (other !== undefined) command.alias(other);
+    const command = parent.command(verb).aliases(otherVerbs(verb)).allowExcessArguments(false);
     for (const { name, description, optional, variadic } of spec.args ?? []) {
       const shown = variadic ? `${name}...` : name;
       command.argument(optional ? `[${shown}]` : `<${shown}>`, description);

@@ -107,4 +107,5 @@ export type ArgValues<Spec> = Spec extends { args: readonly (infer Arg extends A
 
 /** The verbs `show` and `get` are one: `gov runs get` is `gov runs show`, and `gov policy show` is `gov policy get`. */
 const readingVerbs: Readonly<Record<string, string>> = { show: 'get', get: 'show' };
-export const otherVerb = (verb: string): string | undefined => readingVerbs[verb];
+export const otherVerbs = (verb: string): string[] =>
+  Object.hasOwn(readingVerbs, verb) ? [readingVerbs[verb] ?? ''] : [];

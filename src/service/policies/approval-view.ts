@@ -8,7 +8,7 @@ import { escalating } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keyFingerprint } from '../approvers/logged.ts';
-import type { NameOf } from '../access/names.ts';
+import type { NameOf } from '../approvers/names.ts';
 import type { masking } from '../events/redaction.ts';
 import type { LoggedApproval } from './logged-approval.ts';
 

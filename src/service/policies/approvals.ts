@@ -21,7 +21,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../call/handler.ts';
 import { Contradiction } from '../proofs/contradiction.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
-import { namesOf, type NameOf } from '../access/names.ts';
+import { namesOf, type NameOf } from '../approvers/names.ts';
 import { isSamePrincipal } from '../access/principals.ts';
 import type { Services } from '../dependencies.ts';
 import { inTurns } from '../call/time-slice.ts';
