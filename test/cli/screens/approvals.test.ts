@@ -198,7 +198,14 @@ describe('gov approvals inbox against a plane', () => {
     await terminal.shows('3 pending');
     terminal.press('a');
     await terminal.shows('approve, comment');
-    for (const part of ['pay on bank', 'payer, with key key_', 'run      r1', 'ask v1', 'amount: 5', 'waits'])
+    for (const part of [
+      'pay on bank',
+      'payer, with key local operator (key_',
+      'run      r1',
+      'ask v1',
+      'amount: 5',
+      'waits',
+    ])
       expect(terminal.text).toContain(part);
     terminal.press('called them');
     await terminal.shows('called them█');
