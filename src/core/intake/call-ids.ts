@@ -67,7 +67,8 @@ export class CallIds {
 
   /**
    * Returns the call that a result answers: the open call with its id, else with its name, else the oldest open call, if
-   * one message asked for all of them. Anything else is ambiguous, and has no call.
+   * one message asked for all of them. Anything else is ambiguous, and has no call. A result whose id no call has answers
+   * only the one call of its name that has no id.
    */
   answered({ sourceId, name }: { sourceId: string | undefined; name?: string | undefined }): {
     readonly id: string | undefined;
@@ -85,7 +86,10 @@ export class CallIds {
     const same = this.#open.filter((call) => call.sourceId === sourceId);
     if (same.length <= 1) {
       const id = same[0]?.id ?? this.#current.get(sourceId);
-      return id === undefined ? { id: sourceId, matched: 'none' } : { id, matched: 'id' };
+      if (id !== undefined) return { id, matched: 'id' };
+      const nameless = this.#open.filter((call) => call.sourceId === undefined && call.name === name);
+      const [only] = nameless.length === 1 ? nameless : [];
+      return only === undefined ? { id: sourceId, matched: 'none' } : { id: only.id, matched: 'name' };
     }
     const named = same.filter((call) => call.name === name);
     if (named.length === 1) return { id: named[0]?.id, matched: 'name' };

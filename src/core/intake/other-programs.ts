@@ -11,8 +11,10 @@ export function otherProgram(document: unknown): string | undefined {
     .filter((line) => typeof line['sessionId'] === 'string' && typeof line['type'] === 'string')
     .map((line) => line['message'])
     .filter(isSource);
-  if (messages.length === 0 || messages.some((message) => 'content' in message)) return undefined;
-  return messages.some((message) => Array.isArray(message['parts']))
-    ? 'a session of Qwen Code: its messages have parts, not content'
+  const empty = messages.filter((message) => (message['content'] ?? null) === null);
+  if (empty.some((message) => Array.isArray(message['parts'])))
+    return 'a session of Qwen Code: its messages have parts, not content';
+  return empty.length === 0 || empty.length < messages.length
+    ? undefined
     : 'a session of another program than Claude Code: its messages have no content';
 }

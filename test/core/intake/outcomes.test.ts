@@ -53,6 +53,7 @@ const outcomes = (document: unknown) =>
 describe('the outcome of a call', () => {
   it.each([
     ['chat: a text that begins with Error', chat({ content: 'Error: no' })],
+    ['chat: a text part that begins with Error', chat({ content: [{ type: 'text', text: 'Error: no' }] })],
     ['chat: JSON with an exit code', chat({ content: '{"output":"","exit_code":1}' })],
     ['chat: a status', chat({ content: 'no', status: 'error' })],
     ['chat: a flag', chat({ content: 'no', is_error: true })],

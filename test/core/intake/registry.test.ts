@@ -121,6 +121,7 @@ describe('run ids', () => {
 
   it.each([
     ['user', { parts: [{ text: 'Show the readme.' }] }, 'a session of Qwen Code'],
+    ['user', { parts: [{ text: 'Show the readme.' }], content: null }, 'a session of Qwen Code'],
     ['assistant', { text: 'Here.' }, 'a session of another program than Claude Code'],
   ])(
     'a session whose messages have no content is refused by name, also under a flag',
@@ -130,4 +131,10 @@ describe('run ids', () => {
         expect(() => importValue([line], { format })).toThrow(`source.json:1: looks like ${name}`);
     },
   );
+
+  it('a session of Qwen Code is refused also where one of its messages has a content', () => {
+    const line = (message: object) => ({ uuid: 'u1', sessionId: 's', type: 'user', message });
+    const lines = [line({ content: 'Go.' }), line({ parts: [{ text: 'Show the readme.' }] })];
+    expect(() => importValue(lines)).toThrow('looks like a session of Qwen Code');
+  });
 });

@@ -77,7 +77,7 @@ export function writeMessage(
         content,
         extra,
         at,
-        sourceId: textOf(message['tool_call_id']),
+        sourceId: idOf(message['tool_call_id']),
         // Ollama names the tool of a result so, and gives no id
         name: textOf(message['name']) ?? textOf(message['tool_name']),
         outcome: hasFailed(message, content) ? 'error' : 'ok',
@@ -97,7 +97,15 @@ const hasFailed = (message: Source, content: unknown): boolean =>
   message['status'] === 'error' ||
   saysFailure({ is_error: message['is_error'], isError: message['isError'] }) ||
   saysFailure(content) ||
-  (typeof content === 'string' && content.startsWith('Error'));
+  beginsWithError(content);
+
+function beginsWithError(content: unknown): boolean {
+  const part: unknown = Array.isArray(content) ? content[0] : content;
+  return textOf(isSource(part) ? part['text'] : part)?.startsWith('Error') === true;
+}
+
+/** Some programs count their calls. */
+const idOf = (id: unknown): string | undefined => (typeof id === 'number' ? String(id) : textOf(id));
 
 /** A result that stands among the parts of a message. */
 function writeResult(result: PartResult, conversation: Conversation, at: SourceTime | null): void {
@@ -129,7 +137,7 @@ export function readCalls(message: Source): Call[] {
   return [...calls, ...(isSource(old) ? [{ function: old }] : [])].map((call: Source) => {
     const called = [call['function'], call['custom']].find(isSource) ?? call;
     return {
-      sourceId: textOf(call['id']),
+      sourceId: idOf(call['id']),
       name: textOf(called['name']) ?? 'unknown',
       arguments: readArguments(called['arguments'] ?? called['input'] ?? called['args']),
     };

@@ -2,6 +2,7 @@
  * The call ids of tool observations: their own, else that of a call that a model asked for before. Langfuse's own spans of
  * tools have no id of the call. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
+import { isSource } from '../run.ts';
 import { readTime } from '../time.ts';
 import {
   calledName,
@@ -62,11 +63,15 @@ export function joinCalls(
   return joined;
 }
 
-function bestOf(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
-  const input = JSON.stringify(parsed(source['input']));
-  const equal = calls.find(
-    (call) => call.arguments !== undefined && JSON.stringify(call.arguments) === input,
+/** As JSON, with the members of each object in one order. */
+const sorted = (value: unknown): string =>
+  JSON.stringify(value, (_, each: unknown) =>
+    isSource(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
   );
+
+function bestOf(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
+  const input = sorted(parsed(source['input']));
+  const equal = calls.find((call) => call.arguments !== undefined && sorted(call.arguments) === input);
   if (equal !== undefined) return { id: equal.id, matchedBy: 'arguments' };
   const [oldest] = calls.toSorted((a, b) => a.askedAtMs - b.askedAtMs);
   return oldest === undefined

@@ -25,6 +25,32 @@ describe('results of Ollama', () => {
     expect(run?.changes.has('result_by_order')).toBe(false);
   });
 
+  it('a result whose id no call has answers the call of its tool that has no id', () => {
+    const [run] = importValue([
+      calls(['read', 'write']),
+      { role: 'tool', tool_call_id: 'x2', tool_name: 'write', content: 'two' },
+      { role: 'tool', tool_call_id: 'x1', tool_name: 'read', content: 'one' },
+    ]);
+    const [read, write] = ofType([run!], 'tool.call').map((event) => meta(event)['toolCallId']);
+    expect(ofType([run!], 'tool.result').map((event) => meta(event)['toolCallId'])).toEqual([write, read]);
+  });
+
+  it('an id that is a number joins a result like one that is a text', () => {
+    const call = (id: number) => ({ id, function: { name: 'read', arguments: {} } });
+    const result = (id: number) => ({ role: 'tool', tool_call_id: id, content: String(id) });
+    const [run] = importValue([
+      { role: 'assistant', content: '', tool_calls: [call(1), call(2)] },
+      result(2),
+      result(1),
+    ]);
+    expect(
+      ofType([run!], 'tool.result').map((event) => [meta(event)['toolCallId'], meta(event)['content']]),
+    ).toEqual([
+      ['2', '2'],
+      ['1', '1'],
+    ]);
+  });
+
   it('results of two calls of one tool are joined in order, and counted', () => {
     const result = (content: string) => ({ role: 'tool', tool_name: 'read', content });
     const [run] = importValue([calls(['read', 'read']), result('one'), result('two')]);

@@ -208,6 +208,16 @@ describe('importing observations', () => {
     ]);
   });
 
+  it('the Langfuse importer joins a tool by its arguments in any order of their members', () => {
+    const asked = { ...asking, output: { tool_calls: [call('c1', 1, 2), call('c2', 2, 1)] } };
+    function call(id: string, from: number, to: number) {
+      return { id, function: { name: 'pay', arguments: JSON.stringify({ from, to }) } };
+    }
+    const tool = version({ ...newer, input: { to: 1, from: 2 } });
+    const [run] = importValue({ trace: { id: 't' }, observations: [asked, tool] });
+    expect(meta(ofType([run!], 'tool.call')[0])).toMatchObject({ toolCallId: 'c2', matchedBy: 'arguments' });
+  });
+
   it('the Langfuse importer ends a run when its outermost observations ended or it has output', () => {
     const ended = (document: Source) =>
       importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
