@@ -16,12 +16,15 @@ export interface Lock {
   release(): void;
 }
 
+/** Longer than a `lockHolder` of another process has a free lock, so that a question does not stop a start. */
+const probeMs = 250;
+
 /** Keeps held locks from garbage collection, which would release them. */
 const held = new Set<Database.Database>();
 
 /** Takes the lock in the file `path`. Throws CONFLICT with the process that holds it, STORAGE_FULL, STORAGE_FAULT. */
 export function takeLock(path: string, pid: number): Lock {
-  const db = new Database(path, { timeout: 0 });
+  const db = new Database(path, { timeout: probeMs });
   try {
     // Other processes can read the holder's pid only after a commit, which releases the lock for a moment.
     // Reading the pid back detects a process that took the lock in between.

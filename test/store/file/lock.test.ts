@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lockHolder, takeLock } from '../../../src/store/file/lock.ts';
 import { projectRoot } from '../../paths.ts';
@@ -37,6 +38,24 @@ describe('the lock', () => {
     const lock = takeLock(path, process.pid);
     lock.release();
     takeLock(path, process.pid).release();
+  });
+
+  it('processes that keep asking who holds the lock stop nobody from taking it', async () => {
+    const folder = newFolder();
+    undo.push(() => dropFolder(folder));
+    const path = join(folder, 'lock');
+    takeLock(path, process.pid).release();
+    const lock = pathToFileURL(join(projectRoot, 'src/store/file/lock.ts')).href;
+    const script = `import { lockHolder } from ${JSON.stringify(lock)};
+      for (let times = 0; ; times += 1) { lockHolder(${JSON.stringify(path)}); if (times === 0) process.stdout.write('.'); }`;
+    for (let times = 0; times < 2; times += 1) {
+      const asking = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      undo.push(() => asking.kill('SIGKILL'));
+      await once(asking.stdout, 'data');
+    }
+    for (let times = 0; times < 50; times += 1) takeLock(path, process.pid).release();
   });
 
   it('the lock refuses a second store in the same process and stays locked after the attempt', async () => {
