@@ -87,7 +87,9 @@ class EventStream {
     options.signal?.throwIfAborted();
     const { WebSocket: Socket } = await import('ws');
     const { connection, options: settings } = client;
-    const socket = new Socket(addressOf(client, options), {
+    const url = addressOf(client, options);
+    settings.observe?.({ kind: 'request', method: 'GET', url, bytes: 0 });
+    const socket = new Socket(url, {
       headers: credentialHeaders(settings),
       agent: await connection.agent(),
       maxPayload: limits.bodyBytes,

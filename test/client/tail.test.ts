@@ -118,3 +118,19 @@ it('a tail refuses a message that is not an event', async () => {
     await expect(tailEvents(client, {}).next()).rejects.toMatchObject({ code: 'INVALID_RESPONSE' });
   }
 });
+
+it('a tail reports each connection to the observer of the client, which can refuse it before anything is sent', async () => {
+  const { client, seen } = await streaming(() => {});
+  const asked: unknown[] = [];
+  const observed = createClient({
+    ...client.options,
+    observe: (note) => {
+      asked.push(note);
+      throw new Error('refused');
+    },
+  });
+  closers.push(() => observed.close());
+  await expect(tailEvents(observed, { after: 4 }).next()).rejects.toThrow('refused');
+  const url = `${observed.connection.base.origin.replace('http', 'ws')}/api/v1/events/stream?after=4`;
+  expect([asked, seen]).toEqual([[{ kind: 'request', method: 'GET', url, bytes: 0 }], []]);
+});

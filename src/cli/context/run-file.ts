@@ -2,7 +2,7 @@
  * Reads `run.json` of a data directory. Commands that only call a plane need no code of the host, whose reader does the
  * same. Tested by `test/cli/context/run-file.test.ts`.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovNetworkError } from '../../client/errors.ts';
 import { parseRunFile, runFileName, type RunFile } from '../../core/plane/run-file.ts';
@@ -17,13 +17,12 @@ export function readRunFile(dataDir: string): RunFile {
 }
 
 /**
- * Errors: as of a refused connection, where no process serves the directory. The plane of another directory may answer at the
- * same address, and knows the same keys if one directory is a copy of the other.
+ * Returns the error of a directory that no process serves: as of a refused connection. The plane of another directory may
+ * answer at the same address, and knows the same keys if one directory is a copy of the other.
  */
-export function refuseUnserved(dataDir: string, url: string): void {
-  if (existsSync(join(dataDir, runFileName))) return;
+export function unserved(dataDir: string, url: string): GovNetworkError {
   const message = `could not reach ${new URL(url).origin}: no process serves ${dataDir}`;
-  throw new GovNetworkError('ECONNREFUSED', message, {
+  return new GovNetworkError('ECONNREFUSED', message, {
     retryable: true,
     hint: `gov plane serve --data ${dataDir}`,
   });

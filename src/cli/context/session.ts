@@ -27,7 +27,7 @@ import {
   unknownContext,
 } from './place.ts';
 import type { Decided, NamedContext, Role } from './place.ts';
-import { refuseUnserved } from './run-file.ts';
+import { unserved } from './run-file.ts';
 import type { Settings } from './settings.ts';
 
 export interface SessionOptions {
@@ -262,8 +262,10 @@ export class Session {
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
     const { env, ca, timeoutMs = defaults.timeoutMs } = this.webOptions();
     const attempts = settings.retries ?? defaults.retries;
+    const lock = dataDir === undefined ? undefined : await import('../../../plane/serve/served.ts');
     const observe = (note: ClientNote): void => {
-      if (note.kind === 'request' && dataDir !== undefined) refuseUnserved(dataDir, note.url);
+      if (note.kind === 'request' && dataDir !== undefined && lock?.isServed(dataDir) === false)
+        throw unserved(dataDir, note.url);
       this.#options.observe(note);
     };
     const client = createClient({

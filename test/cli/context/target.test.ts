@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeLock } from '../../../src/store/file/lock.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { emptyDirectory, govHere } from '../support/tool.ts';
 
@@ -10,7 +11,9 @@ const dataDir = join(config, 'plane');
 beforeAll(async () => {
   plane = await startPlane();
   mkdirSync(dataDir);
-  writeFileSync(join(dataDir, 'run.json'), JSON.stringify({ baseUrl: `${plane.origin}/api/v1` }));
+  takeLock(join(dataDir, 'lock'), process.pid);
+  const facts = { pid: process.pid, baseUrl: `${plane.origin}/api/v1` };
+  writeFileSync(join(dataDir, 'run.json'), JSON.stringify(facts));
   writeFileSync(join(dataDir, 'plane.json'), JSON.stringify({ environment: 'production' }));
   writeFileSync(join(dataDir, 'local.key'), plane.key, { mode: 0o600 });
   const service = { kind: 'service', baseUrl: 'https://gov.example.com/api/v1' };

@@ -77,15 +77,16 @@ it('gov plane status does not take the plane of the folder that it was copied fr
     const withRunFile = await status();
     expect([withRunFile.code, JSON.parse(withRunFile.stdout)]).toMatchObject([10, unserved]);
 
+    await account.gov(['context', 'set', 'copy', '--data', copy]);
+    const asked = (...words: string[]) => account.gov([...words, '-C', 'copy', '--retries', '0']);
+    const refused = expect.stringContaining(`no process serves ${copy}\n  gov plane serve --data ${copy}`);
+    const listed = await asked('runs', 'list');
+    expect([listed.code, listed.stderr]).toEqual([10, refused]);
+
     // a restored backup has no run.json: nothing is sent to the plane that answers there
     rmSync(join(copy, 'run.json'));
     expect(await status()).toMatchObject({ code: 10 });
-    await account.gov(['context', 'set', 'copy', '--data', copy]);
-    const listed = await account.gov(['runs', 'list', '-C', 'copy', '--retries', '0']);
-    expect([listed.code, listed.stderr]).toEqual([
-      10,
-      expect.stringContaining(`no process serves ${copy}\n  gov plane serve --data ${copy}`),
-    ]);
+    expect(await asked('runs', 'list')).toMatchObject({ code: 10, stderr: refused });
     const own = await account.gov(['plane', 'status', '--data', live.dataDir, '-o', 'json']);
     expect(JSON.parse(own.stdout).pid).toBe(process.pid);
   } finally {
