@@ -88,6 +88,21 @@ export const commonChecks = {
   witnessed: 'Witnesses cosigned the checkpoint',
 } as const;
 
+const proofOf: Readonly<Record<string, string>> = {
+  [checks.runObeyed]: checks.runProved,
+  [checks.daysAddUp]: checks.meterSigned,
+  [checks.quotasAgree]: checks.meterSigned,
+};
+
+/** The names of the checks that a check rests on: each rests on the log, whose leaves rest on its signature. */
+export function restsOn(name: string): readonly string[] {
+  const { logSigned, rowsFromLog, witnessed } = commonChecks;
+  if (name === logSigned) return [];
+  if (name === rowsFromLog || name === witnessed) return [logSigned];
+  const proof = proofOf[name];
+  return [logSigned, rowsFromLog, ...(proof === undefined ? [] : [proof])];
+}
+
 /** Of the main table of a report. */
 export const tableCheck = (title: string): string => `The table “${title}” has every row`;
 

@@ -5,6 +5,7 @@
  * Proven by `test/service/reports/checks/verdict.test.ts` and, for each check, by `fails.test.ts` beside it.
  */
 import type { ReportCheck } from '../../../core/report/model.ts';
+import { restsOn } from './names.ts';
 
 declare const judgedHere: unique symbol;
 
@@ -36,6 +37,15 @@ export function judged(name: string, of: Examined): JudgedCheck {
 
 /** What the report cannot know yet: never PASS, never FAIL. */
 export const unanswered = (name: string, detail: string): JudgedCheck => check(name, 'not_shown', detail);
+
+/** The checks with each PASS that rests on a failed check as NOT SHOWN (contract L22). */
+export function settled(all: readonly JudgedCheck[]): JudgedCheck[] {
+  const failed = new Set(all.filter(({ status }) => status === 'fail').map(({ name }) => name));
+  return all.map((each) => {
+    const fault = each.status === 'pass' ? restsOn(each.name).find((name) => failed.has(name)) : undefined;
+    return fault === undefined ? each : unanswered(each.name, `It rests on “${fault}”, which failed.`);
+  });
+}
 
 /** The same check under another name, for a report that has two of that name. */
 export const renamed = (of: JudgedCheck, name: string): JudgedCheck => check(name, of.status, of.detail);

@@ -14,7 +14,7 @@ import { sealOf } from './seal.ts';
 import { coverText, periodOf, timeText, type Period } from './period.ts';
 import type { DraftedReport, ReportSource } from './source.ts';
 import { Evidence, isRefuted } from './shown.ts';
-import { judged, renamed, unanswered, type Examined, type JudgedCheck } from '../checks/verdict.ts';
+import { judged, renamed, settled, unanswered, type Examined, type JudgedCheck } from '../checks/verdict.ts';
 
 type Kind = ReportFigure['kind'];
 type FactBlock = Extract<ReportBlock, { readonly facts: unknown }>;
@@ -69,7 +69,7 @@ export class Draft {
 
   #contents() {
     return {
-      checks: [...this.#checks],
+      checks: settled(this.#checks),
       figures: [...this.#figures],
       sections: [...this.#sections],
       tables: [...this.#tables],

@@ -218,6 +218,23 @@ describe('the checks that each report has', () => {
     expect(statusIn(report, name)).toBe('fail');
   });
 
+  it.each([
+    ['integrity-completeness', commonChecks.rowsFromLog, () => ({ startMs: 0, treeSize: 5 })],
+    ['tool-access', commonChecks.logSigned, () => ({ keys: [] })],
+  ] as const)('of %s take back what rests on “%s”, which failed', async (template, name, broken) => {
+    const report = await builtOver(service.services, [known.projectId, template], {
+      ...members(),
+      ...broken(),
+    });
+    const { checks: all } = report.contents;
+    expect(all.filter(({ status, name: at }) => status === 'pass' && at !== commonChecks.logSigned)).toEqual(
+      [],
+    );
+    expect(all).toContainEqual(
+      expect.objectContaining({ status: 'not_shown', detail: `It rests on “${name}”, which failed.` }),
+    );
+  });
+
   it('are not shown for a log without a leaf and without witnesses', async () => {
     const of = [known.projectId, 'executive-summary'] as const;
     const report = await builtOver(service.services, of, { ...members(), treeSize: 0 });

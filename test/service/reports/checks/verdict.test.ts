@@ -1,6 +1,7 @@
 /** The rule that decides what a check of a report says. */
 import { describe, expect, it } from 'vitest';
-import { judged, renamed, unanswered } from '../../../../src/service/reports/checks/verdict.ts';
+import { checks, commonChecks } from '../../../../src/service/reports/checks/names.ts';
+import { judged, renamed, settled, unanswered } from '../../../../src/service/reports/checks/verdict.ts';
 
 const of = (examined: number, failed: number, missing: string | null = null) =>
   judged('a check', { examined, failed, detail: 'found', none: 'nothing', missing });
@@ -43,5 +44,22 @@ describe('the verdict of a check', () => {
       status: 'not_shown',
       detail: 'why',
     });
+  });
+
+  it('is not PASS where it rests on a failed check, and stays FAIL and NOT SHOWN there', () => {
+    const statuses = (...all: readonly [name: string, failed: number][]) =>
+      settled(
+        all.map(([name, failed]) => judged(name, { examined: 1, failed, detail: 'found', none: '' })),
+      ).map(({ status }) => status);
+    expect(statuses([checks.runObeyed, 0], [checks.runProved, 0])).toEqual(['pass', 'pass']);
+    expect(statuses([checks.runObeyed, 0], [checks.runProved, 1])).toEqual(['not_shown', 'fail']);
+    expect(statuses([checks.runObeyed, 1], [checks.runProved, 1])).toEqual(['fail', 'fail']);
+    expect(statuses([checks.hasReason, 0], [commonChecks.rowsFromLog, 1])).toEqual(['not_shown', 'fail']);
+    expect(statuses([commonChecks.rowsFromLog, 0], [commonChecks.logSigned, 1])).toEqual([
+      'not_shown',
+      'fail',
+    ]);
+    expect(statuses([commonChecks.logSigned, 0], [commonChecks.rowsFromLog, 1])).toEqual(['pass', 'fail']);
+    expect(statuses([checks.daysAddUp, 0], [checks.meterSigned, 1])).toEqual(['not_shown', 'fail']);
   });
 });
