@@ -40,14 +40,24 @@ export const hiddenCount = (call: Call): number => hiddenIn(call).reduce((sum, {
 const mostPlaces = 20;
 
 /**
- * One sentence a place: ``13 hidden characters in `note` spell: --to attacker``. Safe to show. Empty where nothing is hidden.
+ * One sentence a place: ``13 hidden characters in `note`, spells: --to attacker``. Safe to show. Empty where nothing is hidden.
+ * Places whose characters spell something come first, so that many others cannot push them out of the list.
  */
 export function hiddenNotices(call: Call): string[] {
-  const all = hiddenIn(call);
-  const more = all.length - mostPlaces;
-  const said = all.slice(0, mostPlaces).flatMap(noticesOf);
-  return more > 0 ? [...said, `hidden characters in ${more} more place${more === 1 ? '' : 's'}`] : said;
+  const all = hiddenIn(call).toSorted((a, b) => rankOf(a) - rankOf(b));
+  const rest = all.slice(mostPlaces);
+  const hidden = rest.filter(({ count }) => count > 0).length;
+  return [
+    ...all.slice(0, mostPlaces).flatMap(noticesOf),
+    ...moreOf('hidden characters', hidden),
+    ...moreOf('letters of several scripts', rest.length - hidden),
+  ];
 }
+
+const rankOf = ({ spells, count }: HiddenText): number => (spells !== null ? 0 : count > 0 ? 1 : 2);
+
+const moreOf = (what: string, places: number): string[] =>
+  places === 0 ? [] : [`${what} in ${places} more place${places === 1 ? '' : 's'}`];
 
 function noticesOf({ path, count, spells, mixed }: HiddenText): string[] {
   const where = `\`${clip(visibleLine(path))}\``;
@@ -70,11 +80,17 @@ function* walk(value: unknown, path: string): Generator<HiddenText> {
     for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
-      const at = path === '' ? name : `${path}.${name}`;
+      const at = memberPath(path, name);
       yield* found(name, at);
       yield* walk(item, at);
     }
   }
+}
+
+/** `to.name`; a name that could be read as another path, or as words of a sentence, in brackets: `to["a.b"]`. */
+export function memberPath(path: string, name: string): string {
+  if (name === '' || /[\s.[\]"`]/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === '' ? name : `${path}.${name}`;
 }
 
 function* found(text: string, path: string): Generator<HiddenText> {

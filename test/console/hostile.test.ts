@@ -35,6 +35,22 @@ describe('the values of a call', () => {
     expect([leaves.length, more]).toEqual([40, 1]);
   });
 
+  it('no two calls are listed alike: names and texts that could be read as others are in quotes', () => {
+    const listed = (values: Readonly<Record<string, unknown>>): string[] =>
+      leavesOf(values).leaves.map(({ path, text }) => `${path}: ${text}`);
+    expect(listed({ 'to.name': 1, to: { name: 1 }, '': { to: 1 } })).toEqual([
+      '["to.name"]: 1',
+      'to.name: 1',
+      '[""].to: 1',
+    ]);
+    const texts = ['', 'true', '5', '{}', 'pay ', ' pay', '"pay"', 'a  b'];
+    expect(listed({ texts, true: true })).toEqual([
+      ...texts.slice(0, 7).map((text, at) => `texts[${at}]: ${JSON.stringify(text)}`),
+      'texts[7]: a  b',
+      'true: true',
+    ]);
+  });
+
   it('characters that reorder or hide text are spelled out', () => {
     expect(leavesOf({ note: bidi }).leaves[0]?.text).toBe('pay \\u202e1250\\u202c CHF\\u200b');
   });
@@ -99,6 +115,7 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
       cc: 'b\u00adob',
       x: 'b\u034fob\u2800',
       account: 'p\u0430ypal',
+      path: '/data/a  b',
     };
     const { approvalId } = await callTool(world.plane, { arguments: hidden, runId: 'phish' });
     const key = world.plane.keys['approver'] ?? '';
@@ -107,12 +124,14 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     await expect
       .poll(() => notices.allInnerTexts())
       .toEqual([
-        'letters of several scripts in `account`: p\u0430ypal (p\\u0430ypal)',
-        '1 hidden character in `cc`',
         '13 hidden characters in `note`, spells: --to attacker',
+        '1 hidden character in `cc`',
         '1 hidden character in `to`',
         '2 hidden characters in `x`',
+        'letters of several scripts in `account`: p\u0430ypal (p\\u0430ypal)',
       ]);
+    // two blanks are not shown as one
+    expect(await page.locator('.arguments dd').allInnerTexts()).toContain('/data/a  b');
     await page.getByText('As signed').click();
     const view = await page.getByRole('region', { name: 'As signed' }).innerText();
     expect(view).toMatch(/^[ -~]+$/);

@@ -77,6 +77,28 @@ describe('hidden text in a call', () => {
     expect(notices(given(21)).at(-1)).toBe('hidden characters in 1 more place');
   });
 
+  it('names what is spelled first, so that a crowd of other places does not push it out', () => {
+    const crowd = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`v${at}`, 'p\u0430ypal']));
+    const said = notices({ ...crowd, a: '\u200b', note: `pay${byTags('--to eve')}` });
+    expect(said.slice(0, 2)).toEqual([
+      '8 hidden characters in `note`, spells: --to eve',
+      '1 hidden character in `a`',
+    ]);
+    expect(said).toHaveLength(21);
+    expect(said.at(-1)).toBe('letters of several scripts in 3 more places');
+  });
+
+  it('names no two places alike, and no name as words of the notice', () => {
+    const x = '\u200b';
+    const given = { 'to.name': x, to: { name: x }, '': { to: x }, 'a`, spells: thanks': x };
+    expect(hiddenIn({ tool: null, arguments: given }).map(({ path }) => path)).toEqual([
+      '["to.name"]',
+      'to.name',
+      '[""].to',
+      '["a`, spells: thanks"]',
+    ]);
+  });
+
   it('nothing is said of a call in which nothing is hidden', () => {
     expect(notices({ note: 'pay bob\n\tnow', amount: 5, none: null, on: true, list: [] })).toEqual([]);
     expect(hiddenNotices({ tool: null, arguments: null })).toEqual([]);

@@ -3,6 +3,7 @@
  * texts, so nothing here trusts them. Tested by `test/console/hostile.test.ts`.
  */
 import type { ShownApproval } from '../../contract/approvals.ts';
+import { memberPath } from '../../core/hidden-text.ts';
 import { visibleLine } from '../../core/visible.ts';
 
 const mostLeaves = 40;
@@ -30,6 +31,7 @@ export const toolName = ({ tool, runId }: Pick<ShownApproval, 'tool' | 'runId'>)
 export interface Leaf {
   /** Where it is: `customer.name`, `items[2].price`. */
   readonly path: string;
+  /** In quotes where it could be read as another value, or has blanks that a line does not show. */
   readonly text: string;
   /** Characters that `text` leaves out. */
   readonly cut: number;
@@ -55,14 +57,17 @@ export function leavesOf(
 
 function* walk(value: unknown, path: string): Generator<{ readonly path: string; readonly whole: string }> {
   if (typeof value !== 'object' || value === null || isEmpty(value)) {
-    yield { path, whole: typeof value === 'string' ? value : JSON.stringify(value) };
+    yield { path, whole: typeof value === 'string' && !isUnclear(value) ? value : JSON.stringify(value) };
   } else if (Array.isArray(value)) {
     for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
   } else {
-    for (const [name, item] of Object.entries(value))
-      yield* walk(item, path === '' ? name : `${path}.${name}`);
+    for (const [name, item] of Object.entries(value)) yield* walk(item, memberPath(path, name));
   }
 }
+
+/** An empty text, one that looks like another JSON value or like a quoted one, and one with blanks at an end. */
+const isUnclear = (text: string): boolean =>
+  /^$|^[ "]| $|^(?:true|false|null|\[\]|\{\})$|^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
