@@ -20,20 +20,27 @@ export function linkSubagents(run: ImportedRun, stored: readonly StoredEvent[]):
     if (agent !== undefined && !before.has(agent)) before.set(agent, event);
   }
   const seen = new Set<string>();
-  const events = run.events.map((event) => {
+  const late: EventInput[] = [];
+  const given = new Map(run.events.map(({ clientEventId }, at) => [clientEventId, at]));
+  const isStored = new Set(stored.map(({ clientEventId }) => clientEventId));
+  const events = run.events.map((event, at) => {
     const agent = agentOf(event);
     if (agent === undefined || seen.has(agent)) return event;
     seen.add(agent);
     const known = before.get(agent);
     if (known !== undefined && known.clientEventId !== event.clientEventId) return event;
     const causedBy = event.causedBy ?? known?.causedBy ?? starters.get(agent);
-    return causedBy === undefined ? event : { ...event, causedBy: [...causedBy] };
+    if (causedBy === undefined) return event;
+    const isBefore = causedBy.every((id) => isStored.has(id) || (given.get(id) ?? -1) < at);
+    if (isBefore) return { ...event, causedBy: [...causedBy] };
+    if (known === undefined || !hasCause(known, stored)) late.push(causeOf(event, { run, causedBy }));
+    return event;
   });
-  const late = [...before].flatMap(([agent, event]) => {
+  for (const [agent, event] of before) {
     const causedBy = starters.get(agent);
     const isLate = !seen.has(agent) && causedBy !== undefined && event.causedBy === null;
-    return isLate && !hasCause(event, stored) ? [causeOf(event, { run, causedBy })] : [];
-  });
+    if (isLate && !hasCause(event, stored)) late.push(causeOf(event, { run, causedBy }));
+  }
   return { ...run, events: [...events, ...late] };
 }
 
@@ -72,9 +79,11 @@ const hasCause = ({ clientEventId }: StoredEvent, stored: readonly StoredEvent[]
     return completes === clientEventId && isSource(added) && Array.isArray(added['causedBy']);
   });
 
-/** Says what caused an event that was recorded before. */
+type Late = Reported & Pick<EventInput, 'timestamp'>;
+
+/** Says what caused an event that stands before its cause. */
 function causeOf(
-  { eventType, actor, timestamp, clientEventId, metadata }: StoredEvent,
+  { eventType, actor, timestamp, clientEventId, metadata = {} }: Late,
   { run, causedBy }: { readonly run: ImportedRun; readonly causedBy: readonly string[] },
 ): EventInput {
   const id = clientEventId ?? '';

@@ -99,6 +99,19 @@ describe('files of subagents', () => {
     expect((await importing(main, sub)).value).toMatchObject({ accepted: 0, rejected: 0 });
   });
 
+  it('one file with the subagent before its session is the same run, with every cause before its effect', async () => {
+    write('both.jsonl', [...subLines, ...mainLines]);
+    write(main, mainLines);
+    expect(await importing('both.jsonl')).toMatchObject({ code: 0 });
+    expect(causes()).toHaveLength(1);
+    const at = (id: unknown) => service.recorded.findIndex(({ clientEventId }) => clientEventId === id);
+    for (const { clientEventId, causedBy } of service.recorded)
+      for (const cause of (causedBy as string[] | undefined) ?? [])
+        expect(at(cause)).toBeLessThan(at(clientEventId));
+    for (const file of [main, 'both.jsonl'])
+      expect((await importing(file)).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+
   it('the files of a session and its subagent may grow between pushes', async () => {
     write(main, mainLines.slice(0, 2));
     write(sub, subLines.slice(0, 3));

@@ -48,7 +48,8 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     const agent = { name, role: 'agent' };
     const writer = new LineWriter(new Conversation(run, { agent }), own);
     // the file of a subagent is a part of the session; the start is that of the session's own file
-    if (!own.every(isOfSubagent)) start(run, own);
+    const ofSession = own.filter((line) => !isOfSubagent(line));
+    if (ofSession.length > 0) start(run, ofSession);
     for (const line of own) writer.write(line);
     yield run.finish(own.length);
   }
