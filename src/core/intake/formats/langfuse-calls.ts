@@ -50,15 +50,16 @@ export function joinCalls(
     calls.map((call) => ({ ...call, askedAtMs: startOf(model) })),
   );
   for (const tool of tools.toSorted((a, b) => startOf(a) - startOf(b))) {
-    if (joined.has(tool) || !hasEnded(tool)) continue;
+    if (joined.has(tool)) continue;
     const name = calledName(tool, 'tool');
     const found = bestOf(
       open.filter((call) => !taken.has(call.id) && call.name === name && call.askedAtMs < startOf(tool)),
       tool,
     );
     if (found === undefined) continue;
+    // one that still runs keeps its call from the others, so that they have the same one when it has ended
     taken.add(found.id);
-    joined.set(tool, found);
+    if (hasEnded(tool)) joined.set(tool, found);
   }
   return joined;
 }

@@ -208,6 +208,19 @@ describe('importing observations', () => {
     ]);
   });
 
+  it('the Langfuse importer leaves a tool the same call while another one of its name runs', () => {
+    const callOf = (first: Source) => {
+      const tools = [
+        { ...first, startTime: '2026-01-01T00:00:00.100Z' },
+        { startTime: '2026-01-01T00:00:00.200Z' },
+      ];
+      const observations = tools.map((more, at) => version({ ...newer, id: `t${at}`, input: 'x', ...more }));
+      const [run] = importValue({ trace: { id: 't' }, observations: [asking, ...observations] });
+      return meta(ofType([run!], 'tool.call')[1])['toolCallId'];
+    };
+    expect([callOf({ output: null, endTime: null }), callOf({})]).toEqual(['c6', 'c6']);
+  });
+
   it('the Langfuse importer joins a tool by its arguments in any order of their members', () => {
     const asked = { ...asking, output: { tool_calls: [call('c1', 1, 2), call('c2', 2, 1)] } };
     function call(id: string, from: number, to: number) {
