@@ -27,9 +27,12 @@ function instants(node: Node): Node {
   if (node.kind !== 'call') return node;
   const args = node.args.map(instants);
   if (orders.has(node.op) && args.some(isTime))
-    return { ...node, args: args.map((arg) => ({ kind: 'call', op: 'time', args: [arg] })) };
+    return { ...node, args: args.map(instant) };
   return args.every((arg, at) => arg === node.args[at]) ? node : { ...node, args };
 }
+
+const instant = (node: Node): Node =>
+  node.kind === 'call' && node.op === 'time' ? node : { kind: 'call', op: 'time', args: [node] };
 
 const isTime = (node: Node): boolean =>
   node.kind === 'literal' && typeof node.value === 'string' && parseTimestamp(node.value) !== null;

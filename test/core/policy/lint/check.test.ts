@@ -259,6 +259,8 @@ describe('times that are ordered as texts', () => {
       '"2026-11-28T10:00:00.123456789+01:00" >= t',
       'time("2026-11-28T10:00:00.123456789+01:00") >= time(context.t)',
     ],
+    // half of the change is made: the other half is to follow, and time(time(t)) has no value
+    ['time(t) < "2026-11-28T10:00:00Z"', 'time(context.t) < time("2026-11-28T10:00:00Z")'],
     ['some(l, @.t > "2026-11-28T10:00:00Z")', 'some(context.l, time(@.t) > time("2026-11-28T10:00:00Z"))'],
   ])('lint reports %s', (text, fix) => {
     expect(printText(textTime(text)!.fix!)).toBe(fix);
