@@ -9,7 +9,9 @@ import { exit } from './program/exit.ts';
 import { run } from './run.ts';
 
 /** Runs the tool on these words (without `node` and the script). Never throws. */
-export async function main(argv: readonly string[], io: Io = processIo()): Promise<void> {
+export async function main(argv: readonly string[], given?: Io): Promise<void> {
+  const io = given ?? ioOfProcess();
+  if (io === null) return;
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     io.stdout.write(`gov ${version}\n`);
     return;
@@ -21,6 +23,21 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
   if (code >= exit.interrupted || !mayNotice(argv, io)) return;
   const { noticeUpdate, startBehind } = await import('./update/notice.ts');
   noticeUpdate(io, (words) => startBehind(words, io.env));
+}
+
+/** Null, after a message, where the working directory was removed: no relative path means anything there. */
+function ioOfProcess(): Io | null {
+  try {
+    return processIo();
+  } catch (cause) {
+    if (!(cause instanceof Error && 'syscall' in cause && cause.syscall === 'uv_cwd')) throw cause;
+    process.stderr.write(
+      'error: expected a working directory, got one that was removed or that this user may not read\n' +
+        '  cd to another directory, then run the command again\n',
+    );
+    process.exitCode = exit.usage;
+    return null;
+  }
 }
 
 /** A notice about a release is for a person: no pipe, no CI, no --quiet. */

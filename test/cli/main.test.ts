@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, problem, startServer } from '../client/server.ts';
 import type { TestServer } from '../client/server.ts';
-import { gov, govHere } from './support/tool.ts';
+import { emptyDirectory, gov, govHere, shell } from './support/tool.ts';
 
 let server: TestServer;
 let env: Record<string, string>;
@@ -36,6 +36,16 @@ describe('the process', () => {
     [['health', '--base-url', 'http://127.0.0.1:1/'], 10],
   ])('gov with %j exits with code %i', async (argv, code) => {
     expect((await gov(argv, { env })).code).toBe(code);
+  });
+
+  it('gov in a directory that was removed says what to do, without a stack trace', async () => {
+    const line = 'mkdir gone && cd gone && rmdir ../gone && gov runs list';
+    const { code, stderr } = await shell(line, { cwd: emptyDirectory(), env });
+    expect([code, stderr]).toEqual([
+      2,
+      'error: expected a working directory, got one that was removed or that this user may not read\n' +
+        '  cd to another directory, then run the command again\n',
+    ]);
   });
 
   it('gov reports what failed, why, and the request id, without control characters', async () => {
