@@ -30,6 +30,7 @@ import { readScrub, scrubId, scrubKind } from '../../src/service/operations/scru
 import { readKeys, type HostKeys } from '../../src/host/data/keys.ts';
 import type { Address, Variables } from '../../src/host/process/layers.ts';
 import { readRunFile } from '../../src/host/process/run-file.ts';
+import { reportFontsOf } from '../../src/host/reports/config.ts';
 import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import { dueMigrations, inspectFiles } from '../../src/store/file/inspect.ts';
@@ -60,8 +61,11 @@ export async function planeDoctor(options: PlaneDoctorOptions): Promise<DoctorRe
   let config: PlaneConfig | undefined;
   await examine('node', lookAtNode);
   await examine('configuration', () => {
-    config = readPlaneConfig(resolve(options.dataDir), options, env);
-    return ok(`${config.dataDir}/plane.json, project ${config.projectId}`);
+    const read = readPlaneConfig(resolve(options.dataDir), options, env);
+    const path = join(read.dataDir, 'plane.json');
+    reportFontsOf(read, { dataDir: read.dataDir, path, env });
+    config = read;
+    return ok(`${path}, project ${config.projectId}`);
   });
   if (config !== undefined) {
     await examinePlane(config, { examine, env, folders: options.unitFolders });

@@ -64,6 +64,17 @@ async function listen<Listening extends Server>(server: Listening): Promise<numb
   return (server.address() as AddressInfo).port;
 }
 
+it('the doctor reports a folder of fonts with which the plane would not start', async () => {
+  const none = join(folder, 'none');
+  const detail = `GOV_REPORT_FONTS: expected a folder that this user may read, got ${none}`;
+  const failed = { name: 'configuration', status: 'fail', detail, advice: 'fix the cause above' };
+  const env = { GOV_REPORT_FONTS: none };
+  expect(check(await examine({ env, isLocal: true }), 'configuration')).toEqual(failed);
+  await expect(planeServe({ dataDir, env, log: silentLog })).rejects.toThrow(detail);
+  configure({ reportFonts: '../none' });
+  expect((await examine({ isLocal: true })).ok).toBe(false);
+});
+
 const newest = mainMigrations.at(-1)?.version ?? 0;
 
 describe('a data directory of an older release', () => {
