@@ -4,6 +4,7 @@
  */
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
 import { editedText } from '../../core/text.ts';
 import { syncDirectory, writePrivate } from './files.ts';
 
@@ -22,7 +23,9 @@ export function rewriteMembers(
     renameSync(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
-    throw error;
+    if (!(error instanceof GovError)) throw error;
+    // the draft is gone: the message is about the file that the caller knows
+    throw new GovError(error.code, error.message.replaceAll(fresh, path), { cause: error });
   }
   syncDirectory(dirname(path));
 }

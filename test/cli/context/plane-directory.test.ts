@@ -159,6 +159,17 @@ describe('gov plane config', () => {
     expect(await set('--project-id', serviceProject)).toMatchObject({ code: 2 });
     expect(await set('--key', 'nobody', '--project-id', serviceProject)).toMatchObject({ code: 2 });
     expect(await set('--every', '1s')).toMatchObject({ code: 2 });
+    const { code: refused, stderr } = await run([
+      'plane',
+      'config',
+      'set',
+      '--data',
+      dataDir,
+      '--max-age',
+      '1s',
+    ]);
+    const least = `${join(dataDir, 'plane.json')} /config/maxAgeSeconds: expected an integer ≥ 60, got 1`;
+    expect([refused, stderr]).toEqual([2, expect.stringContaining(least)]);
     expect(readFileSync(join(dataDir, 'plane.json'), 'utf8')).toBe(before);
     await set('--project-id', serviceProject, '--key', signer.verifierKey);
     const { code, body } = await set('--policies', 'service', '--every', '10m');
