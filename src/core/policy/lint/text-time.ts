@@ -26,8 +26,7 @@ const orders: ReadonlySet<string> = new Set(['<', '<=', '>', '>=']);
 function instants(node: Node): Node {
   if (node.kind !== 'call') return node;
   const args = node.args.map(instants);
-  if (orders.has(node.op) && args.some(isTime))
-    return { ...node, args: args.map(instant) };
+  if (orders.has(node.op) && args.some(isTime)) return { ...node, args: args.map(instant) };
   return args.every((arg, at) => arg === node.args[at]) ? node : { ...node, args };
 }
 
