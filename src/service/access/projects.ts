@@ -66,9 +66,9 @@ export const projects: Pick<
 
   /** Without a limit it is one page, as it was before there were pages (contract D5). */
   async listProjects({ query, caller }, services) {
-    const { organizationId } = caller.project;
+    const { organizationId, projectId } = caller.project;
     const { rows, nextCursor } = await listPage(services, {
-      scope: { list: 'projects', projectId: organizationId, filters: {} },
+      scope: { list: 'projects', projectId, filters: {} },
       cursor: query.cursor,
       limit: pageLimit(query.limit, limits.projectsPerOrganization, limits.projectsPerOrganization),
       read: async ({ after, limit }: { after?: ByAge; limit: number }) => {

@@ -219,7 +219,7 @@ export const scenarios: readonly Scenario[] = [
   ['listRiskDecisions', 400, () => ({ path: '/risk/decisions?limit=x' })],
   ['createReplay', 202],
   ['createReplay', 400, ({ runId }) => ({ body: { runId, replaySnapshot: {} } })],
-  ['createGraphReplay', 202, () => ({ body: graph })],
+  ['createGraphReplay', 202, ({ runId }) => ({ body: { ...graph, runId } })],
   ['createGraphReplay', 400, () => ({ body: { ...graph, nodes: [...graph.nodes, ...graph.nodes] } })],
   ['listReplays', 200],
   ['listReplays', 400, () => ({ path: '/replay?status=done' })],
