@@ -115,9 +115,9 @@ const PolicyEvaluation = Type.Object({
 });
 export type PolicyEvaluation = Static<typeof PolicyEvaluation>;
 
-const PolicyEvaluationRecord = Type.Object({
+/** An evaluation as its leaf has it; the rows of an export are these. */
+export const RecordedEvaluation = Type.Object({
   id: serviceId('pev'),
-  evaluationId: Type.String({ description: 'The same as id' }),
   runId: nullable(Type.String()),
   policySource: oneOf(['requested', 'active', 'tool'] as const),
   policyCount: Type.Integer({ minimum: 0 }),
@@ -128,6 +128,12 @@ const PolicyEvaluationRecord = Type.Object({
   combined: action,
   evaluatedAt: timestamp('When it was decided'),
   sequence: Type.Integer({ minimum: 0, description: 'Leaf index in the project’s log' }),
+});
+export type RecordedEvaluation = Static<typeof RecordedEvaluation>;
+
+const PolicyEvaluationRecord = Type.Object({
+  evaluationId: Type.String({ description: 'The same as id' }),
+  ...RecordedEvaluation.properties,
 });
 export type PolicyEvaluationRecord = Static<typeof PolicyEvaluationRecord>;
 

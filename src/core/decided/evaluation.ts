@@ -5,7 +5,7 @@
  * Proven by `test/core/decided/evaluation.test.ts`.
  */
 import { isSystemRun } from '../../contract/system-runs.ts';
-import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
+import type { RecordedEvaluation } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import { shownOf } from './view.ts';
@@ -115,10 +115,7 @@ export function openEvaluation({ clear, committed }: OpenLeaf): OpenEvaluation {
 }
 
 /** Returns the evaluation in leaf `index` as exports have it; lists add `evaluationId`. */
-export const evaluationRecordBody = (
-  index: number,
-  evaluation: OpenEvaluation,
-): Omit<PolicyEvaluationRecord, 'evaluationId'> => ({
+export const evaluationRecordBody = (index: number, evaluation: OpenEvaluation): RecordedEvaluation => ({
   id: evaluation.id,
   // A tool call without a run is recorded in a run of the service.
   runId: isSystemRun(evaluation.runId) ? null : evaluation.runId,

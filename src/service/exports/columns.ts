@@ -4,7 +4,7 @@
  */
 import type { ExportResource } from '../../contract/exports.ts';
 import { AuditEvent } from '../../contract/events.ts';
-import { governance } from '../../contract/governance.ts';
+import { RecordedEvaluation } from '../../contract/governance.ts';
 import { jobs } from '../../contract/jobs.ts';
 import { ReplayResult } from '../../contract/replay.ts';
 import { proofs } from '../../contract/proofs.ts';
@@ -21,7 +21,7 @@ const rowSchemas = {
   compliance_proofs: proofs.getProof.success[200],
   risk_decisions: risk.listRiskDecisions.success[200].properties.data.items,
   replays: ReplayResult,
-  policy_evaluations: governance.listPolicyEvaluations.success[200].properties.data.items,
+  policy_evaluations: RecordedEvaluation,
   jobs: jobs.listJobs.success[200].properties.data.items,
 } as const;
 

@@ -24,7 +24,8 @@ describe.each(engines)('accounts on %s', (engine) => {
       const { status, body, headers } = await signUp('ada', { name: 'Ada', organizationName: 'Analytical' });
       expect(status).toBe(201);
       expect(headers['cache-control']).toBe('no-store');
-      expect(Object.keys(body)).toEqual(['orgId', 'projectId', 'apiKeys']);
+      expect(Object.keys(body)).toEqual(['orgId', 'organizationId', 'projectId', 'apiKeys']);
+      expect(body.organizationId).toBe(body.orgId);
       const { apiKeys, projectId, orgId } = body;
       const test = await service.call('GET', `${service.origin}/sandbox/api/v1/auth/identity`, {
         key: apiKeys.sandbox,

@@ -253,7 +253,7 @@ describe('signing in from a browser', () => {
     const begun = await begin(service);
     idTokenIs(await service.idToken('carol', { nonce: begun.nonce }));
     const cookie = withCookie(sessionOf(await finish(service, begun, good())));
-    expect((await service.call('GET', '/projects', cookie)).body).toEqual({ data: [] });
+    expect((await service.call('GET', '/projects', cookie)).body).toEqual({ data: [], nextCursor: null });
     const body = { name: 'Next', environment: 'production' };
     expect((await service.call('POST', '/projects', { ...cookie, body })).status).toBe(201);
   });
