@@ -88,7 +88,7 @@ describe.each(engines)('an export on %s', (engine) => {
   ])('an export of %s has the same rows as the list', async (resource, path) => {
     const answer = await get(path);
     // an export has the members of the leaf
-    const listed = answer.data.map(({ evaluationId: _, ...row }: Answer['body']) => row);
+    const listed = answer.data.map(({ evaluationId: _id, ...row }: Answer['body']) => row);
     const { data } = await artifact({ resource });
     expect(data).toEqual(resource === 'jobs' ? listed : listed.toReversed());
     expect(data.length).toBeGreaterThan(1);
