@@ -140,7 +140,7 @@ export const headerComponents: JsonRecord = {
   'WWW-Authenticate': header('The missing or invalid credential (RFC 6750)'),
   Allow: header('Allowed methods of the path'),
   'Gov-Completeness': header(
-    '`checked`: the proof was compared with the index of the log, so nothing is missing; `not_checked`: the index is still built',
+    '`checked`: the proof lacks nothing that the index of the log has; `not_checked`: the index is still built',
   ),
   Location: {
     ...header('Path of what was created, or of the job, export or data plane to look at (RFC 9110)'),

@@ -70,7 +70,7 @@ const completenessSentences: Readonly<Record<Completeness['strength'], string>> 
 };
 
 const layerSentences: Readonly<Record<string, string>> = {
-  event_integrity: 'No event of the run is missing, repeated or out of order',
+  event_integrity: 'The events of the run are numbered without a gap, each once and in order',
   causal_consistency: 'No event happened before its cause',
   policy_compliance: 'The run kept to the policies that were active',
   decision_lineage: 'Every risk decision follows from its inputs',

@@ -36,6 +36,16 @@ describe('the words of the verify page', () => {
     expect(layerOrder.length).toBeGreaterThan(5);
   });
 
+  it('no layer claims that nothing is missing, which the index of the operator alone shows', async () => {
+    const { verdict } = (await cases(1))[0]!;
+    const layers = layerOrder.map((name) => ({ name, passed: true, basis: 'recomputed' as const }));
+    const shown = shownOf({ ...verdict, kind: 'proof', layers } as unknown as Verdict, 'file.json');
+    expect(shown.layers.map(({ text }) => text).join()).not.toMatch(/missing/);
+    expect(shown.layers[0]?.text).toBe(
+      'The events of the run are numbered without a gap, each once and in order (computed again from the events).',
+    );
+  });
+
   it('an authentic proof of a run that broke a policy is not called changed', async () => {
     const { verdict } = (await cases(1))[0]!;
     const broken = {

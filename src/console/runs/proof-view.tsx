@@ -26,7 +26,7 @@ const layers: Readonly<
 > = {
   event_integrity: {
     question: 'authentic',
-    says: 'No event of the run was changed, removed, added or moved after it was recorded.',
+    says: 'The events of the run are as they were recorded, numbered without a gap, each once and in order.',
   },
   causal_consistency: {
     question: 'authentic',

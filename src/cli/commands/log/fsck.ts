@@ -86,7 +86,9 @@ function told(report: Report, dataDir: string, { bold, green, red, dim }: Styles
 
 const readLine = ({ leaves, checkpoints, deep }: Report): string =>
   `read ${leaves} leaves and ${checkpoints} checkpoints ` +
-  (deep ? '(deep)' : '(without --deep: no disclosures, metering references and signatures)');
+  (deep
+    ? '(deep)'
+    : '(without --deep: no disclosures, nodes and edges of graphs, metering references and signatures)');
 
 /** For standard error, where the problems go into a pipe. */
 const headLine = (report: Report, dataDir: string): Safe =>

@@ -179,7 +179,7 @@ function coverage(flow: Flow, subject: Subject): void {
         count(table.rows.length),
         count(exceptions.length + others.length),
         count(table.exceptions),
-        { text: isProven ? 'By own index' : 'Not shown', color: flow.colors.unknown },
+        { text: isProven ? 'By own log' : 'Not shown', color: flow.colors.unknown },
         { text: table.omitted ?? 'nothing' },
       ];
     }),
@@ -264,7 +264,7 @@ function setReportTable(flow: Flow, subject: Subject, table: ReportTable): void 
   );
   flow.text(
     isProven
-      ? `None missing by the index that the operator signed. Nobody else checked that index. ${table.completeness.detail}`
+      ? `Completeness: BY THE OPERATOR’S LOG – ${table.completeness.detail}`
       : `Completeness: NOT SHOWN – ${table.completeness.detail}`,
     flow.style('bold', 9, colors.unknown),
     { after: 8 },

@@ -11,7 +11,7 @@ export const checks = {
   answered: 'The requests for approval were answered',
   tookTime: `Approvers took at least ${limits.reportQuickApprovalSeconds} s`,
   notOwnRequest: 'No credential decided its own request',
-  runWhole: 'No event of the run is missing',
+  runWhole: 'The index of the log has no further event of the run',
   runProved: 'A proof of the run is attached',
   runObeyed: 'The run obeyed the policies in force',
   runGoverned: 'No tool call ran without a decision',
@@ -103,8 +103,9 @@ export function restsOn(name: string): readonly string[] {
   return [logSigned, rowsFromLog, ...(proof === undefined ? [] : [proof])];
 }
 
-/** Of the main table of a report. */
-export const tableCheck = (title: string): string => `The table “${title}” has every row`;
+/** Of the main table of a report. Nobody but the operator vouches for what the log lists. */
+export const tableCheck = (title: string): string =>
+  `The table “${title}” has every row that the signed log lists`;
 
 /** Says that more can follow; it neither passes nor fails. */
 export const periodOver = 'The period is over';

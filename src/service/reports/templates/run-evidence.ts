@@ -93,7 +93,7 @@ export const runEvidence: Template = {
     const isWhole = complete.status === 'proven' && !isEmpty;
 
     const record = isEmpty ? 'no event' : isWhole ? 'whole' : 'not shown to be whole';
-    draft.figure('record', 'Record of the run', record, 'status');
+    draft.figure('record', 'Record of the run, by the index of the log', record, 'status');
     draft.figure('compliance', 'Policies in force were obeyed', proofs.compliance, 'status');
     draft.figure('events', 'Events', timeline.rows.population);
     draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');

@@ -74,7 +74,7 @@ export class Evidence {
         : `${files.length} files ${begin}-….govanswer.json show it`;
     return {
       status: 'proven',
-      detail: `The log has exactly ${count(leaves, 'such entry', 'such entries')}. ${named}; gov proofs verify checks it offline.`,
+      detail: `By the index that the operator signed, the log has exactly ${count(leaves, 'such entry', 'such entries')}. Nobody else checked that index. ${named}; gov proofs verify checks it offline.`,
     };
   }
 

@@ -306,7 +306,7 @@ function daysShown(
   evidence.attachments.set(file, proof);
   return {
     status: 'proven',
-    detail: `The signed metering log counted exactly these units in the period. ${file} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
+    detail: `The metering log that the operator signed counted exactly these units in the period. ${file} has its leaves around each day, with running totals; gov report verify computes the table from them.`,
   };
 }
 

@@ -115,7 +115,7 @@ describe('a report of a custom template', () => {
       'The rows come from the signed log',
       'The log signed the checkpoint',
       'Witnesses cosigned the checkpoint',
-      'The table “Changes to API keys” has every row',
+      'The table “Changes to API keys” has every row that the signed log lists',
     ]);
   });
 
