@@ -12,7 +12,7 @@ import { canonicalize, canonicalText, type Json } from '../json/parse.ts';
 import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './binding.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
-import { bundleRests, layerRests, settled } from './rests.ts';
+import { bundleRests, failedUnder, layerRests, settled } from './rests.ts';
 import {
   CheckList,
   isVacuous,
@@ -258,9 +258,8 @@ function judgeLayer(
 
 /** The code of the first failed check that the layer rests on; null where none failed. */
 function faultUnder(name: string, checks: CheckList): VerdictCode | null {
-  const under = layerRests[name] ?? [];
-  const failed = checks.list().find(({ id, result }) => result === 'failed' && under.includes(id));
-  return failed?.code ?? null;
+  const under = ['proof_hash', 'layer_statements', ...(layerRests[name] ?? [])] as const;
+  return failedUnder(under, checks.list(), bundleRests)?.code ?? null;
 }
 
 const isWithheld = ({ name, basis }: LayerVerification, { checks }: Examined): boolean =>

@@ -13,25 +13,26 @@ export function settled<Id extends string>(
   results: readonly CheckResult<Id>[],
   rests: Rests<Id>,
 ): CheckResult<Id>[] {
-  const byId = new Map(results.map((each) => [each.id, each]));
-  const faults = new Map<Id, Id | null>();
-  const faultBelow = (id: Id): Id | null => {
-    const known = faults.get(id);
-    if (known !== undefined) return known;
-    faults.set(id, null); // ends a circle
-    const found = (rests[id] ?? []).map((of) => (isFault(byId.get(of)) ? of : faultBelow(of)));
-    const fault = found.find((each) => each !== null) ?? null;
-    faults.set(id, fault);
-    return fault;
-  };
   return results.map((each) => {
-    const fault = each.result === 'passed' ? faultBelow(each.id) : null;
-    return fault === null ? each : { id: each.id, result: 'not_checked', detail: restsText(fault) };
+    const fault = each.result === 'passed' ? failedUnder(rests[each.id] ?? [], results, rests) : null;
+    return fault === null ? each : { id: each.id, result: 'not_checked', detail: restsText(fault.id) };
   });
 }
 
-const isFault = (result: CheckResult<string> | undefined): boolean =>
-  result?.result === 'failed' && result.code !== 'NO_TRUSTED_KEY';
+/** The first failed one of these checks and of those that they rest on, at any depth; null where none failed. */
+export function failedUnder<Id extends string>(
+  ids: readonly Id[],
+  results: readonly CheckResult<Id>[],
+  rests: Rests<Id>,
+): CheckResult<Id> | null {
+  const under = new Set<Id>(ids);
+  // a set gives what is added while it is read
+  for (const id of under) for (const below of rests[id] ?? []) under.add(below);
+  return results.find((each) => under.has(each.id) && isFault(each)) ?? null;
+}
+
+const isFault = ({ result, code }: CheckResult<string>): boolean =>
+  result === 'failed' && code !== 'NO_TRUSTED_KEY';
 
 const restsText = (id: string): string => `it rests on ${id}, which failed`;
 
@@ -60,7 +61,7 @@ export const bundleRests: Rests<CheckId> = {
   ],
 };
 
-/** What each layer of a proof rests on, beside what ties every layer to the log. */
+/** What each layer of a proof rests on, beside the proof and what ties every layer to the log. */
 export const layerRests: Readonly<Record<string, readonly CheckId[]>> = {
   event_integrity: ['events', 'completeness'],
   causal_consistency: ['events', 'graph', 'graph_derivation'],

@@ -20,7 +20,7 @@ import {
   type Trust,
   type TrustedCheckpoint,
 } from '../note/checkpoint.ts';
-import { signedBy, signedByText, type Signed } from '../note/signed-by.ts';
+import { signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
 import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -207,7 +207,8 @@ function openLog(
 ): LogView {
   const first = openNote(checkpoint, trust, checks);
   const second = openNote(proofCheckpoint, trust, checks);
-  const signed = signedBy([first, second].flatMap(({ opened }) => (opened === null ? [] : [opened])));
+  const signed =
+    first.opened === null || second.opened === null ? unsigned : signedBy([first.opened, second.opened]);
   checks.pass('checkpoint_signatures', `by ${signedByText(signed)}`);
   return {
     first: first.checkpoint,

@@ -110,6 +110,20 @@ describe('a bundle of a proved run', () => {
     expect(passed.join(' ')).not.toMatch(/numbered without a gap|Every statement holds|no more entries/);
   });
 
+  it('no layer passes, and nobody signed, where the proof or a checkpoint is another one', () => {
+    const bundle = sample();
+    const other = { ...bundle.proof, schemaVersion: '9' };
+    const { layers } = verify(changed(bundle, ['proof'], other));
+    expect(new Set(layers.map(({ basis, code }) => [basis, code].join()))).toEqual(
+      new Set(['not_checked,HASH_MISMATCH']),
+    );
+    const note = bundle.checkpoint.replace(/.{4}\n$/, 'AAA=\n');
+    const { code, signatures } = verify(
+      changed(bundle, ['checkpoint'], note.replace(/^(.*\n)[0-9]+/, '$11')),
+    );
+    expect([code, signatures]).toEqual(['SIGNATURE_INVALID', []]);
+  });
+
   it('a bundle can show single events of the run, each with its own path', () => {
     const bundle = sample({ events: 'paths', disclose: (pointer) => pointer === '/action' });
     const verdict = verify(changed(bundle, ['events'], bundle.events!.slice(2, 4)));
