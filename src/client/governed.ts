@@ -195,11 +195,11 @@ class Invocation<Value> {
   }
 
   async end(outcome: { readonly value: Value } | { readonly error: unknown }): Promise<void> {
-    const result =
-      'error' in outcome
-        ? { ok: false, error: messageOf(outcome.error) }
-        : (this.#options.record?.result?.(outcome.value) ?? { ok: true });
     try {
+      const result =
+        'error' in outcome
+          ? { ok: false, error: messageOf(outcome.error) }
+          : (this.#options.record?.result?.(outcome.value) ?? { ok: true });
       await this.#record('tool.result', result.ok ? 'complete' : 'fail', result);
     } catch (cause) {
       if (!this.#mayOpen()) throw new GovOutcomeUnrecorded(outcome, cause);

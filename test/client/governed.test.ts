@@ -296,6 +296,20 @@ describe('governedInvoke', () => {
       expect(thrown.outcome).toEqual({ value: 7 });
     });
 
+    it('a result that its description cannot read reaches the caller like one that could not be recorded', async () => {
+      const record = {
+        result: () => {
+          throw new RangeError('no such member');
+        },
+      };
+      const run = (more: object) =>
+        governedInvoke(through, call('search', readOnly), () => 7, { record, ...more });
+      expect(await run(open)).toBe(7);
+      const thrown = await failure(run({}));
+      expect(thrown).toBeInstanceOf(GovOutcomeUnrecorded);
+      expect(thrown.outcome).toEqual({ value: 7 });
+    });
+
     it('a refusal stays a refusal where the service goes away before it is recorded', async () => {
       onAnswer = goAway;
       const refused = await failure(governedInvoke(through, call('shell'), () => 1));
