@@ -140,7 +140,7 @@ describe.each(payers)('a governed tool in %s', (name, payWith) => {
 
   it(`a denied tool of ${name} does not run, and the agent sees why`, async () => {
     const { paid, attempt, types } = payer();
-    expect(await attempt(1001)).toMatch(/pay: deny: .*amount/);
+    expect(await attempt(1001)).toMatch(/pay: policy no-fortune: deny v1: .*amount/);
     expect(paid).toEqual([]);
     expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
   });
