@@ -18,6 +18,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../../plane/data/init.ts');
   const { data, ...options } = flags;
   const dataDir = resolve(io.cwd, data);
+  refuseRenamed(readUserConfig(io.env).contexts, { dataDir, name: flags.name });
   // whole or nothing: a plane is not made where its context cannot be
   if (!existsSync(join(dataDir, 'plane.json')))
     freeName(readUserConfig(io.env).contexts, { dataDir, name: flags.name ?? basename(dataDir) });
@@ -68,10 +69,8 @@ type Contexts = ReturnType<typeof readUserConfig>['contexts'];
 
 /** Returns the name of the directory's context, or the name that a new one may have. Errors: exit 2 for a taken name. */
 function freeName(contexts: Contexts, { dataDir, name }: { dataDir: string; name: string }): string {
-  const known = Object.entries(contexts).find(
-    ([, each]) => each.kind === 'plane' && each.dataDir === dataDir,
-  );
-  if (known !== undefined) return known[0];
+  const known = contextOf(contexts, dataDir);
+  if (known !== undefined) return known;
   const taken = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
   if (taken === undefined) return name;
   const place = taken.kind === 'plane' ? `the plane in ${taken.dataDir}` : `the service at ${taken.baseUrl}`;
@@ -80,6 +79,22 @@ function freeName(contexts: Contexts, { dataDir, name }: { dataDir: string; name
     `give another one, --name NAME; or first free this one: gov context delete ${name}`,
   );
 }
+
+/** Errors: exit 2 where the directory has a context of another name than the one that a flag gives. */
+function refuseRenamed(
+  contexts: Contexts,
+  { dataDir, name }: { dataDir: string; name?: string | undefined },
+): void {
+  const known = contextOf(contexts, dataDir);
+  if (name === undefined || known === undefined || known === name) return;
+  throw usage(
+    `expected --name ${known}, the context of ${dataDir}, got ${name}; nothing was changed`,
+    `for a second name: gov context set ${name} --data ${dataDir}`,
+  );
+}
+
+const contextOf = (contexts: Contexts, dataDir: string): string | undefined =>
+  Object.entries(contexts).find(([, each]) => each.kind === 'plane' && each.dataDir === dataDir)?.[0];
 
 /** Returns the name of the directory's context; adds a context if it has none. */
 async function addContext(env: Variables, plane: { dataDir: string; name: string }): Promise<string> {

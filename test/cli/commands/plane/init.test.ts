@@ -56,6 +56,13 @@ describe('a plane on this machine', () => {
   it('a second gov plane init changes nothing', async () => {
     const { code, stdout } = await gov([...argv, '-o', 'json'], { env });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { created: false, context: 'plane' }]);
+    const renamed = await govHere([...argv, '--name', 'other'], { env });
+    expect([renamed.code, renamed.stderr]).toEqual([
+      2,
+      `error: expected --name plane, the context of ${dataDir}, got other; nothing was changed\n` +
+        `  for a second name: gov context set other --data ${dataDir}\n`,
+    ]);
+    expect((await govHere([...argv, '--name', 'plane'], { env })).code).toBe(0);
   });
 
   it('gov plane init explains why the system refuses the directory', async () => {
