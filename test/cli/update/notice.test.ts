@@ -138,7 +138,7 @@ describe.skipIf(!hasScript)('the tool on a terminal', () => {
 
   it('prints the line after the output of a command, and the process behind it stores the answer', async () => {
     remember();
-    expect(onTerminal('version')).toMatch(/^gov \d\S*\r\ngov 99\.1\.0 is available/);
+    expect(onTerminal('version')).toMatch(/^gov \d\S* \(build \S+\)\r\ngov 99\.1\.0 is available/);
     await gov(['__update'], { env });
     expect([asked, JSON.parse(readFileSync(stateFile(), 'utf8')).latest]).toEqual([
       ['GET /npm/gov/latest'],
