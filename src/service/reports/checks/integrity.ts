@@ -75,26 +75,32 @@ function planeChecks(draft: Draft, { kinds, reported }: Findings): void {
   judge('usageWhole', ['telemetry.gap_detected', 'telemetry.report_refused'], 'gap or refusal');
 }
 
-/** Whether an index leaf below the checkpoint covers the period. */
+/**
+ * Whether an index leaf below the checkpoint covers the period. The index follows the log by up to `limits.indexLeaves`
+ * leaves, so a smaller gap shows nothing.
+ */
 export async function indexCheck(draft: Draft): Promise<void> {
   const { reader, projectId, treeSize } = draft.source;
   const filter = { type: 'gov.index/1', beforeIndex: treeSize } as const;
   const [leaf] = await reader.leavesOf(projectId, filter, { order: 'desc', limit: 1 });
   const read = leaf === undefined ? null : readIndex(leaf.record);
-  const { from, to, endMs, asOfMs } = draft.period;
+  const { from, to } = draft.period;
   const missing = leaf === undefined || read === null;
   // an index leaf covers all leaves below it, and is the last of those that it does not index
   const size = missing ? 0 : read.size === leaf.index ? leaf.index + 1 : read.size;
   const uncovered = Math.min(to - from, Math.max(0, to - size));
-  const isOver = endMs <= asOfMs;
+  const isBehind = treeSize - size > limits.indexLeaves;
   draft.judge('indexCovers', {
     examined: missing ? 0 : to - from,
-    failed: missing || !isOver ? 0 : uncovered,
+    failed: missing || !isBehind ? 0 : uncovered,
     detail: `Leaf ${leaf?.index} indexes the leaves below ${read?.size}; the period ends at leaf ${to}.`,
     none:
       from === to
         ? 'The log recorded nothing in the period.'
         : 'The log has no index below the checkpoint. gov log index build makes one.',
-    missing: isOver || uncovered === 0 ? null : 'The index follows the log, and the period is not over.',
+    missing:
+      isBehind || uncovered === 0
+        ? null
+        : `The index has not reached ${count(uncovered, 'entry', 'entries')} of the period. gov log index build makes it now.`,
   });
 }

@@ -67,8 +67,7 @@ export const examines: Readonly<Record<CheckId, string>> = {
   sourcesSend: 'services that sent telemetry',
   allGoverned: 'tool calls of the period, as coverage judges them',
   clientClocks: 'events of the period',
-  indexCovers:
-    'entries of the period. Those above the index fail where the period is over, and are not shown before',
+  indexCovers: `entries of the period. Those above the index fail where it is more than ${limits.indexLeaves} entries behind the log, and are not shown otherwise`,
   sameResult: 'replays that repeated a decision, or a step of a graph or of another run',
   noGraveDrift: 'replays with a snapshot to compare',
   runsProved: 'attached proofs, which are verified with the keys of the log. A run without one is not shown',

@@ -2,7 +2,8 @@
  * Each check of each template has a log on which it fails, and one on which it is NOT SHOWN. A check without an entry here
  * does not compile, and fails the first test.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
 import { reportTemplateIds, type ReportTemplateId } from '../../../../src/contract/report-words.ts';
 import type { Report } from '../../../../src/core/report/model.ts';
 import { factNames } from '../../../../src/service/events/facts.ts';
@@ -110,6 +111,7 @@ const failing: Readonly<Record<CheckId, Case>> = {
     'known',
     'integrity-completeness',
     () => ({
+      ...withIndexLeaves(2),
       reader: {
         leavesOf: async (projectId, filter, page) =>
           (await store().leavesOf(projectId, filter, page)).map((leaf) =>
@@ -165,6 +167,14 @@ const failing: Readonly<Record<CheckId, Case>> = {
   prunedRoots: ['hostile', 'retention-deletion'],
   holdKept: ['hostile', 'retention-deletion'],
 };
+
+/** An index that follows the log by so many leaves, until the test ends. */
+function withIndexLeaves(indexLeaves: number): object {
+  const before = limits.indexLeaves;
+  Object.assign(limits, { indexLeaves });
+  onTestFinished(() => void Object.assign(limits, { indexLeaves: before }));
+  return {};
+}
 
 /** Where a check has nothing to examine: a period in which nothing was recorded. */
 const nothing = { startMs: 1000, endMs: 2000 };
