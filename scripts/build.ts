@@ -204,7 +204,7 @@ const shortNames: Plugin = {
   transform: {
     filter: { id: /node_modules.*\.[cm]?js$/ },
     handler(code, id) {
-      const options = { compress: false, mangle: true, codegen: { removeWhitespace: true } };
+      const options = { compress: true, mangle: true, codegen: { removeWhitespace: true } };
       const { code: short, errors } = minifySync(id, code, options);
       if (errors.length > 0) throw new Error(`${id}: ${String(errors[0])}`);
       return short;

@@ -4,8 +4,8 @@
  * Proven by `test/package.test.ts`, which compiles a program against them.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
@@ -44,25 +44,32 @@ export async function declarations(
   }
   const needed = reachable(
     sources.map((source) => join(types, source.replace(/^src\/(.*)\.ts$/, '$1.d.ts'))),
+    'ts',
   );
   for (const file of globSync(`${types}/**/*.d.ts`)) {
     if (needed.has(file)) writeFileSync(file, withoutNode(readFileSync(file, 'utf8')));
     else rmSync(file);
   }
-  cpSync(join(project, 'node_modules/typebox/build'), join(types, 'typebox'), {
-    recursive: true,
-    filter: (path) => path.endsWith('.d.mts') || statSync(path).isDirectory(),
-  });
+  const typebox = join(project, 'node_modules/typebox/build');
+  for (const file of reachable([join(typebox, 'index.d.mts')], 'mjs')) {
+    const copy = join(types, 'typebox', relative(typebox, file));
+    mkdirSync(dirname(copy), { recursive: true });
+    cpSync(file, copy);
+  }
 }
 
-const specifiers = /\b(?:from|import\()\s*(["'])(\.[^"']+)\.ts\1/g;
+const specifiers = {
+  ts: /\b(?:from|import\()\s*(["'])(\.[^"']+)\.ts\1/g,
+  mjs: /\b(?:from|import\()\s*(["'])(\.[^"']+)\.mjs\1/g,
+};
 
-/** The declarations that these refer to, themselves included. */
-function reachable(entries: readonly string[]): ReadonlySet<string> {
+/** The declarations that these refer to, themselves included. `kind`: of the specifiers. */
+function reachable(entries: readonly string[], kind: keyof typeof specifiers): ReadonlySet<string> {
   const found = new Set(entries);
+  const extension = kind === 'ts' ? '.d.ts' : '.d.mts';
   for (const file of found) {
-    for (const [, , specifier = ''] of readFileSync(file, 'utf8').matchAll(specifiers))
-      found.add(join(dirname(file), `${specifier}.d.ts`));
+    for (const [, , specifier = ''] of readFileSync(file, 'utf8').matchAll(specifiers[kind]))
+      found.add(join(dirname(file), `${specifier}${extension}`));
   }
   return found;
 }

@@ -1,5 +1,8 @@
 /** A person's decision on an approval, and its output. Tested by `test/cli/commands/tools/exec.test.ts`. */
+import type { Client } from '../../client/create.ts';
+import { GovApiError } from '../../client/errors.ts';
 import type { Approval, ApprovalOutcome } from '../../contract/approvals.ts';
+import { hiddenNotices } from '../../core/hidden-text.ts';
 import type { Invocation } from '../program/command.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
@@ -21,6 +24,8 @@ export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): 
   const signature = isSigned ? await (await import('./sign.ts')).signedBy(call, outcome) : undefined;
   const client = await session.client();
   const { approvalId } = args;
+  // signing shows it itself
+  if (outcome === 'approved' && !isSigned) await warnOfHidden(client, approvalId, out);
   const { body } = await client.decideApproval({
     params: { approvalId },
     body: {
@@ -31,6 +36,16 @@ export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): 
     idempotencyKey: settings.idempotencyKey,
   });
   await printApproval(out, body);
+}
+
+/** Says what the eye does not see in the call, before the decision is sent. A key without `governance:read` cannot look. */
+async function warnOfHidden(client: Client, approvalId: string, out: Out): Promise<void> {
+  const shown = await client.getApproval({ params: { approvalId } }).catch((cause: unknown) => {
+    if (cause instanceof GovApiError && cause.status === 403) return null;
+    throw cause;
+  });
+  if (shown === null) return;
+  for (const notice of hiddenNotices(shown.body)) await out.warn(safe`${notice}`);
 }
 
 export async function printApproval(out: Out, approval: Approval): Promise<void> {

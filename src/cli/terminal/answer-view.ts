@@ -114,6 +114,9 @@ const preferred: Preferred = {
   listJobs: ['jobId', 'type', 'runId', 'status', 'createdAt', 'durationMs', 'errorSummary'],
 };
 
+/** What `-o id` prints where it is not the first column with an id. */
+const identifiers: Partial<Record<OperationId, string>> = { searchEvents: 'eventId' };
+
 function kindOf(name: string, schema: Schema): Kind {
   const one = schema.anyOf?.find((each) => each.type !== 'null') ?? schema;
   if (one.patternProperties !== undefined) return 'json';
@@ -136,7 +139,7 @@ export function viewOf(id: OperationId): View {
   }));
   const wanted: readonly string[] | undefined = preferred[id];
   const columns = wanted?.flatMap((name) => wide.filter((column) => column.name === name)) ?? wide;
-  const idColumn = [...columns, ...wide].find(({ name }) => /^id$|Id$/.test(name))?.name;
+  const idColumn = identifiers[id] ?? [...columns, ...wide].find(({ name }) => /^id$|Id$/.test(name))?.name;
   return { columns, wide, items, id: idColumn };
 }
 

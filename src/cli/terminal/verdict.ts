@@ -88,13 +88,7 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
     ['authentic', shown.authentic ? 'yes' : 'no'],
     ['compliant', compliantText(shown)],
     ...signedRows(shown),
-    ...shown.layers.map(({ name, passed, basis, code }) => [
-      'layer',
-      name,
-      passed ? 'passed' : 'failed',
-      basis,
-      code,
-    ]),
+    ...shown.layers.map((layer) => ['layer', layer.name, resultOf(layer), layer.basis, layer.code]),
     ...shown.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
   ];
   return cells.map((line) =>
@@ -209,10 +203,13 @@ function brokenFacts({ violation, brokenBy, runId }: ShownVerdict): [string, str
 const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: Styles): Safe =>
   result === 'passed' ? green('✓') : result === 'failed' ? red('✗') : dim('-');
 
+/** What was not checked has not failed. */
+const resultOf = ({ passed, basis }: Pick<Layer, 'passed' | 'basis'>): 'passed' | 'failed' | 'not_checked' =>
+  basis === 'not_checked' ? 'not_checked' : passed ? 'passed' : 'failed';
+
 function layerLine({ name, passed, basis, code }: Layer, width: number, styles: Styles): Safe {
   const vacuous = isVacuous(code);
-  const result = basis === 'not_checked' ? 'not_checked' : passed ? 'passed' : 'failed';
-  const sign = vacuous ? styles.yellow('!') : mark(result, styles);
+  const sign = vacuous ? styles.yellow('!') : mark(resultOf({ passed, basis }), styles);
   const shout: Paint = (text) => styles.bold(styles.yellow(text));
   const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${meaningOf(code)}`;
   return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;

@@ -171,6 +171,13 @@ describe('gov plane config', () => {
     const least = `${join(dataDir, 'plane.json')} /config/maxAgeSeconds: expected an integer ≥ 60, got 1`;
     expect([refused, stderr]).toEqual([2, expect.stringContaining(least)]);
     expect(readFileSync(join(dataDir, 'plane.json'), 'utf8')).toBe(before);
+    expect(await set('--max-age', '1h', '--any-age')).toMatchObject({ code: 2 });
+    const limited = await run(['plane', 'config', 'set', '--data', dataDir, '--max-age', '24h']);
+    expect([limited.code, limited.stderr]).toEqual([
+      0,
+      expect.stringContaining('this plane knows no service: it refuses every evaluation'),
+    ]);
+    expect(await set('--any-age')).toMatchObject({ code: 0, body: {} });
     await set('--project-id', serviceProject, '--key', signer.verifierKey);
     const { code, body } = await set('--policies', 'service', '--every', '10m');
     expect([code, body]).toEqual([

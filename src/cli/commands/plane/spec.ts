@@ -223,6 +223,7 @@ export const planeConfigSet = command({
       value: 'TIME',
       description: 'Refuse evaluations when the configuration is older; default: no limit',
     },
+    anyAge: { type: 'boolean', description: 'Remove the limit of --max-age' },
   },
   changes: true,
   examples: [

@@ -192,7 +192,7 @@ export const reportLogo = command({
 export const reportVerify = command({
   name: 'report verify',
   prints:
-    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer trustedOrigin:string|null trustFrom:string|null',
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',

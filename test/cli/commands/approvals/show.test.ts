@@ -4,7 +4,12 @@ import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.t
 
 let plane: PolicyPlane;
 beforeAll(async () => {
-  plane = await startPolicyPlane({ extraKeys: { approver: { scopes: ['approvals:decide'] } } });
+  plane = await startPolicyPlane({
+    extraKeys: {
+      approver: { scopes: ['approvals:decide'] },
+      reviewer: { scopes: ['approvals:decide', 'governance:read'] },
+    },
+  });
   plane.write('p/ask.policy', 'escalate "ask"\nwhen tool.name == "pay"');
   await plane.json('policy create p --publish');
   const note = 'x'.repeat(30_000);
@@ -50,6 +55,12 @@ describe('approvals show', () => {
     );
     const view = await plane.gov(`approvals show ${approvalId} --signed`);
     expect(view.stdout).toMatch(/^[ -~]+\n$/);
+    const approved = await plane.gov(`approvals approve ${approvalId}`, {
+      ...terminal,
+      env: { GOV_API_KEY: plane.keys['reviewer'] ?? '' },
+    });
+    expect([approved.code, approved.stdout]).toEqual([0, expect.stringMatching(/^approved/)]);
+    expect(approved.stderr).toContain('2 hidden characters in `note`, spells: AB');
     expect(JSON.parse(view.stdout).arguments).toEqual(hidden);
     const hash = createHash('sha256').update(`gov.approvalview/v2\n${view.stdout.trimEnd()}`).digest('hex');
     expect(view.stderr).toContain(`shownHash sha256:${hash}`);

@@ -51,6 +51,18 @@ describe('gov events list', () => {
     expect(minutes(await list('--run', 'one', '--order', 'desc'))).toEqual(['4', '2', '1']);
   });
 
+  it('gov events list prints ids of events with -o id, with a run and without', async () => {
+    const env = { GOV_BASE_URL: plane.origin, GOV_API_KEY: plane.key };
+    const ids = async (...flags: string[]) =>
+      (await govHere(['events', 'list', ...flags, '-o', 'id'], { env })).stdout.trim().split('\n');
+    const ofRun = await ids('--run', 'two');
+    expect(ofRun).toEqual([expect.stringMatching(/^evt_/)]);
+    const all = await ids();
+    expect(all).toContain(ofRun[0]);
+    expect(new Set(all).size).toBeGreaterThanOrEqual(4);
+    for (const id of all) expect(id).toMatch(/^evt_/);
+  });
+
   it('gov events list refuses an order of a search, and a decision that does not exist', async () => {
     const ordered = await list('--decision', 'deny', '--order', 'asc');
     expect([ordered.code, ordered.stderr]).toEqual([2, expect.stringContaining('--run')]);

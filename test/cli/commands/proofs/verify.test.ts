@@ -79,6 +79,16 @@ describe('a bundle', () => {
     expect(stderr).toContain('give --key VKEY or --trust FILE');
   });
 
+  it('a layer that rests on a changed event is called not checked in a pipe, and not failed', async () => {
+    const altered = JSON.parse(text);
+    altered.events[0].record = altered.events[0].record.replace('"eventType":"', '"eventType":"x');
+    const changed = file('event.json', JSON.stringify(altered));
+    const { stdout } = await govHere(['proofs', 'verify', changed, '--key', key, '-o', 'csv']);
+    const layers = stdout.split('\n').filter((line) => line.startsWith('layer,'));
+    expect(layers).toContainEqual(expect.stringMatching(/^layer,\w+,not_checked,not_checked,/));
+    for (const line of layers) expect(line).not.toMatch(/,failed,not_checked/);
+  });
+
   it('a changed bundle gives exit code 3 even without a key', async () => {
     const changed = file('changed.json', text.replace('"verified":true', '"verified":false'));
     expect((await govHere(['proofs', 'verify', changed])).code).toBe(3);

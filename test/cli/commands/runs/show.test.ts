@@ -99,7 +99,7 @@ describe('runs show', () => {
     expect(text).toMatch(/not confirmed: one source only +3 calls/);
     expect(text).toMatch(/deny +pay +c2 +too-much v1 +governed +direct +.*101 > 100/);
     expect(text).toMatch(
-      new RegExp(`approval ${approvalId} approved +push +by key_\\S+ at .*; used by pev_`),
+      new RegExp(`approval ${approvalId} approved +push +by .+ \\(key_\\S+\\) at .*; used by pev_`),
     );
     expect(text).toContain(`not verified here: gov proofs verify ${proofId}`);
     expect(text).toContain('compliant  yes, the proof states');
