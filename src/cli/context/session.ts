@@ -127,7 +127,7 @@ export class Session {
     });
   }
 
-  /** Whoever works in the folder of a plane does not mean another one. Errors: exit 2. */
+  /** In the folder of a plane, a command is about that plane. Errors: exit 2. */
   #refuseUnnamedFolder(): void {
     if (this.#unnamedFolder === undefined) return;
     throw usage(

@@ -64,7 +64,7 @@ export const projects: Pick<
     return answer;
   },
 
-  /** Without a limit it is one page, as it was before there were pages (contract D5). */
+  /** Without a limit it is one page, which is what clients without pages expect (contract D5). */
   async listProjects({ query, caller }, services) {
     const { organizationId, projectId } = caller.project;
     const { rows, nextCursor } = await listPage(services, {

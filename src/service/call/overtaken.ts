@@ -10,7 +10,7 @@ import { GovError, type ProblemCode } from '../../contract/problems.ts';
 
 /**
  * Returns the result of the first attempt that another change did not overtake: null where one did. Each attempt reads
- * anew what it is judged by. `what` names what kept changing. Cost: the first repeat starts at once, each later one
+ * again what it is judged by. `what` names what kept changing. Cost: the first repeat starts at once, each later one
  * after a random pause.
  */
 export async function untilStored<Result>(

@@ -171,7 +171,7 @@ export const run: Run<typeof spec> = async (call) => {
   return out.verdict;
 };
 
-/** Asks whoever answers at the address: that it is another plane is worth saying. */
+/** Asks the process that answers at the address: if it is another plane, the message says so. */
 const asking = (session: Session, baseUrl: string): Promise<Client> =>
   session.clientAt(baseUrl, {
     token: session.apiKey()?.value,

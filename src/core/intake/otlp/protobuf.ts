@@ -165,7 +165,7 @@ function decodeField(reader: BinaryReader, { wireType, kind, alone, level: aroun
     const end = reader.pos + length;
     const level = kind === anyValue ? around + 1 : around;
     if (level > limits.otlpDepth) {
-      // whoever reads the values refuses the record, with the same words as in JSON
+      // the reader of the values refuses the record, with the same words as in JSON
       reader.pos = end;
       return {};
     }

@@ -58,7 +58,7 @@ export async function principalsOf(source: ReportSource): Promise<Principals> {
       const by = actorOf(members.get('actor'));
       const from = textOf(metadata['rotatedFrom']);
       if (key === null) continue;
-      // a rotated key stays the principal of the key before, whoever rotated it
+      // a rotated key stays the principal of the key before; it does not matter who rotated it
       if (from !== null) makers.set(key.id, { id: from, type: 'api_key' });
       else if (by !== null) makers.set(key.id, by);
     }

@@ -44,7 +44,7 @@ export const reportTemplates: Pick<
   | 'deleteReportTemplate'
   | 'listReportSections'
 > = {
-  /** Without a limit it is one page, as it was before there were pages (contract D5). */
+  /** Without a limit it is one page, which is what clients without pages expect (contract D5). */
   async listReportTemplates({ query, caller }, services) {
     await requireReporting(services, caller.project);
     const { projectId } = caller.project;
