@@ -38,7 +38,7 @@ export class Exchange {
       : new HttpAgent(kept);
   }
 
-  /** Rejects where no answer came. */
+  /** Rejects where no answer came, or half of a refusal. */
   ask({ method, url, headers, body }: Ask): Promise<Answer> {
     const send = this.#isEncrypted ? requestHttps : requestHttp;
     const ms = limits.forwardTimeoutSeconds * 1000;
@@ -59,9 +59,14 @@ export class Exchange {
   }
 }
 
+/** A 2xx whose text breaks off has been received: its batch is not sent again. Rejects for a broken refusal. */
 async function answerOf(response: IncomingMessage): Promise<Answer> {
-  const text = await textOf(response);
-  return { status: response.statusCode ?? 0, text, retryAfterMs: retryAfterOf(response) };
+  const { statusCode: status = 0 } = response;
+  const text = await textOf(response).catch((cause: unknown) => {
+    if (status >= 200 && status <= 299) return '';
+    throw new Error(`the answer ${status} broke off`, { cause });
+  });
+  return { status, text, retryAfterMs: retryAfterOf(response) };
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -136,6 +136,19 @@ describe('forwarding over HTTP', () => {
     expect('refusedAt' in sent ? sent.refusedAt : undefined).toBe(refusedAt);
   });
 
+  it.each([
+    ['ndjson', 200, { ok: true, isKept: true, said: '200' }],
+    ['splunk', 200, { ok: true, isKept: true, said: '200' }],
+    // which records an index took is in the text; their ids make a repetition harmless
+    ['elastic', 200, { ok: false, isRefused: false }],
+    ['splunk', 400, { ok: false, isRefused: false }],
+  ] as const)('takes an answer to %s of %i whose text breaks off as %j', async (shape, status, sent) => {
+    const url = await start(() => ({ status, headers: { 'content-length': '90' }, body: '{"text":' }));
+    server!.on('request', (_request, { socket }) => setImmediate(() => setTimeout(() => socket?.end(), 50)));
+    expect(await open(url, { shape }).send(batch(0, 3))).toMatchObject(sent);
+    expect(got).toHaveLength(1);
+  });
+
   it('sends bulk requests whose ids are the same for each repetition, and takes a known id as delivered', async () => {
     const reply = { errors: true, items: [{ create: { status: 409 } }, { create: { status: 201 } }] };
     const each = open(await start(() => ({ body: JSON.stringify(reply) })), { shape: 'elastic' });
