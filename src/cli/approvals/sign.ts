@@ -11,6 +11,7 @@ import { sshSignatureFault, readPublicKey } from '../../core/approval/ssh.ts';
 import { readStatement, sshNamespace } from '../../core/approval/statement.ts';
 import { firstShownHash, shownHash } from '../../core/decided/view-hash.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
+import { isCount } from '../../core/count.ts';
 import { hiddenCount, hiddenNotices } from '../../core/hidden-text.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { homeOf, type Variables } from '../context/config.ts';
@@ -40,6 +41,7 @@ export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise
   });
   const statement = readStatement(body.statement);
   const asked = { outcome, approverId, comment: flags.comment ?? null };
+  if (statement !== null) refuseNewerView(statement);
   const isShown = statement !== null && isAbout(statement, shown, asked);
   if (!isShown) {
     const detail = `expected a statement about ${approvalId} as the service shows it, got another one; nothing was signed`;
@@ -49,6 +51,8 @@ export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise
   await out.note(safe`${approver.name} signs with ${approver.fingerprint}:`);
   for (const line of lines) await out.note(line);
   for (const notice of hiddenNotices(shown)) await out.warn(safe`${notice}`);
+  const otherCount = otherCountNotice(statement, shown);
+  if (otherCount !== null) await out.warn(safe`${otherCount}`);
   const ssh = await signature(keyFile, body.statement);
   const fault = sshSignatureFault(ssh, { publicKey, namespace: sshNamespace, message: body.statement });
   if (fault !== null) throw usage(`ssh-keygen signed something else: ${fault}`);
@@ -79,14 +83,32 @@ export function isAbout(
     tool === null ||
     isRedacted(tool) ||
     canonicalize(statement['tool'] ?? null) === canonicalize(tool as Json);
-  return isSameTool && Object.entries(expected).every(([name, value]) => statement[name] === value);
+  const isCounted = statement['view'] === undefined || isCount(statement['hidden']);
+  return (
+    isCounted && isSameTool && Object.entries(expected).every(([name, value]) => statement[name] === value)
+  );
 }
 
-/** What a statement has to say of the view. Statements without `view` are of older services. */
+/** STATEMENT_DIFFERS where a newer service states a view that this gov cannot compute. */
+function refuseNewerView({ view }: JsonObject): void {
+  if (view === undefined || view === 2) return;
+  const detail = `expected a statement with view 2, got ${clipped(view)}, of a newer service; nothing was signed: sign with the gov of its release`;
+  throw new CliError(exit.checkFailed, detail, { code: 'STATEMENT_DIFFERS' });
+}
+
+/**
+ * What a statement has to say of the view. Statements without `view` are of older services. The hash is of ASCII, so it
+ * binds each hidden character, also one that the tables of this program or of the service do not know.
+ */
 const viewOf = ({ view }: JsonObject, shown: ShownApproval): Record<string, unknown> =>
-  view === undefined
-    ? { shownHash: firstShownHash(shown) }
-    : { shownHash: shownHash(shown), view: 2, hidden: hiddenCount(shown) };
+  view === undefined ? { shownHash: firstShownHash(shown) } : { shownHash: shownHash(shown), view: 2 };
+
+/** A sentence where the service counts other hidden characters: its Unicode is of another version, or it lies. */
+export function otherCountNotice({ view, hidden }: JsonObject, shown: ShownApproval): string | null {
+  const own = hiddenCount(shown);
+  if (view === undefined || hidden === own) return null;
+  return `the service states ${clipped(hidden)} hidden characters, this gov counts ${own}: their versions of Unicode differ, or the service is wrong; gov approvals show ${shown.approvalId} --signed shows every character`;
+}
 
 /** Whether a value in it is replaced: `{"redacted":true,…}`. The person sees the replacement. */
 const isRedacted = (value: object): boolean => JSON.stringify(value).includes('"redacted":true');

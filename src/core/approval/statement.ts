@@ -14,7 +14,7 @@
  *   view            2; absent in statements of older services, whose shownHash is
  *                   SHA-256("gov.approvalview/v1" LF JCS({tool, arguments, actor, context}))
  *   hidden          how many characters of the view show nothing, as this service counts them: tables of Unicode grow,
- *                   so a verifier does not count again
+ *                   so a verifier does not count again, and a signer shows both counts where its own differs
  *   masked          {pointer: fingerprint} of the replaced values; absent without any
  *   policies        [{policyId, version, policyHash}], those that escalated
  *   policySetHash   the policies in force

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isAbout } from '../../../../src/cli/approvals/sign.ts';
+import { isAbout, otherCountNotice } from '../../../../src/cli/approvals/sign.ts';
 import { signatureFiles, verifyCommands } from '../../../../src/cli/approvals/files.ts';
 import { firstShownHash } from '../../../../src/core/decided/view-hash.ts';
 import { sha256 } from '../../../../src/core/hash.ts';
@@ -91,10 +91,33 @@ describe('approvals approve --sign', () => {
       comment: 'never said',
       outcome: 'denied',
       shownHash: `sha256:${'0'.repeat(64)}`,
-      hidden: 1,
+      hidden: -1,
       view: 3,
     }))
       expect([name, isAbout({ ...statement, [name]: value }, shown, asked)]).toEqual([name, false]);
+  });
+
+  it('gov signs what a service with other tables of Unicode states, and says both counts', async () => {
+    const call = { tool: { name: 'pay' }, arguments: { note: 'pay bob\u{e0041}\u{e0042}' }, runId: 's5' };
+    const { body: evaluated } = await plane.call('POST', '/mcp/tools/evaluate', { body: call });
+    const { body: shown } = await plane.call('GET', `/approvals/${evaluated.approvalId}`);
+    const key = plane.keys['approver'] ?? '';
+    const { data } = await plane.json('approvers list');
+    const asked = { outcome: 'approved', approverId: data[0].approverId, comment: null } as const;
+    const path = `/approvals/${evaluated.approvalId}/statement`;
+    const { comment: _none, ...body } = asked;
+    const statement = JSON.parse((await plane.call('POST', path, { body, key })).body.statement);
+    expect([statement.hidden, otherCountNotice(statement, shown)]).toEqual([2, null]);
+    for (const hidden of [0, 3]) {
+      const other = { ...statement, hidden };
+      expect(isAbout(other, shown, asked)).toBe(true);
+      expect(otherCountNotice(other, shown)).toContain(
+        `the service states ${hidden} hidden characters, this gov counts 2`,
+      );
+    }
+    // a service that hides a character from the approver states the hash of another view
+    const less = { ...shown, arguments: { note: 'pay bob\u{e0041}' } };
+    expect(isAbout({ ...statement, hidden: 1 }, less, asked)).toBe(false);
   });
 
   it('gov refuses a key that nobody enrolled, and signs nothing', async () => {
