@@ -10,7 +10,7 @@ import { bindings, type ScreenName } from '../src/cli/screens/keys.ts';
 import { formats as commonFormats } from '../src/cli/program/globals.ts';
 import { exitMeanings } from '../src/cli/program/exit.ts';
 import type { ExitCode } from '../src/cli/program/exit.ts';
-import { valueText } from '../src/cli/program/help.ts';
+import { valueText } from '../src/cli/grammar/help.ts';
 import { limitGroups, limits } from '../src/contract/limits.ts';
 import { streams } from '../src/contract/events.ts';
 import { receivers } from '../src/contract/otlp.ts';

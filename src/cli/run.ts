@@ -1,8 +1,8 @@
 /** One call of the tool: parse, resolve settings, run, report. Tested by `test/cli/main.test.ts` as a child process. */
 import type { ClientNote } from '../client/create.ts';
 import type { OperationId } from '../contract/table.ts';
-import type { Invocation } from './program/command.ts';
-import { withoutAlias } from './program/alias.ts';
+import type { Invocation } from './context/command.ts';
+import { withoutAlias } from './grammar/alias.ts';
 import { kebab } from './program/flags.ts';
 import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
@@ -11,8 +11,8 @@ import { exit, usage } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { Out } from './terminal/out.ts';
-import { parse } from './program/parse.ts';
-import type { ParsedCommand } from './program/parse.ts';
+import { parse } from './grammar/parse.ts';
+import type { ParsedCommand } from './grammar/parse.ts';
 import { safe, stylesFor } from './terminal/safe.ts';
 import { roleOf } from './context/place.ts';
 import { Session } from './context/session.ts';
@@ -56,13 +56,14 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
       const { color, columns } = helpSettings(parsed.globals['color'], io);
       await out.line(parsed.write({ styles: stylesFor(color), columns }));
     } else {
-      out = new Out(streams, settingsFor(parsed, io), io.now);
+      const settings = settingsFor(parsed, io);
+      out = new Out(streams, settings, io.now);
       asJson = out.isJson;
       out.keepsWhole = parsed.spec.changes !== undefined;
       await out.checkShape();
       listing = listingOf(parsed.spec);
       if (parsed.spec.ownsSignals !== true) release = onSignals(stop);
-      out.verdict = await execute(parsed, { out, io, signal: stop.signal });
+      out.verdict = await execute(parsed, { settings, out, io, signal: stop.signal });
     }
     await out.flush();
     return stop.signal.reason instanceof Interrupted ? stop.signal.reason.exit : out.verdict;
@@ -116,13 +117,13 @@ function listingOf({ name, args = [], flags = {} }: CommandSpec): string | undef
 }
 
 interface Surroundings {
+  readonly settings: Settings;
   readonly out: Out;
   readonly io: Io;
   readonly signal: AbortSignal;
 }
 
-async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings): Promise<number> {
-  const { settings } = out;
+async function execute(parsed: ParsedCommand, { settings, out, io, signal }: Surroundings): Promise<number> {
   const session = new Session({
     settings,
     io,
@@ -136,7 +137,7 @@ async function execute(parsed: ParsedCommand, { out, io, signal }: Surroundings)
   refuseEnvironment(parsed);
   try {
     if (parsed.spec.changes !== undefined) {
-      const { guardProduction, isChange, nameTarget } = await import('./program/guard.ts');
+      const { guardProduction, isChange, nameTarget } = await import('./context/guard.ts');
       if (isChange(parsed.spec, { ...parsed.args, ...parsed.flags })) {
         await guardProduction(session, { out, io, signal });
         if (!withoutTarget.test(parsed.spec.name)) await nameTarget(session, { out, io });

@@ -3,7 +3,7 @@ import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Approval, ApprovalOutcome } from '../../contract/approvals.ts';
 import { hiddenNotices } from '../../core/hidden-text.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../commands/approvals/spec.ts';

@@ -15,7 +15,7 @@ import { isCount } from '../../core/count.ts';
 import { hiddenCount, hiddenNotices } from '../../core/hidden-text.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { homeOf, type Variables } from '../context/config.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
 import { clipped } from '../terminal/clipped.ts';

@@ -7,7 +7,7 @@ import { usage } from '../program/exit.ts';
 import { readText } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
 import { checkIdToken } from './id-token-shape.ts';
-import type { Web } from './web.ts';
+import type { Web } from '../context/web.ts';
 
 /** `audience`: who the token is for. Errors: exit 2 if no source has a token, or if its text is not a token. */
 export async function ambientIdToken(

@@ -10,7 +10,7 @@ import { pause } from '../../client/retry.ts';
 import type { AuthConfiguration } from '../../contract/auth.ts';
 import { limits } from '../../contract/limits.ts';
 import { CliError, exit } from '../program/exit.ts';
-import type { Web } from './web.ts';
+import type { Web } from '../context/web.ts';
 
 /** The page and code to show to a person. The texts come from the provider. */
 export interface DevicePage {

@@ -6,14 +6,14 @@ import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { AuthConfiguration } from '../../contract/auth.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { readInput } from '../program/input.ts';
+import { readInput } from '../terminal/input.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Session } from '../context/session.ts';
 import type { DevicePage } from './device.ts';
 import { checkIdToken, isIdToken } from './id-token-shape.ts';
-import { Web } from './web.ts';
+import { Web } from '../context/web.ts';
 
 interface IdTokenFlags {
   readonly idToken: string | undefined;

@@ -4,7 +4,7 @@
  */
 import { GovApiError } from '../../client/errors.ts';
 import { masked } from '../context/credentials.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Identity } from '../../contract/auth.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { GovApiError } from '../../client/errors.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { updateUserState } from '../context/config-write.ts';
 import type { Context, ServiceContext } from '../context/definition.ts';
 import type { StoredCredential } from '../context/credentials.ts';

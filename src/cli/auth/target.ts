@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { environments } from '../../contract/auth-words.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { readUserConfig } from '../context/config.ts';
 import { addressIn, checkName, environmentAt, pairOf } from '../context/definition.ts';
 import type { Context } from '../context/definition.ts';

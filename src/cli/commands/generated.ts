@@ -8,7 +8,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { limits } from '../../contract/limits.ts';
 import { table } from '../../contract/table.ts';
 import type { OperationId } from '../../contract/table.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { exit } from '../program/exit.ts';
 import { flagName } from '../program/manifest.ts';
 import type { ListPage, Row } from '../terminal/out.ts';

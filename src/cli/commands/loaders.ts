@@ -3,7 +3,7 @@
  * word, such as `erase`, is `erase/run.ts`. So a command loads only its own code. The build replaces the computed import
  * by a table of files (`scripts/build.ts`). Tested by `test/cli/commands/files.test.ts`.
  */
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 
 /** Each module's `run` takes the invocation of its own spec, which the parser builds from that spec. */
 interface CommandModule {

@@ -6,7 +6,7 @@
  */
 import { nouns } from '../commands/nouns.ts';
 import { allSpecs } from '../commands/specs.ts';
-import { aliasesOf, withoutAlias } from '../program/alias.ts';
+import { aliasesOf, withoutAlias } from '../grammar/alias.ts';
 import { kebab } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
 import { Safe } from '../terminal/safe.ts';

@@ -88,7 +88,7 @@ async function topicWords({ args }: Typed): Promise<readonly Word[]> {
   );
   const words = [...new Set(verbs)].map((word) => ({ word }));
   if (args.length > 0) return words;
-  const { topics } = await import('../program/help.ts');
+  const { topics } = await import('../grammar/help.ts');
   return [
     ...nouns.map(([, word, description]) => ({ word, description })),
     ...Object.keys(topics).map((word) => ({ word, description: 'Topic' })),

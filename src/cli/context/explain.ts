@@ -7,7 +7,7 @@ import { configPath, readProjectConfig, readUserConfig, storable } from './confi
 import { planeFolderAt } from './folder.ts';
 import { lockable, policyPath, readLocks } from './locks.ts';
 import { kebab } from '../program/flags.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from './command.ts';
 import { CliError, usage } from '../program/exit.ts';
 import type { NamedContext } from './place.ts';
 import { fromEnvironment, storedSettings } from './settings.ts';

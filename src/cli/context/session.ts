@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Client, ClientNote } from '../../client/create.ts';
-import type { WebOptions } from '../auth/web.ts';
+import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { readSecret, readUserConfig } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';

@@ -12,16 +12,9 @@ import { usage } from '../program/exit.ts';
 import { kebab, readFlag } from '../program/flags.ts';
 import { formats, globalFlags } from '../program/globals.ts';
 import type { Io } from '../terminal/io.ts';
+import type { OutputSettings, SettingFrom } from '../terminal/out.ts';
 
-export interface Settings {
-  /** A common format, or one of the command's own formats. */
-  readonly format: string;
-  /** `default`: nobody chose a format; a pipe then gets tab-separated values. */
-  readonly formatFrom: From | 'project file' | 'default';
-  /** Of --json: the members to keep of each result. */
-  readonly fields: readonly string[] | undefined;
-  /** Filter of the JSON output. */
-  readonly jq: string | undefined;
+export interface Settings extends OutputSettings {
   readonly context: string | undefined;
   readonly baseUrl: string | undefined;
   /** Of an administrator; `session.ts` refuses other addresses. */
@@ -30,26 +23,10 @@ export interface Settings {
   readonly project: Chosen<string> | undefined;
   readonly environment: Chosen<Environment> | undefined;
   readonly cacert: string | undefined;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  readonly debug: 'off' | 'on' | 'http';
-  readonly color: boolean;
-  readonly colorErrors: boolean;
-  /** Never ask a person. */
-  readonly noInput: boolean;
-  /** A person can answer: standard input and error are terminals, and no setting forbids questions. */
-  readonly interactive: boolean;
-  readonly yes: boolean;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
   readonly idempotencyKey: string | undefined;
-  /** Standard output is a terminal, or counts as one. */
-  readonly tty: boolean;
-  readonly columns: number;
 }
-
-/** Where a global flag's value comes from, from the strongest to the weakest. */
-type From = 'lock' | 'flag' | 'environment' | 'configuration' | 'configuration of the machine';
 
 /** A value and its source. */
 interface Chosen<Value> {
@@ -135,7 +112,7 @@ class Source {
   }
 
   /** Returns the checked value and its source; undefined if no flag, variable or configuration file sets it. */
-  read(name: Name): { value: unknown; from: From } | undefined {
+  read(name: Name): { value: unknown; from: SettingFrom } | undefined {
     return this.locked(name) ?? this.typed(name) ?? this.kept(name);
   }
 
@@ -154,7 +131,7 @@ class Source {
   }
 
   /** The same of the configuration files alone. */
-  kept(name: Name): { value: unknown; from: From } | undefined {
+  kept(name: Name): { value: unknown; from: SettingFrom } | undefined {
     const key = storable.find((each) => each === name);
     const found = key && this.stored.find(({ settings }) => settings[key] !== undefined);
     const text = key && found?.settings[key];

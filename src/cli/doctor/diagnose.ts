@@ -6,7 +6,7 @@ import { Session } from '../context/session.ts';
 import type { SessionOptions } from '../context/session.ts';
 import type { Settings } from '../context/settings.ts';
 import type { Integrity } from '../../contract/operations.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { lookAtAgents } from './agents.ts';
 import { attemptMs, examine, patienceMs, type Finding } from './finding.ts';
 import {

@@ -2,7 +2,7 @@
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
 import type { Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../commands/export/spec.ts';

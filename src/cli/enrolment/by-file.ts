@@ -3,10 +3,10 @@
  * contain a secret in the clear. Tested by `test/cli/commands/plane/enroll-by-file.test.ts`.
  */
 import { canonicalize } from '../../core/json/parse.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { usage } from '../program/exit.ts';
 import { isStdout, openOutput, refuseSame } from '../terminal/output-file.ts';
-import { readInput } from '../program/input.ts';
+import { readInput } from '../terminal/input.ts';
 import { safe } from '../terminal/safe.ts';
 import type { planeEnroll as spec } from '../commands/plane/telemetry-spec.ts';
 

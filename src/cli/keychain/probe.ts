@@ -4,12 +4,12 @@
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Variables } from '../context/config.ts';
+import type { Io } from '../terminal/io.ts';
 
 const program = new URL('./program.ts', import.meta.url);
 
 /** Returns why the keychain did not answer in time; null: it works. Never rejects. */
-export function probeKeychain(env: Variables, timeoutMs: number): Promise<string | null> {
+export function probeKeychain(env: Io['env'], timeoutMs: number): Promise<string | null> {
   const words = [fileURLToPath(program), 'get', 'no such account'];
   const options = { env: { ...env }, timeout: timeoutMs, killSignal: 'SIGKILL' } as const;
   return new Promise((resolve) => {

@@ -7,8 +7,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Variables } from '../context/config.ts';
 import { CliError, exit } from '../program/exit.ts';
+import type { Io } from '../terminal/io.ts';
+
+type Variables = Io['env'];
 
 const patienceMs = 3000;
 const program = new URL('./program.ts', import.meta.url);

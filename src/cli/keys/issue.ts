@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { ApiKeyRecord } from '../../contract/keys.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { parseDuration, readFlag } from '../program/flags.ts';
 import { safe } from '../terminal/safe.ts';

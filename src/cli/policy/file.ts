@@ -13,7 +13,7 @@ import { parseCondition } from '../../core/policy/language/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import { parseText } from '../../core/policy/language/text.ts';
 import { usage } from '../program/exit.ts';
-import { filesOf, inFile, objectOf, readInput, type InputText, type InputIo } from '../program/input.ts';
+import { filesOf, inFile, objectOf, readInput, type InputText, type InputIo } from '../terminal/input.ts';
 import { isObject } from '../../core/json/object.ts';
 import { schemaOf } from '../program/schema.ts';
 import { parsePolicyText, type TextPolicy } from './text-form.ts';

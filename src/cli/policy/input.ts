@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
 import { usage } from '../program/exit.ts';
-import { objectOf, readInput, type InputIo } from '../program/input.ts';
+import { objectOf, readInput, type InputIo } from '../terminal/input.ts';
 import { isObject } from '../../core/json/object.ts';
 
 export const readCheckpoint = async (file: string, place: InputIo): Promise<PolicyInput> =>

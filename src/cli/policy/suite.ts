@@ -9,7 +9,7 @@ import { compile, type PolicyInput } from '../../core/policy/evaluate/compile.ts
 import { coverage, mutants, type Coverage } from '../../core/policy/lint/coverage.ts';
 import { counts, decide, restriction, type Decision } from '../../core/policy/evaluate/decision.ts';
 import { usage } from '../program/exit.ts';
-import { filesOf, readInput, valuesOf, type InputIo } from '../program/input.ts';
+import { filesOf, readInput, valuesOf, type InputIo } from '../terminal/input.ts';
 import { isObject } from '../../core/json/object.ts';
 import { checkpointOf } from './input.ts';
 import type { PolicyFile } from './file.ts';

@@ -9,7 +9,7 @@ import { GovApiError, GovNetworkError, GovSpoolError } from '../../client/errors
 import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import { codeOf, whyUnwritable } from '../terminal/write-fault.ts';
+import { codeOf, whyUnwritable } from './write-fault.ts';
 
 export const exit = {
   ok: 0,

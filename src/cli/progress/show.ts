@@ -3,7 +3,7 @@
  * second, and erased before other output and at the end. Elsewhere: one line every ten seconds. With --quiet: nothing.
  * Tested by `test/cli/progress/show.test.ts`.
  */
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { isAsciiLocale } from '../terminal/ascii.ts';
 import { stylesFor } from '../terminal/safe.ts';
 import { Rate } from './rate.ts';

@@ -7,7 +7,7 @@ import { pause } from '../../client/retry.ts';
 import { isOpen } from '../../contract/job-words.ts';
 import type { Table } from '../../contract/table.ts';
 import { CliError, exit } from '../program/exit.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { startProgress, type Progress } from './show.ts';
 
 export type Job = Answer<Table['getJob']>['body'];

@@ -9,7 +9,7 @@ import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
 import { signatureNameOf } from '../../core/report/artifacts.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { openPath } from '../terminal/browser.ts';
 import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-file.ts';

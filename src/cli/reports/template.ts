@@ -2,7 +2,7 @@
 import type { ReportFormat } from '../../contract/report-parts.ts';
 import type { ReportTemplateInput } from '../../contract/report-templates.ts';
 import { usage } from '../program/exit.ts';
-import { objectOf, readInput, type InputIo } from '../program/input.ts';
+import { objectOf, readInput, type InputIo } from '../terminal/input.ts';
 
 interface Flags {
   readonly title: string | undefined;

@@ -8,9 +8,9 @@ import { pause } from '../../client/retry.ts';
 import { verifyBundleFile } from '../../core/proof/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
 import { startProgress } from '../progress/show.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { bytesReread } from '../program/spool.ts';
+import { bytesReread } from '../terminal/spool.ts';
 
 /** A witness that did not answer is asked again within this time (limits.witnessRetrySeconds). */
 const defaultWaitMs = 60_000;

@@ -9,7 +9,7 @@ import { EventReader } from '../../core/proof/read-bundle.ts';
 import type { ProofVerdict } from '../../core/proof/verdict.ts';
 import { verifyBundleFile } from '../../core/proof/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
-import type { Rereadable } from '../program/spool.ts';
+import type { Rereadable } from '../terminal/spool.ts';
 import type { BrokenBy, ShownVerdict } from '../terminal/verdict.ts';
 
 /** The service computes from its tables; only a bundle has what shows that they have everything. */

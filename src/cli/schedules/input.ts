@@ -1,6 +1,6 @@
 /** Turns the flags of a schedule into its members. Tested by `test/cli/commands/report/schedules.test.ts`. */
 import type { DeliveryInput, ReportFormat } from '../../contract/report-parts.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { usage } from '../program/exit.ts';
 import { secretIn } from './secret.ts';
 

@@ -2,7 +2,7 @@
  * Whether a command may show a screen, and showing it. A pipe, CI and an asked-for format get data instead.
  * Tested by `test/cli/screens/shell.test.ts` and `test/cli/screens/tmux.test.ts`.
  */
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import type { OperationId } from '../../contract/table.ts';
 import { viewOf } from '../terminal/answer-view.ts';
 import type { ListPage } from '../terminal/out.ts';

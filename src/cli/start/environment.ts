@@ -4,7 +4,7 @@
  * Tested by `test/cli/commands/run/program.test.ts`.
  */
 import { projectHeader } from '../../contract/auth-words.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 
 /** Returns the variables of this process with those of the run. The receiver speaks OTLP over HTTP alone. */
 export function environmentOf(

@@ -10,10 +10,9 @@ import type { Failure } from '../program/exit.ts';
 import type { Writer } from './io.ts';
 import { Safe, safe, stylesFor } from './safe.ts';
 import type { Styles } from './safe.ts';
-import type { Settings } from '../context/settings.ts';
 import { csvLine, fullText, Table, tabbed } from './table.ts';
 import type { Layout } from './table.ts';
-import { Shape } from '../filter/shape.ts';
+import { Shape } from './shape.ts';
 import type { Column, View } from './view.ts';
 import { yamlLines } from './yaml.ts';
 
@@ -37,8 +36,36 @@ export interface Streams {
   readonly stderr: Writer;
 }
 
+/** The global settings that output depends on. */
+export interface OutputSettings {
+  /** A common format, or one of the command's own formats. */
+  readonly format: string;
+  /** `default`: nobody chose a format; a pipe then gets tab-separated values. */
+  readonly formatFrom: SettingFrom | 'project file' | 'default';
+  /** Of --json: the members to keep of each result. */
+  readonly fields: readonly string[] | undefined;
+  /** Filter of the JSON output. */
+  readonly jq: string | undefined;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: 'off' | 'on' | 'http';
+  readonly color: boolean;
+  readonly colorErrors: boolean;
+  /** Never ask a person. */
+  readonly noInput: boolean;
+  /** A person can answer: standard input and error are terminals, and no setting forbids questions. */
+  readonly interactive: boolean;
+  readonly yes: boolean;
+  /** Standard output is a terminal, or counts as one. */
+  readonly tty: boolean;
+  readonly columns: number;
+}
+
+/** Where a global flag's value comes from, from the strongest to the weakest. */
+export type SettingFrom = 'lock' | 'flag' | 'environment' | 'configuration' | 'configuration of the machine';
+
 export class Out {
-  readonly settings: Settings;
+  readonly settings: OutputSettings;
   /** Exit code if the reader closes the pipe. A check sets it before it prints. */
   verdict = 0;
   /** The command changes data: if --json or --jq fails on its result, the whole result is printed, and nothing is lost. */
@@ -51,7 +78,7 @@ export class Out {
   readonly #now: () => number;
   readonly #shape: Shape;
 
-  constructor(streams: Streams, settings: Settings, now: () => number) {
+  constructor(streams: Streams, settings: OutputSettings, now: () => number) {
     this.settings = settings;
     this.styles = stylesFor(settings.color);
     this.#errorStyles = stylesFor(settings.colorErrors);

@@ -20,11 +20,16 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { pause } from '../../client/retry.ts';
-import type { Invocation } from '../program/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { codeOf, whyUnwritable } from './write-fault.ts';
+import { codeOf, whyUnwritable } from '../program/write-fault.ts';
+import type { Io } from './io.ts';
+import type { Out } from './out.ts';
 
-type Call = Pick<Invocation, 'io' | 'out' | 'signal'>;
+interface Call {
+  readonly io: Io;
+  readonly out: Out;
+  readonly signal: AbortSignal;
+}
 
 /** Bytes to write: in memory, or piece by piece. */
 type Content = Uint8Array | AsyncIterable<Uint8Array>;

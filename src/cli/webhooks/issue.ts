@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { WebhookEndpoint, WebhookSigning } from '../../contract/webhooks.ts';
 import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deviceIdToken, type DevicePage } from '../../../src/cli/auth/device.ts';
-import { Web } from '../../../src/cli/auth/web.ts';
+import { Web } from '../../../src/cli/context/web.ts';
 import { GovNetworkError } from '../../../src/client/errors.ts';
 import { json, startServer, type Handler, type TestServer } from '../../client/server.ts';
 import { startService, type TestService } from '../../support/hosted.ts';

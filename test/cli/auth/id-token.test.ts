@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ambientIdToken } from '../../../src/cli/auth/ambient.ts';
 import { checkIdToken } from '../../../src/cli/auth/id-token-shape.ts';
-import { Web } from '../../../src/cli/auth/web.ts';
+import { Web } from '../../../src/cli/context/web.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { json, startServer, type TestServer } from '../../client/server.ts';
 import { Account } from '../support/account.ts';

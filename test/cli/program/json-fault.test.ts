@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CliError } from '../../../src/cli/program/exit.ts';
-import { jsonOf, objectOf, valuesOf } from '../../../src/cli/program/input.ts';
+import { jsonOf, objectOf, valuesOf } from '../../../src/cli/terminal/input.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 

@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isStream, openOutput, writeOutput } from '../../../src/cli/terminal/output-file.ts';
-import { readInput } from '../../../src/cli/program/input.ts';
+import { readInput } from '../../../src/cli/terminal/input.ts';
 import { processIo } from '../../../src/cli/terminal/io.ts';
 import { reserveSecretFile } from '../../../src/cli/context/secret-file.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import type { Invocation } from '../../../src/cli/program/command.ts';
+import type { Invocation } from '../../../src/cli/context/command.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { ended, govHere, shell } from '../support/tool.ts';
 

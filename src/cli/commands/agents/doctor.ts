@@ -4,7 +4,7 @@ import { drilledHere } from '../../agents/drill/results.ts';
 import { drillable } from '../../agents/drill/start.ts';
 import { hasTimer } from '../../agents/drill/timer.ts';
 import { etc, setupsNamed } from '../../agents/target.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -6,7 +6,7 @@ import { installTimer, plannedTimer } from '../../agents/drill/timer.ts';
 import { findProgram } from '../../agents/program.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { setupsNamed } from '../../agents/target.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -10,7 +10,7 @@ import { installedAt } from '../../agents/doctor.ts';
 import type { Scope, Wanted } from '../../agents/setup/edit.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { agentsUninstall as spec } from './spec.ts';
 

@@ -1,6 +1,6 @@
-/** `gov alias delete NAME`. Tested by `test/cli/program/alias.test.ts`. */
+/** `gov alias delete NAME`. Tested by `test/cli/grammar/alias.test.ts`. */
 import { updateUserConfig } from '../../context/config-write.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { aliasDelete as spec } from './spec.ts';

@@ -1,7 +1,7 @@
-/** `gov alias list`. Tested by `test/cli/program/alias.test.ts`. */
+/** `gov alias list`. Tested by `test/cli/grammar/alias.test.ts`. */
 import { readAliases } from '../../context/config.ts';
-import { checkAliases, isCommand } from '../../program/alias.ts';
-import type { Run } from '../../program/command.ts';
+import { checkAliases, isCommand } from '../../grammar/alias.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError } from '../../program/exit.ts';
 import { problemView } from '../../terminal/view.ts';
 import type { aliasList as spec } from './spec.ts';

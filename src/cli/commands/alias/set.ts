@@ -1,8 +1,8 @@
-/** `gov alias set NAME TEXT`. Tested by `test/cli/program/alias.test.ts`. */
+/** `gov alias set NAME TEXT`. Tested by `test/cli/grammar/alias.test.ts`. */
 import { configPath } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
-import { checkAliases, checkAliasName } from '../../program/alias.ts';
-import type { Run } from '../../program/command.ts';
+import { checkAliases, checkAliasName } from '../../grammar/alias.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { aliasSet as spec } from './spec.ts';
 

@@ -1,4 +1,4 @@
-/** Commands of the noun alias, as data. Tested by `test/cli/program/alias.test.ts`. */
+/** Commands of the noun alias, as data. Tested by `test/cli/grammar/alias.test.ts`. */
 import { command } from '../../program/spec.ts';
 
 const name = { name: 'name', description: 'Name of the alias' } as const;

@@ -1,5 +1,5 @@
 /** `gov approvals deny ID`. Tested by `test/cli/commands/tools/exec.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { decideApproval } from '../../approvals/decide.ts';
 import type { approvalsDeny as spec } from './spec.ts';
 

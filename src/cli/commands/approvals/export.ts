@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
 import { signatureFiles, verifyCommands } from '../../approvals/files.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { approvalsExport as spec } from './spec.ts';

@@ -3,7 +3,7 @@ import { pause } from '../../../client/retry.ts';
 import type { Client } from '../../../client/create.ts';
 import type { ShownApproval } from '../../../contract/approvals.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { failureOf } from '../../program/exit.ts';
 import { runEffects } from '../../screens/effects.ts';
 import { approvalsState, reduceApprovals, type Decide } from '../../screens/approvals/state.ts';

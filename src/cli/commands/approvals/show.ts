@@ -8,7 +8,7 @@ import { viewText } from '../../../core/decided/view.ts';
 import { firstShownHash, shownHash } from '../../../core/decided/view-hash.ts';
 import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';
 import { namedId, signedText, standing } from '../../approvals/standing.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { clipped } from '../../terminal/clipped.ts';

@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
 import type { FlagSpec } from '../../program/spec.ts';
-import { asciiFlag } from '../../screens/flags.ts';
+import { asciiFlag } from '../../program/screen-flag.ts';
 
 const approvalId = { name: 'approvalId', description: 'Approval, such as apr_…' } as const;
 const comment = {

@@ -4,7 +4,7 @@
  */
 import { pause } from '../../../client/retry.ts';
 import type { ShownApproval } from '../../../contract/approvals.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { approvalsWait as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov approvers add NAME --ssh-key FILE`. Tested by `test/cli/commands/approvals/sign.test.ts`. */
 import { publicKeyOf } from '../../approvals/sign.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { approversAdd as spec } from './spec.ts';

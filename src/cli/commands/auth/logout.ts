@@ -4,7 +4,7 @@
  */
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { confirm } from '../../terminal/ask.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import type { StoredCredential } from '../../context/credentials.ts';

@@ -10,7 +10,7 @@ import { keep } from '../../auth/sign-in.ts';
 import type { Found } from '../../auth/sign-in.ts';
 import { checkFree, targetOf } from '../../auth/target.ts';
 import type { Target } from '../../auth/target.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import type { StoredCredential } from '../../context/credentials.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,6 +1,6 @@
 /** `gov auth status`: asks the service about the credential. Tested by `test/cli/auth/commands.test.ts`. */
 import { showIdentity } from '../../auth/identity.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { authStatus as spec } from './spec.ts';
 

@@ -1,5 +1,5 @@
 /** `gov auth token`: the only command that prints a credential. Tested by `test/cli/auth/commands.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
 import type { authToken as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov billing portal [--open]`. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { refusePlane } from '../../context/target.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { billingPortal as spec } from './spec.ts';

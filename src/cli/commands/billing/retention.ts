@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/usage/show.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { billingRetention as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

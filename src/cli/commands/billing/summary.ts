@@ -2,7 +2,7 @@
  * `gov billing summary`: one row for each project, including deleted projects with usage.
  * Tested by `test/cli/commands/usage/show.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { meteredTypes } from '../../../contract/operation.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/cli/program/manifest.test.ts`.
  */
 import { version } from '../../../client/version.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { CommandSpec, FlagSpec } from '../../program/spec.ts';
 import { exitCodesOf, exitMeanings } from '../../program/exit.ts';
 import { outputOf } from '../../program/prints.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/cli/completion/scripts.long.test.ts`.
  */
 import { completionScripts } from '../../completion/scripts.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
 import type { completion as spec } from './spec.ts';

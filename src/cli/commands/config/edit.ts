@@ -7,7 +7,7 @@ import { configPath, readUserConfig, storable } from '../../context/config.ts';
 import type { UserConfig } from '../../context/config.ts';
 import { replaceUserConfig } from '../../context/config-write.ts';
 import { readSetting } from '../../context/stored.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { configEdit as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov config explain KEY`. Tested by `test/cli/context/explain.test.ts`. */
 import { candidatesOf, explained, keyIn } from '../../context/explain.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { problemView } from '../../terminal/view.ts';
 import type { configExplain as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov config list`. Tested by `test/cli/context/explain.test.ts`. */
 import { candidatesOf, explained } from '../../context/explain.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { problemView } from '../../terminal/view.ts';
 import type { configList as spec } from './spec.ts';
 

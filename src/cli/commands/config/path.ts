@@ -1,7 +1,7 @@
 /** `gov config path`. Tested by `test/cli/context/explain.test.ts`. */
 import { existsSync } from 'node:fs';
 import { configPath } from '../../context/config.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { plainView } from '../../terminal/view.ts';
 import type { configPath as spec } from './spec.ts';
 

@@ -3,7 +3,7 @@ import { configPath, storable } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { candidatesOf, keyIn } from '../../context/explain.ts';
 import { readSetting } from '../../context/stored.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { configSet as spec } from './spec.ts';
 

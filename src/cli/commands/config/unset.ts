@@ -2,7 +2,7 @@
 import { configPath, storable } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { keyIn } from '../../context/explain.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { configUnset as spec } from './spec.ts';
 

@@ -3,7 +3,7 @@
  * Tested by `test/cli/context/config.test.ts`.
  */
 import { confirmName } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import type { Context } from '../../context/definition.ts';

@@ -1,5 +1,5 @@
 /** `gov context list`. Never shows a secret. Tested by `test/cli/context/config.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import { planeFolderAt } from '../../context/folder.ts';
 import { environmentOf } from '../../context/definition.ts';

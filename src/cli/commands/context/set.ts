@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Environment } from '../../../contract/auth-words.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { checkName, environmentAt, fullAddress } from '../../context/definition.ts';
 import type { Context, ServiceContext } from '../../context/definition.ts';

@@ -2,7 +2,7 @@
  * `gov context show`: the settings in use and their sources. Never shows a secret.
  * Tested by `test/cli/context/config.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { configPath } from '../../context/config.ts';
 import { masked } from '../../context/credentials.ts';
 import { failureOf } from '../../program/exit.ts';

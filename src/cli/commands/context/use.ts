@@ -1,5 +1,5 @@
 /** `gov context use NAME`. Tested by `test/cli/context/config.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -2,7 +2,7 @@
 import type { CronSummary } from '../../../contract/cron.ts';
 import { GovApiError } from '../../../client/errors.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { startProgress } from '../../progress/show.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

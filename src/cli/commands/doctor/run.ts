@@ -3,7 +3,7 @@ import { bundleParts, bundleText } from '../../doctor/bundle.ts';
 import { diagnose } from '../../doctor/diagnose.ts';
 import type { Diagnosis } from '../../doctor/diagnose.ts';
 import type { Finding } from '../../doctor/finding.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { checkLines } from '../../terminal/checks.ts';
 import { isStream, writeOutput } from '../../terminal/output-file.ts';

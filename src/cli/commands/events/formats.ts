@@ -4,7 +4,7 @@
  */
 import { formats } from '../../../core/intake/registry.ts';
 import type { Format } from '../../../core/intake/format.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';

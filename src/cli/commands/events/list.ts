@@ -2,7 +2,7 @@
  * `gov events list`: the events of a run in their order, or a search over all runs. Tested by
  * `test/cli/commands/events/list.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { runOperation } from '../generated.ts';
 import type { eventsList as spec } from './spec.ts';

@@ -5,7 +5,7 @@
 import { join, resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { clientSink } from '../../push/client-sink.ts';
 import { startProgress } from '../../progress/show.ts';

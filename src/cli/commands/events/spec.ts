@@ -7,7 +7,7 @@ import { formatNames } from '../../../core/intake/names.ts';
 import { events } from '../../../contract/events.ts';
 import { flagsOf } from '../../program/manifest.ts';
 import { command } from '../../program/spec.ts';
-import { asciiFlag } from '../../screens/flags.ts';
+import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const eventsPush = command({
   name: 'events push',

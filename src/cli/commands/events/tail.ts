@@ -6,7 +6,7 @@
 import { tailEvents } from '../../../client/tail.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
 import { policyActions } from '../../../contract/policy-words.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
 import { partyName } from '../../runs/party.ts';

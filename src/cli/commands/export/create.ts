@@ -2,7 +2,7 @@
  * `gov export create`: returns at once, or with --wait after the export is complete.
  * Tested by `test/cli/download/run.long.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { completed, inputOf } from '../../download/created.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { exportCreate as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov export delete ID`. Tested by `test/cli/download/run.long.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { exportDelete as spec } from './spec.ts';
 

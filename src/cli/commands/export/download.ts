@@ -1,5 +1,5 @@
 /** `gov export download ID`: downloads to a file or a pipe. Tested by `test/cli/download/run.long.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { checkFlags, deliver } from '../../download/deliver.ts';
 import type { exportDownload as spec } from './spec.ts';
 

@@ -2,7 +2,7 @@
  * `gov export run`: creates an export, waits for it and downloads it; or continues an interrupted download.
  * Tested by `test/cli/download/run.long.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { begunExport } from '../../download/begun.ts';
 import { againCommand, completed, inputOf } from '../../download/created.ts';
 import { checkFlags, deliver } from '../../download/deliver.ts';

@@ -1,6 +1,6 @@
 /** `gov forward add`: writes a target into the configuration. Tested by `test/cli/commands/forward.test.ts`. */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import type { forwardAdd as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov forward list`. Tested by `test/cli/commands/forward.test.ts`. */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import type { Column, View } from '../../terminal/view.ts';
 import type { forwardList as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov forward remove`. Tested by `test/cli/commands/forward.test.ts`. */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { forwardRemove as spec } from './spec.ts';

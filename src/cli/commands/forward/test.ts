@@ -1,7 +1,7 @@
 /** `gov forward test`: one marked record, and what the receiver made of it. Tested by `test/cli/commands/forward.test.ts`. */
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';

@@ -1,5 +1,5 @@
 /** `gov graphs get RUN`. Tested by `test/cli/commands/graphs/get.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { printGraph } from '../../terminal/graph.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { graphsGet as spec } from './spec.ts';

@@ -1,8 +1,8 @@
 /** `gov help`, `gov help events list`, `gov help exit-codes`. Tested by `test/cli/main.test.ts`. */
-import { aliasesOf } from '../../program/alias.ts';
-import type { Run } from '../../program/command.ts';
+import { aliasesOf } from '../../grammar/alias.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
-import { helpOf, helpOfNoun, helpOfTool, topics } from '../../program/help.ts';
+import { helpOf, helpOfNoun, helpOfTool, topics } from '../../grammar/help.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { help as spec } from './spec.ts';
 import { allSpecs } from '../specs.ts';

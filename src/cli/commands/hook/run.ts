@@ -5,7 +5,7 @@
 import { agentClients } from '../../../core/agents/clients.ts';
 import { userConnectionFile } from '../../agents/connection-file.ts';
 import { hook } from '../../agents/hook.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { hook as spec } from './spec.ts';
 

@@ -2,7 +2,7 @@
  * `gov jobs wait JOB…`: exit 0 if all jobs completed, 1 if one failed or was cancelled, 8 at the deadline.
  * Tested by `test/cli/commands/jobs/wait.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import { safe } from '../../terminal/safe.ts';

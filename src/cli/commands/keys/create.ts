@@ -1,5 +1,5 @@
 /** `gov keys create NAME`. Tested by `test/cli/commands/keys/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { expiryOf, issueKey } from '../../keys/issue.ts';
 import type { keysCreate as spec } from './spec.ts';
 

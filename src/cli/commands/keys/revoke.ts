@@ -1,6 +1,6 @@
 /** `gov keys revoke ID`. Tested by `test/cli/commands/keys/create.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { keysRevoke as spec } from './spec.ts';
 

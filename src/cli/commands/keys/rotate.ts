@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/keys/create.test.ts`.
  */
 import type { Client } from '../../../client/create.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { isPersonal, readCredentials } from '../../context/credentials.ts';
 import { issueKey } from '../../keys/issue.ts';

@@ -1,5 +1,5 @@
 /** `gov keys update ID`. Tested by `test/cli/commands/keys/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { expiryOf } from '../../keys/issue.ts';
 import type { keysUpdate as spec } from './spec.ts';

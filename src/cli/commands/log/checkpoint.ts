@@ -1,5 +1,5 @@
 /** `gov log checkpoint`: prints the exact signed bytes. Tested by `test/plane/data/recover.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { logCheckpoint as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov log compact`: rewrites the database. Tested by `test/store/sqlite/upkeep/rewrite.long.test.ts`. */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { Io } from '../../terminal/io.ts';
 import { startProgress } from '../../progress/show.ts';

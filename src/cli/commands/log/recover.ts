@@ -3,7 +3,7 @@
  * Tested by `test/plane/data/recover.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { logRecover as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

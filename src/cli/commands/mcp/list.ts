@@ -1,5 +1,5 @@
 /** `gov mcp list SERVER`. Tested by `test/cli/commands/mcp/pin.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,7 +1,7 @@
 /** `gov mcp pin SERVER [TOOL…]`. Tested by `test/cli/commands/mcp/pin.test.ts` against a real plane. */
 import type { Client } from '../../../client/create.ts';
 import { GovApiError } from '../../../client/errors.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';

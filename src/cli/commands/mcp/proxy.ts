@@ -7,7 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 import { Gate } from '../../mcp/gate.ts';
 import { Pins } from '../../mcp/pins.ts';
 import { serverNameAt, serverNameOf } from '../../mcp/server-name.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { mcpProxy as spec } from './spec.ts';

@@ -17,7 +17,7 @@ import { homeOf } from '../../context/config.ts';
 import { serversInJson } from '../../mcp/wrap/json-config.ts';
 import { serversInToml } from '../../mcp/wrap/toml-config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/plane/places.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';

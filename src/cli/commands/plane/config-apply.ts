@@ -4,8 +4,8 @@
  */
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../program/command.ts';
-import { readInput } from '../../program/input.ts';
+import type { Run } from '../../context/command.ts';
+import { readInput } from '../../terminal/input.ts';
 import { askOr, refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeConfigApply as spec } from './spec.ts';

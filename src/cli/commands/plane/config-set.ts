@@ -3,7 +3,7 @@
  * Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeConfigSet as spec } from './spec.ts';

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { HeldPlaneConfig } from '../../../contract/plane-config.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { askOr } from '../../context/plane-directory.ts';
 import type { Row } from '../../terminal/out.ts';

@@ -3,8 +3,8 @@
  * Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
-import { readInput } from '../../program/input.ts';
+import type { Run } from '../../context/command.ts';
+import { readInput } from '../../terminal/input.ts';
 import { refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeConfigVerify as spec } from './spec.ts';

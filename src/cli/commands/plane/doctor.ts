@@ -1,6 +1,6 @@
 /** `gov plane doctor`: exit 3 if a check failed. Tested by `test/cli/commands/plane/init.test.ts`. */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printChecks } from '../../terminal/checks.ts';
 import type { planeDoctor as spec } from './spec.ts';

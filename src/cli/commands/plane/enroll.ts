@@ -3,12 +3,12 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { readSecret } from '../../context/config.ts';
 import { refuseMixed, takeAnswer, writeRequest } from '../../enrolment/by-file.ts';
 import { hintedBy } from '../../enrolment/token.ts';
 import { usage } from '../../program/exit.ts';
-import { readInput } from '../../program/input.ts';
+import { readInput } from '../../terminal/input.ts';
 import { isPrivate } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeEnroll as spec } from './telemetry-spec.ts';

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
@@ -12,7 +12,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeInit as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
-import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../../plane/data/init.ts');

@@ -1,5 +1,5 @@
 /** `gov plane keys rotate`: also while the plane serves. Tested by `test/cli/commands/plane/keys.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { changedKeys } from '../../terminal/keys.ts';
 import type { planeKeysRotate as spec } from './spec.ts';
 

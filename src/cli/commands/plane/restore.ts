@@ -3,10 +3,10 @@
  * Tested by `test/cli/commands/plane/places.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
-import { readInput } from '../../program/input.ts';
+import { readInput } from '../../terminal/input.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { planeRestore as spec } from './spec.ts';

@@ -2,7 +2,7 @@
  * `gov plane serve`: runs until a signal or a disk error (exit 74, EX_IOERR). Logs go to standard error.
  * Tested by `test/cli/commands/plane/init.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeServe as spec } from './spec.ts';
 

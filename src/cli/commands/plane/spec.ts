@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
  */
 import { command } from '../../program/spec.ts';
-import { asciiFlag } from '../../screens/flags.ts';
+import { asciiFlag } from '../../program/screen-flag.ts';
 import { data } from '../../program/data-flag.ts';
 
 const file = {

@@ -15,7 +15,7 @@ import { readRunFile } from '../../context/run-file.ts';
 import type { Session } from '../../context/session.ts';
 import { fetchMetrics } from '../../operations/metrics.ts';
 import { backupText, fsckText, integrityOf, scrubText } from '../../operations/lines.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import type { Io } from '../../terminal/io.ts';

@@ -1,11 +1,11 @@
 /** `gov plane stop`: SIGTERM to the holder of the lock. Tested by `test/cli/commands/plane/stop.test.ts`. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import { codeOf } from '../../terminal/write-fault.ts';
+import { codeOf } from '../../program/write-fault.ts';
 import type { planeStop as spec } from './spec.ts';
 
 const defaultTimeoutMs = 30_000;

@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { AttestationProof, EnrolmentRequest, telemetry, UsageReport } from '../../../contract/telemetry.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { planeTelemetrySchema as spec } from './telemetry-spec.ts';
 
 const messages = {

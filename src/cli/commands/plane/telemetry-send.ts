@@ -3,7 +3,7 @@
  * Tested by `test/plane/telemetry/send-now.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, type ExitCode } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeTelemetrySend as spec } from './telemetry-spec.ts';

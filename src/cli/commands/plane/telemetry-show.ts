@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { planeTelemetryShow as spec } from './telemetry-spec.ts';

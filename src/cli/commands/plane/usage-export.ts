@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeUsageExport as spec } from './telemetry-spec.ts';

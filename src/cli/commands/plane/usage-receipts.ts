@@ -3,9 +3,9 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { resolve } from 'node:path';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
-import { readInput } from '../../program/input.ts';
+import { readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeUsageReceipts as spec } from './telemetry-spec.ts';
 import { plainView } from '../../terminal/view.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import { canonicalize, type Json } from '../../../core/json/parse.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
 import { Safe, safe } from '../../terminal/safe.ts';

@@ -2,7 +2,7 @@
  * `gov planes cosigner`: prints the key that signs the service's receipts.
  * Tested by `test/cli/commands/planes/create.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planesCosigner as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

@@ -2,7 +2,7 @@
  * `gov planes create NAME`: shows the token once, with the command that exchanges it on the plane.
  * Tested by `test/cli/commands/planes/create.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { showToken } from '../../enrolment/token.ts';
 import type { planesCreate as spec } from './spec.ts';
 

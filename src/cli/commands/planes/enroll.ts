@@ -4,10 +4,10 @@
  */
 import type { EnrolmentRequest } from '../../../contract/telemetry.ts';
 import { canonicalize } from '../../../core/json/parse.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, openOutput } from '../../terminal/output-file.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planesEnroll as spec } from './spec.ts';
 

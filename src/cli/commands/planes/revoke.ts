@@ -1,6 +1,6 @@
 /** `gov planes revoke ID`. Tested by `test/cli/commands/planes/create.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planesRevoke as spec } from './spec.ts';
 

@@ -2,7 +2,7 @@
  * `gov planes token ID`: issues another token for a known plane, with the command that exchanges it.
  * Tested by `test/cli/commands/planes/create.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { showToken } from '../../enrolment/token.ts';
 import type { planesToken as spec } from './spec.ts';
 

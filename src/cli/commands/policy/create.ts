@@ -5,7 +5,7 @@
  */
 import type { Client } from '../../../client/create.ts';
 import type { Policy } from '../../../contract/policies.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import type { ListPage, Row } from '../../terminal/out.ts';
 import { readPolicies, versionOf } from '../../policy/file.ts';
 import type { PolicyFile } from '../../policy/file.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import { policyActions } from '../../../contract/policy-words.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';

@@ -5,7 +5,7 @@
 import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
 import type { Json } from '../../../core/json/parse.ts';
 import { parseCondition } from '../../../core/policy/language/parse.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
 import { findVersion } from '../../policy/stored.ts';

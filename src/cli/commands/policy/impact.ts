@@ -5,11 +5,11 @@
  */
 import type { Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import type { Checks } from '../../ci/checks.ts';
 import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
-import { filesOf, readInput, valuesOf } from '../../program/input.ts';
+import { filesOf, readInput, valuesOf } from '../../terminal/input.ts';
 import type { Out } from '../../terminal/out.ts';
 import { percentOf, shownPercent } from '../../terminal/numbers.ts';
 import { checkpointOf, wireCheckpoint } from '../../policy/input.ts';

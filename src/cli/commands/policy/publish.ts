@@ -1,5 +1,5 @@
 /** `gov policy publish ID [--version N]`. Tested by `test/cli/commands/policy/change.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { printTransition } from '../../policy/transition.ts';
 import type { policyPublish as spec } from './spec.ts';
 

@@ -5,7 +5,7 @@
 import type { Client } from '../../../client/create.ts';
 import { policyActions } from '../../../contract/policy-words.ts';
 import { counts } from '../../../core/policy/evaluate/decision.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';

@@ -5,11 +5,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { starters, type Starter } from '../../policy/starters.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
-import { codeOf, whyUnwritable } from '../../terminal/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 import type { policyStarterAdd as spec } from './spec.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
 

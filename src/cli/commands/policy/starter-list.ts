@@ -1,6 +1,6 @@
 /** `gov policy starter list`. Tested by `test/cli/commands/policy/starter.test.ts`. */
 import { starters } from '../../policy/starters.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import type { policyStarterList as spec } from './spec.ts';

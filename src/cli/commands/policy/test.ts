@@ -2,7 +2,7 @@
  * `gov policy test FILES --cases FILES`: runs cases without a service. Exit 3 if one fails.
  * Tested by `test/cli/commands/policy/test.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { Checks } from '../../ci/checks.ts';
 import { checkReports, reported } from '../../ci/report.ts';
 import { exit } from '../../program/exit.ts';

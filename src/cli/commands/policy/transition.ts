@@ -1,5 +1,5 @@
 /** `gov policy transition ID --to STATUS`. Tested by `test/cli/commands/policy/change.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { printTransition } from '../../policy/transition.ts';
 import type { policyTransition as spec } from './spec.ts';
 

@@ -1,5 +1,5 @@
 /** `gov projects create NAME`. Tested by `test/cli/commands/projects/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { projectsCreate as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

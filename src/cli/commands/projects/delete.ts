@@ -2,7 +2,7 @@
  * `gov projects delete ID`: asks for the project's name first. Tested by `test/cli/commands/projects/create.test.ts`.
  */
 import { confirmName } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { projectsDelete as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

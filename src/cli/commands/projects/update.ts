@@ -5,7 +5,7 @@
 import type { CallInput } from '../../../client/create.ts';
 import { table } from '../../../contract/table.ts';
 import type { Table } from '../../../contract/table.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { schemaOf } from '../../program/schema.ts';
 import type { Schema } from '../../program/schema.ts';

@@ -4,10 +4,10 @@
  */
 import type { AnswerVerdict } from '../../../core/proof/answer.ts';
 import { verifyAnswer } from '../../../core/proof/answer.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { trustFrom } from '../../context/trust.ts';
-import { printAnswer } from '../../terminal/answer-verdict.ts';
+import { printAnswer } from '../../trust/answer-verdict.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from './spec.ts';

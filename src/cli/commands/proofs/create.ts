@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { completenessHeader, type ComplianceProof, type ProofRequest } from '../../../contract/proofs.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, failureOf, usage, type ExitCode } from '../../program/exit.ts';
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';

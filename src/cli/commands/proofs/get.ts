@@ -9,7 +9,7 @@ import { bundleTlogProof } from '../../../core/proof/bundle.ts';
 import { readFrame } from '../../../core/proof/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import {
   isStdout,

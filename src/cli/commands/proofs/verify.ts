@@ -10,18 +10,18 @@ import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
 import { explain, type Explanation } from '../../../core/proof/bundle.ts';
 import { FrameReader } from '../../../core/proof/read-bundle.ts';
 import { isUnread } from '../../../core/proof/verdict.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { proofChecks } from '../../ci/proof.ts';
 import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
-import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../program/spool.ts';
+import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../terminal/spool.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from './spec.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
-import { printAnswer } from '../../terminal/answer-verdict.ts';
+import { printAnswer } from '../../trust/answer-verdict.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
 import type { Judged } from '../../terminal/verdict.ts';
 
@@ -143,7 +143,7 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   const { args, out, session, flags } = invocation;
   const [{ verifyExport }, { exitOfExport, printExport }] = await Promise.all([
     import('../../../core/export/verify.ts'),
-    import('../../terminal/export-verdict.ts'),
+    import('../../trust/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
   const verdict = await verifyExport(chunks, source?.trust ?? null);

@@ -1,6 +1,6 @@
 /** `gov replay get ID`. Tested by `test/cli/commands/replay/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
-import { printReplay } from '../../terminal/replay.ts';
+import type { Run } from '../../context/command.ts';
+import { printReplay } from '../../replay/drift.ts';
 import type { replayGet as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session }) => {

@@ -3,10 +3,10 @@
  * Tested by `test/cli/commands/replay/run.test.ts`.
  */
 import type { GraphReplayRequest } from '../../../contract/replay.ts';
-import type { Run } from '../../program/command.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import type { Run } from '../../context/command.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import { checkReports } from '../../ci/report.ts';
-import { replayed } from '../../terminal/replay.ts';
+import { replayed } from '../../replay/drift.ts';
 import type { replayGraph as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

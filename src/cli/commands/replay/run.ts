@@ -1,9 +1,9 @@
 /** `gov replay run --run R`: starts a job, or waits for it. Tested by `test/cli/commands/replay/run.test.ts`. */
 import type { SnapshotInput } from '../../../contract/governance.ts';
-import type { Run } from '../../program/command.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import type { Run } from '../../context/command.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import { checkReports } from '../../ci/report.ts';
-import { replayed } from '../../terminal/replay.ts';
+import { replayed } from '../../replay/drift.ts';
 import type { replayRun as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

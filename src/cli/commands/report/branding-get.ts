@@ -1,5 +1,5 @@
 /** `gov report branding get`. Tested by `test/cli/commands/report/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import type { reportBrandingGet as spec } from './spec.ts';
 

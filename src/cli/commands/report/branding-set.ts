@@ -2,7 +2,7 @@
 import type { Client } from '../../../client/create.ts';
 import { GovApiError } from '../../../client/errors.ts';
 import type { ReportingBranding } from '../../../contract/reports.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import type { reportBrandingSet as spec } from './spec.ts';

@@ -1,7 +1,7 @@
 /** `gov report create`: returns at once, after the report is complete, or with the file. Tested by `test/cli/commands/report/run.test.ts`. */
 import type { DeliveryInput } from '../../../contract/report-parts.ts';
 import { deliveryChannels, reportFormats } from '../../../contract/report-parts.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { checkTarget, completed, deliver } from '../../reports/created.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

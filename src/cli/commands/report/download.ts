@@ -1,5 +1,5 @@
 /** `gov report download ID`: to a file or a pipe. Tested by `test/cli/commands/report/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { checkTarget, deliver } from '../../reports/created.ts';
 import type { reportDownload as spec } from './spec.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

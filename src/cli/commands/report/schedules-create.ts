@@ -1,5 +1,5 @@
 /** `gov report schedules create TEMPLATE NAME`. Tested by `test/cli/commands/report/schedules.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { deliveriesOf, membersOf } from '../../schedules/input.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';

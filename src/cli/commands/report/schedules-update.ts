@@ -1,5 +1,5 @@
 /** `gov report schedules update ID`. Tested by `test/cli/commands/report/schedules.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { deliveriesOf, membersOf } from '../../schedules/input.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

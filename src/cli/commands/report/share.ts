@@ -1,5 +1,5 @@
 /** `gov report share ID`: shows the link once. Tested by `test/cli/commands/report/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';

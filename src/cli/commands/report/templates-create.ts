@@ -1,7 +1,7 @@
 /** `gov report templates create [NAME]`. Tested by `test/cli/commands/report/templates.test.ts`. */
 import type { Client } from '../../../client/create.ts';
 import type { ReportTemplateInput } from '../../../contract/report-templates.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { copied, membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

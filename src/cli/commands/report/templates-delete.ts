@@ -1,6 +1,6 @@
 /** `gov report templates delete ID`. Tested by `test/cli/commands/report/templates.test.ts`. */
 import { confirm } from '../../terminal/ask.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportTemplatesDelete as spec } from './templates-spec.ts';
 

@@ -1,6 +1,6 @@
 /** `gov report templates update ID`. Tested by `test/cli/commands/report/templates.test.ts`. */
 import type { ReportTemplateUpdate } from '../../../contract/report-templates.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

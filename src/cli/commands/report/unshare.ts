@@ -1,5 +1,5 @@
 /** `gov report unshare ID SHARE`. Tested by `test/cli/commands/report/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportUnshare as spec } from './spec.ts';

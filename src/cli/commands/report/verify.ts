@@ -10,7 +10,7 @@ import type { ReportFonts } from '../../../core/report/inputs.ts';
 import { comparePagesWith } from '../../../core/report/verify-pages.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/report/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { readAll } from '../../terminal/io.ts';

@@ -3,9 +3,9 @@
  * Tested by `test/cli/commands/policy/change.test.ts`.
  */
 import { defaultRiskConfig, effectiveConfig, type RiskSettings } from '../../../core/risk/config.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,7 +1,7 @@
 /** `gov risk config set FILE`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { RiskConfigInput } from '../../../contract/risk.ts';
-import type { Run } from '../../program/command.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import type { Run } from '../../context/command.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import type { riskConfigSet as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 

@@ -4,10 +4,10 @@
  */
 import type { RiskDecision, RiskInput } from '../../../contract/risk.ts';
 import { riskActions } from '../../../contract/risk-words.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import type { Out } from '../../terminal/out.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -11,7 +11,7 @@ import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import { defaultLayers } from '../../../contract/proofs.ts';
 import { digestOf } from '../../../core/json/digest.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type Ended } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,6 +1,6 @@
 /** `gov runs browse`: the browser of runs; into a pipe, the runs. Tested by `test/cli/screens/runs.test.ts`. */
 import type { Client } from '../../../client/create.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { runEffects } from '../../screens/effects.ts';
 import { loadDecision, loadProof, loadRun, loadRuns } from '../../screens/runs/load.ts';
 import { reduceRuns, runsState, type Loaded, type Wanted } from '../../screens/runs/state.ts';

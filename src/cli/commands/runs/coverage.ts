@@ -1,5 +1,5 @@
 /** `gov runs coverage RUN`. Tested by `test/cli/commands/runs/coverage.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,7 +1,7 @@
 /** `gov runs show RUN`. Tested by `test/cli/commands/runs/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { standing } from '../../approvals/standing.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
 import { gatherRun, type Cut, type RunView, type ShownCall, type ShownProof } from '../../runs/gather.ts';
 import type { Out, Row } from '../../terminal/out.ts';

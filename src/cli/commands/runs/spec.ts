@@ -1,7 +1,7 @@
 /** Commands of the noun runs, as data. Tested by `test/cli/commands/runs/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { command } from '../../program/spec.ts';
-import { asciiFlag } from '../../screens/flags.ts';
+import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const runsCoverage = command({
   name: 'runs coverage',

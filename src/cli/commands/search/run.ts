@@ -1,5 +1,5 @@
 /** `gov search TEXT…`. Tested by `test/cli/commands/search/run.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { find } from '../../search/find.ts';
 import { printReport } from '../../terminal/report.ts';

@@ -2,7 +2,7 @@
  * `gov service customer`: sets the payment provider's customer. Without one the billing portal returns 404.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceCustomer as spec } from './spec.ts';

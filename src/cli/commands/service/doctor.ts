@@ -1,5 +1,5 @@
 /** `gov service doctor`: exit 3 if a check failed. Tested by `test/cli/commands/service/serve.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printChecks } from '../../terminal/checks.ts';
 import type { serviceDoctor as spec } from './spec.ts';

@@ -2,7 +2,7 @@
  * `gov service init`: makes the directory; with PostgreSQL it also checks the database.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { checkLines } from '../../terminal/checks.ts';

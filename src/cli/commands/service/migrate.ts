@@ -2,7 +2,7 @@
  * `gov service migrate`: prints the old and new version of the tables, and the next step for the role.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceMigrate as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

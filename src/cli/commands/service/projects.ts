@@ -2,7 +2,7 @@
  * `gov service projects`: reads the store itself, so on SQLite only while the service is stopped.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import type { serviceProjects as spec } from './spec.ts';
 import type { Column, View } from '../../terminal/view.ts';

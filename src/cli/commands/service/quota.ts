@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
 import { meteredTypes } from '../../../contract/operation.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceQuota as spec } from './spec.ts';

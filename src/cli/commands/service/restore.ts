@@ -2,7 +2,7 @@
  * `gov service restore`: the project's keys work again at once, on PostgreSQL within five seconds.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

@@ -2,7 +2,7 @@
  * `gov service serve`: runs until a signal or a disk error (exit 74, EX_IOERR). Logs go to standard error.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { serviceServe as spec } from './spec.ts';

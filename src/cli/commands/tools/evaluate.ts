@@ -4,10 +4,10 @@
  */
 import { policyActions } from '../../../contract/policy-words.ts';
 import type { ToolCall, ToolDecision } from '../../../contract/tools.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
-import { objectOf, readInput } from '../../program/input.ts';
+import { objectOf, readInput } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { painted } from '../../policy/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';

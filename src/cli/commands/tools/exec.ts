@@ -10,7 +10,7 @@ import {
   type GovernedCall,
 } from '../../../client/governed.ts';
 import { GovApiError } from '../../../client/errors.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { Relay, type Ended } from '../../program/relay.ts';
 import { isObject } from '../../../core/json/object.ts';

@@ -1,5 +1,5 @@
 /** `gov top`. Tested by `test/cli/screens/top.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { watchTop } from '../../screens/top/watch.ts';
 import type { top as spec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /** The command top, as data. Tested by `test/cli/screens/top.test.ts`. */
 import { command } from '../../program/spec.ts';
-import { asciiFlag } from '../../screens/flags.ts';
+import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const top = command({
   name: 'top',

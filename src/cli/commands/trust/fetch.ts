@@ -12,7 +12,7 @@ import { openTrustedCheckpoint, type TrustedCheckpoint } from '../../../core/not
 import { keyIdText, parseVerifierKey, type VerifierKey } from '../../../core/note/key.ts';
 import { provenKeys } from '../../../core/note/key-history.ts';
 import { formatTrust, type Trust } from '../../../core/note/trust.ts';
-import type { Invocation, Run } from '../../program/command.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { isStream, writeOutput } from '../../terminal/output-file.ts';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { keyIdText } from '../../../core/note/key.ts';
 import { usage } from '../../program/exit.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { fingerprint, keyLines, readTrust } from '../../trust/read.ts';

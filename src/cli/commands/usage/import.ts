@@ -5,10 +5,10 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Message, Receipt } from '../../../contract/telemetry.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { openOutput, refuseSame } from '../../terminal/output-file.ts';
-import { jsonOf, readInput } from '../../program/input.ts';
+import { jsonOf, readInput } from '../../terminal/input.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { usageImport as spec } from './spec.ts';

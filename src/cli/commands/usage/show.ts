@@ -3,7 +3,7 @@
  * Tested by `test/cli/commands/usage/show.test.ts`.
  */
 import type { Usage } from '../../../contract/metering.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
 import { percentOf, shownPercent } from '../../terminal/numbers.ts';

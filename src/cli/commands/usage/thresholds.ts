@@ -1,6 +1,6 @@
 /** `gov usage thresholds [--set A,B]`. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { usageThresholds as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

@@ -3,7 +3,7 @@
  * `test/cli/commands/verify-page/run.test.ts`.
  */
 import { readFile } from 'node:fs/promises';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { refuseExisting, writeOutput } from '../../terminal/output-file.ts';
 import type { verifyPage as spec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /** `gov version`. Tested by `test/cli/main.test.ts`. */
 import { build, version } from '../../../client/version.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { version as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

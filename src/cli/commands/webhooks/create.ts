@@ -1,5 +1,5 @@
 /** `gov webhooks create URL`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { issueSecret } from '../../webhooks/issue.ts';
 import type { webhooksCreate as spec } from './spec.ts';
 

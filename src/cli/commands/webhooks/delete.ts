@@ -1,5 +1,5 @@
 /** `gov webhooks delete ID`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { webhooksDelete as spec } from './spec.ts';

@@ -1,5 +1,5 @@
 /** `gov webhooks rotate ID`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { issueSecret } from '../../webhooks/issue.ts';
 import type { webhooksRotate as spec } from './spec.ts';
 

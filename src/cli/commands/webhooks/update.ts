@@ -1,5 +1,5 @@
 /** `gov webhooks update ID`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import type { webhooksUpdate as spec } from './spec.ts';

@@ -3,7 +3,7 @@
  * Tested by `test/docs/witness.test.ts`.
  */
 import { parseTrust } from '../../../core/note/trust.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -2,7 +2,7 @@
  * `gov witness init`: makes the directory and prints the verifier keys for planes and verifiers.
  * Tested by `test/docs/witness.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { shortKey } from '../../terminal/keys.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessInit as spec } from './spec.ts';

@@ -1,6 +1,6 @@
 /** `gov witness logs`: lists witnessed logs with their newest cosigned size. Tested by `test/docs/witness.test.ts`. */
 import { formatTimestamp } from '../../../core/time.ts';
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import type { witnessLogs as spec } from './spec.ts';
 import type { Column, View } from '../../terminal/view.ts';

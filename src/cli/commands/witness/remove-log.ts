@@ -2,7 +2,7 @@
  * `gov witness remove-log`: keeps the cosigned sizes, so that a log that is added again cannot start over.
  * Tested by `test/docs/witness.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessRemoveLog as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';

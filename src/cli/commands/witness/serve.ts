@@ -2,7 +2,7 @@
  * `gov witness serve`: runs until a signal or a disk error (exit 74, EX_IOERR). Logs go to standard error.
  * Tested by `test/docs/witness.test.ts`.
  */
-import type { Run } from '../../program/command.ts';
+import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { witnessServe as spec } from './spec.ts';
 

@@ -2,7 +2,7 @@
 import type { Client } from '../../../client/create.ts';
 import { tailEvents } from '../../../client/tail.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
-import type { Invocation } from '../../program/command.ts';
+import type { Invocation } from '../../context/command.ts';
 import { showScreen } from '../start.ts';
 import { Store } from '../store.ts';
 import { eventsKept, eventsState, reduceEvents } from './state.ts';

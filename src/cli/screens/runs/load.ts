@@ -11,7 +11,7 @@ import { isObject } from '../../../core/json/object.ts';
 import { trustFrom } from '../../context/trust.ts';
 import type { Session } from '../../context/session.ts';
 import { findPolicy, findVersion } from '../../policy/stored.ts';
-import { spool } from '../../program/spool.ts';
+import { spool } from '../../terminal/spool.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
 import { evaluatedTool } from '../../../core/decided/evaluation.ts';
 import { readRun } from '../../runs/gather.ts';

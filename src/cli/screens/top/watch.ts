@@ -4,7 +4,7 @@
  */
 import { pause } from '../../../client/retry.ts';
 import { readRunFile } from '../../context/run-file.ts';
-import type { Invocation } from '../../program/command.ts';
+import type { Invocation } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { plainView } from '../../terminal/view.ts';
 import { yamlLines } from '../../terminal/yaml.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { complete } from '../../../src/cli/completion/complete.ts';
-import { withoutAlias, wordsOf } from '../../../src/cli/program/alias.ts';
+import { withoutAlias, wordsOf } from '../../../src/cli/grammar/alias.ts';
 import { cleanEnv, emptyDirectory, gov, govHere } from '../support/tool.ts';
 
 let folder = '';

@@ -1,14 +1,14 @@
 /**
  * From words to a command. commander parses by the specs; the caller runs the command, so that a usage error differs
- * from a failure. Global flags count before and after the verb. Tested by `test/cli/program/parse.test.ts`.
+ * from a failure. Global flags count before and after the verb. Tested by `test/cli/grammar/parse.test.ts`.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../client/version.ts';
 import { commandAt } from './alias.ts';
-import { otherVerbs, type CommandSpec, type FlagSpec } from './spec.ts';
-import { CliError, usage } from './exit.ts';
-import { kebab, readFlag } from './flags.ts';
-import { globalFlags } from './globals.ts';
+import { otherVerbs, type CommandSpec, type FlagSpec } from '../program/spec.ts';
+import { CliError, usage } from '../program/exit.ts';
+import { kebab, readFlag } from '../program/flags.ts';
+import { globalFlags } from '../program/globals.ts';
 import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
 import type { HelpLayout } from './help.ts';
 import { safe } from '../terminal/safe.ts';

@@ -1,13 +1,13 @@
 /**
  * Before a write: it names its target on a terminal and in CI, and with --verbose. The sandbox guard: a command that changes
  * production asks first, if nobody named the context and the context has a sandbox. A write to a log cannot be undone.
- * Tested by `test/cli/program/guard.test.ts`.
+ * Tested by `test/cli/context/guard.test.ts`.
  */
 import { confirm } from '../terminal/ask.ts';
 import type { Asking } from '../terminal/ask.ts';
-import type { CommandSpec } from './spec.ts';
-import type { Session } from '../context/session.ts';
-import { targetText } from '../context/target.ts';
+import type { CommandSpec } from '../program/spec.ts';
+import type { Session } from './session.ts';
+import { targetText } from './target.ts';
 import { safe } from '../terminal/safe.ts';
 
 /** Returns whether a call with these arguments and flags changes data at the service. */

@@ -3,10 +3,10 @@
  * Tested by `test/cli/main.test.ts` against `test/golden/help`.
  */
 import { version } from '../../client/version.ts';
-import { otherVerbs, type CommandSpec, type FlagSpec } from './spec.ts';
-import { exitCodesOf, exitMeanings } from './exit.ts';
-import { kebab } from './flags.ts';
-import { environment, formats, globalFlags } from './globals.ts';
+import { otherVerbs, type CommandSpec, type FlagSpec } from '../program/spec.ts';
+import { exitCodesOf, exitMeanings } from '../program/exit.ts';
+import { kebab } from '../program/flags.ts';
+import { environment, formats, globalFlags } from '../program/globals.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import type { Styles } from '../terminal/safe.ts';
 import { nouns } from '../commands/nouns.ts';

@@ -9,11 +9,11 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseJson } from '../../core/json/parse.ts';
 import type { Json, JsonObject } from '../../core/json/parse.ts';
-import { CliError, exit, usage } from './exit.ts';
-import { unreadable } from './flags.ts';
-import { jsonFault, type NamedText } from './json-fault.ts';
-import { readAll } from '../terminal/io.ts';
-import type { Io } from '../terminal/io.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { unreadable } from '../program/flags.ts';
+import { jsonFault, type NamedText } from '../program/json-fault.ts';
+import { readAll } from './io.ts';
+import type { Io } from './io.ts';
 import { isObject } from '../../core/json/object.ts';
 import { editedBytes } from '../../core/text.ts';
 

@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Io } from '../terminal/io.ts';
-import { whyUnwritable } from '../terminal/write-fault.ts';
-import { CliError, exit } from './exit.ts';
-import { fileChunks } from './file-chunks.ts';
-import { unreadable } from './flags.ts';
+import type { Io } from './io.ts';
+import { whyUnwritable } from '../program/write-fault.ts';
+import { CliError, exit } from '../program/exit.ts';
+import { fileChunks } from '../program/file-chunks.ts';
+import { unreadable } from '../program/flags.ts';
 
 const pieceBytes = 64 * 1024;
 

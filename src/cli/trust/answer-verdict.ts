@@ -4,10 +4,10 @@
 import { signedByText } from '../../core/note/signed-by.ts';
 import type { AnswerVerdict } from '../../core/proof/answer.ts';
 import type { TrustSource } from '../context/trust.ts';
-import type { Out } from './out.ts';
-import { safe, type Safe } from './safe.ts';
-import { completenessLine, meaningOf } from './verdict.ts';
-import { plainView } from './view.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe, type Safe } from '../terminal/safe.ts';
+import { completenessLine, meaningOf } from '../terminal/verdict.ts';
+import { plainView } from '../terminal/view.ts';
 
 interface Shown {
   readonly verdict: AnswerVerdict;

@@ -1,16 +1,16 @@
 /**
  * Aliases of a user: a word that stands for the words of a command. gov splits the text into words itself and never gives
  * it to a shell, so that a quote, a semicolon or a dollar sign in it runs nothing. A command wins over an alias of its name.
- * Tested by `test/cli/program/alias.test.ts`.
+ * Tested by `test/cli/grammar/alias.test.ts`.
  */
 import { nouns, otherNumber } from '../commands/nouns.ts';
 import { readAliases } from '../context/config.ts';
 import type { Aliases } from '../context/config.ts';
 import type { Io } from '../terminal/io.ts';
-import { CliError, usage } from './exit.ts';
-import { kebab } from './flags.ts';
-import { globalFlags } from './globals.ts';
-import type { FlagSpec } from './spec.ts';
+import { CliError, usage } from '../program/exit.ts';
+import { kebab } from '../program/flags.ts';
+import { globalFlags } from '../program/globals.ts';
+import type { FlagSpec } from '../program/spec.ts';
 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 

@@ -5,13 +5,13 @@ import type { ExportCheckId } from '../../core/export/checks.ts';
 import { signedByText } from '../../core/note/signed-by.ts';
 import type { ExportVerdict } from '../../core/export/verify.ts';
 import { exit } from '../program/exit.ts';
-import type { Out } from './out.ts';
-import { Safe, safe } from './safe.ts';
-import { csvLine } from './table.ts';
+import type { Out } from '../terminal/out.ts';
+import { Safe, safe } from '../terminal/safe.ts';
+import { csvLine } from '../terminal/table.ts';
 import type { TrustSource } from '../context/trust.ts';
-import { checkLine, completenessLine, meaningOf, signedRows } from './verdict.ts';
-import { plainView } from './view.ts';
-import { wrapped } from './width.ts';
+import { checkLine, completenessLine, meaningOf, signedRows } from '../terminal/verdict.ts';
+import { plainView } from '../terminal/view.ts';
+import { wrapped } from '../terminal/width.ts';
 
 export interface ShownExport {
   readonly verdict: ExportVerdict;

@@ -131,7 +131,7 @@ describe('--jq', () => {
   });
 
   it('the time of --jq grows with its input: 3 MB take less than 10 seconds', async () => {
-    const { filtered } = await import('../../../src/cli/filter/jq.ts');
+    const { filtered } = await import('../../../src/cli/terminal/jq.ts');
     const data = Array.from({ length: 20_000 }, (_, at) => ({ id: `evt_${at}`, text: 'abc'.repeat(40) }));
     const before = threadMs();
     expect((await filtered(data, 'map(.id | length) | add')).map(String)).toEqual(['168890']);

@@ -1,10 +1,10 @@
 /**
  * What `--json=FIELDS` and `--jq EXPRESSION` leave of a JSON value. Fields are members of the resource, or of each
- * resource of a list. Tested by `test/cli/filter/shape.test.ts`.
+ * resource of a list. Tested by `test/cli/terminal/shape.test.ts`.
  */
 import { isObject } from '../../core/json/object.ts';
 import { usage } from '../program/exit.ts';
-import { Safe } from '../terminal/safe.ts';
+import { Safe } from './safe.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

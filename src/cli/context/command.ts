@@ -1,12 +1,12 @@
 /**
  * The input of a running command, and its result. The types of `args` and `flags` follow from the command's spec.
- * Tested by `test/cli/program/parse.test.ts`.
+ * Tested by `test/cli/grammar/parse.test.ts`.
  */
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
-import type { Session } from '../context/session.ts';
-import type { GivenFlags, Settings } from '../context/settings.ts';
-import type { ArgValues, CommandSpec, FlagValues } from './spec.ts';
+import type { Session } from './session.ts';
+import type { GivenFlags, Settings } from './settings.ts';
+import type { ArgValues, CommandSpec, FlagValues } from '../program/spec.ts';
 
 /** The input of a running command. It writes to `out` only, and stops when `signal` fires. */
 export interface Invocation<Spec = CommandSpec> {

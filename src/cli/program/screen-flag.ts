@@ -1,5 +1,5 @@
 /** The flag that commands with a screen share. */
-import type { FlagSpec } from '../program/spec.ts';
+import type { FlagSpec } from './spec.ts';
 
 export const asciiFlag = {
   type: 'boolean',

@@ -4,17 +4,17 @@
 import type { Client } from '../../client/create.ts';
 import type { ReplayResult } from '../../contract/replay.ts';
 import { driftSeverities } from '../../contract/replay-words.ts';
-import type { Invocation } from '../program/command.ts';
+import type { Invocation } from '../context/command.ts';
 import type { Check, Checks } from '../ci/checks.ts';
 import { reported } from '../ci/report.ts';
 import { exit } from '../program/exit.ts';
 import { failsOn } from '../program/fail-on.ts';
-import type { Out } from './out.ts';
-import { kindLines, textColumns } from './report.ts';
-import { safe } from './safe.ts';
-import type { Safe } from './safe.ts';
+import type { Out } from '../terminal/out.ts';
+import { kindLines, textColumns } from '../terminal/report.ts';
+import { safe } from '../terminal/safe.ts';
+import type { Safe } from '../terminal/safe.ts';
 import type { replayGraph } from '../commands/replay/spec.ts';
-import { plainView } from './view.ts';
+import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
 
 type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;

@@ -1,10 +1,10 @@
 /**
  * Filters JSON with jq, which the package jq-web has as WebAssembly; it loads on first use (about 100 ms). Not jq-wasm:
- * its time grows with the square of the input, and 400 kB took 36 s. Tested by `test/cli/filter/shape.test.ts`.
+ * its time grows with the square of the input, and 400 kB took 36 s. Tested by `test/cli/terminal/shape.test.ts`.
  */
 import { createRequire } from 'node:module';
 import { usage } from '../program/exit.ts';
-import { Safe } from '../terminal/safe.ts';
+import { Safe } from './safe.ts';
 
 interface Jq {
   /** Returns the text that jq prints; undefined for none. Throws an Error with `stderr` if jq fails. */

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { spool } from '../../../src/cli/program/spool.ts';
+import { spool } from '../../../src/cli/terminal/spool.ts';
 
 async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array, void, undefined> {
   for (const text of texts) yield Buffer.from(text);

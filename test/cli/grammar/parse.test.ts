@@ -1,6 +1,6 @@
 import { allSpecs } from '../../../src/cli/commands/specs.ts';
 import { describe, expect, it } from 'vitest';
-import { parse } from '../../../src/cli/program/parse.ts';
+import { parse } from '../../../src/cli/grammar/parse.ts';
 import { stylesFor } from '../../../src/cli/terminal/safe.ts';
 
 const layout = { styles: stylesFor(false), columns: 100 };
