@@ -18,7 +18,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     completeness: ['json', 'merkle', 'event'],
     graph: ['json', 'merkle', 'event'],
     decided: ['json', 'merkle', 'event', 'policy'],
-    policy: ['json', 'merkle', 'decided'],
+    policy: ['json', 'merkle'],
     risk: ['json', 'graph'],
     replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
@@ -52,7 +52,7 @@ const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[
     port: [],
     schema: [],
     erasure: ['port'],
-    rules: ['port', 'append'],
+    rules: ['port'],
     append: ['port', 'erasure', 'rules'],
     read: ['port', 'append', 'rules'],
     file: ['port', 'append', 'erasure', 'schema'],
@@ -105,6 +105,26 @@ const roomOrder: Readonly<Record<string, readonly string[]>> = {
     'webhooks',
     'doctor',
     'commands',
+  ],
+  'src/console/': [
+    // the address, the connection and the session; then what pages are made of
+    'browser',
+    'parts',
+    // pages by subject
+    'approvals',
+    'verify',
+    'runs',
+    'planes',
+    'webhooks',
+    'policies',
+    'projects',
+    'reports',
+    'exports',
+    'keys',
+    'events',
+    'home',
+    // the list of pages, and the frame around them
+    'app',
   ],
 };
 

@@ -1,7 +1,7 @@
 /** Addresses of the console's pages: what an address names, and what a link to it looks like. */
 import { array, assert, dictionary, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linkTo, matchPath, readPlace } from '../../src/console/app/router.ts';
+import { linkTo, matchPath, readPlace } from '../../src/console/browser/router.ts';
 
 describe('addresses of the console', () => {
   it('a link leads to the place that it was made for, whatever its segments and its query are', () => {

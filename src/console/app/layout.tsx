@@ -5,8 +5,8 @@ import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { pages } from './pages.tsx';
-import type { Place } from './router.ts';
-import { useSession } from './session.tsx';
+import type { Place } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 
 interface LayoutProps {
   readonly place: Place;

@@ -23,8 +23,8 @@ import { Runs } from '../runs/list.tsx';
 import { RunPage } from '../runs/page.tsx';
 import { Verify } from '../verify/page.tsx';
 import { Webhooks } from '../webhooks/page.tsx';
-import type { ConsolePage, PageProps } from './page.ts';
-import { matchPath, type Place } from './router.ts';
+import type { ConsolePage, PageProps } from '../browser/page.ts';
+import { matchPath, type Place } from '../browser/router.ts';
 
 export const pages: readonly ConsolePage[] = [
   { path: '/', title: 'Home', component: Home, nav: 'Home' },

@@ -7,7 +7,7 @@ import { GovApiError } from '../../client/errors.ts';
 import { callbackFile } from '../../contract/auth-words.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { clientOf } from './api.ts';
+import { clientOf } from '../browser/api.ts';
 
 const returnKey = 'gov-return';
 

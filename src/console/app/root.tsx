@@ -10,10 +10,10 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { NewProject } from '../projects/page.tsx';
-import { ConnectionLine, useBack } from './connection.tsx';
+import { ConnectionLine, useBack } from '../browser/connection.tsx';
 import { Layout } from './layout.tsx';
 import { findPage, NotFound } from './pages.tsx';
-import { usePlace } from './router.ts';
+import { usePlace } from '../browser/router.ts';
 import {
   forgetChosen,
   readSession,
@@ -21,7 +21,7 @@ import {
   SessionContext,
   type Session,
   type SignedIn,
-} from './session.tsx';
+} from '../browser/session.tsx';
 import { takeAnswer, type SignedOutFrom } from './provider.tsx';
 import { SignIn, useCode } from './sign-in.tsx';
 

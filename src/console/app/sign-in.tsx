@@ -8,9 +8,9 @@ import { GovApiError } from '../../client/errors.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { clientOf } from './api.ts';
+import { clientOf } from '../browser/api.ts';
 import { AtProvider, SignInFault, SignedOut, type Answer, type SignedOutFrom } from './provider.tsx';
-import { useLoad } from './load.ts';
+import { useLoad } from '../browser/load.ts';
 
 /** The code in the address, which this call removes from it and from the history. */
 function takeCode(): string | null {

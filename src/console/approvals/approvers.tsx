@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
 import { visibleLine } from '../../core/visible.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';

@@ -7,7 +7,7 @@ import type { ShownApproval } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { viewText } from '../../core/decided/view.ts';
 import { hiddenNotices } from '../../core/hidden-text.ts';
-import { linkTo } from '../app/router.ts';
+import { linkTo } from '../browser/router.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { save } from '../parts/download.ts';

@@ -3,8 +3,8 @@
  * `test/console/approvals.test.ts` and `test/console/passkey.test.ts`.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLoad } from '../app/load.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { useSession } from '../browser/session.tsx';
 import type { ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';

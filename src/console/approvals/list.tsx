@@ -1,8 +1,8 @@
 /** The approvals: those that wait, oldest first, and those that ended. Tested by `test/console/approvals.test.ts`. */
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import type { ApprovalFilter, ShownApproval } from '../../contract/approvals.ts';
 import { hiddenCount } from '../../core/hidden-text.ts';
 import { counted } from '../parts/counted.ts';

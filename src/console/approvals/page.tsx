@@ -3,10 +3,10 @@
  * `test/console/approvals.test.ts`.
  */
 import { useState } from 'preact/hooks';
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import { durationText } from '../../core/duration.ts';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -6,7 +6,7 @@ import type { Client } from '../../client/create.ts';
 import type { ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
-import { readAll } from '../runs/read-all.ts';
+import { readAll } from '../parts/read-all.ts';
 
 /** Whether this page may use passkeys: only over HTTPS or on localhost, and not at an IP address. */
 export const hasPasskeys = (): boolean =>

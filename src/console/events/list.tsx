@@ -2,9 +2,9 @@
 import { useMemo } from 'preact/hooks';
 import type { AuditEvent } from '../../contract/events.ts';
 import { policyActions, type PolicyAction } from '../../contract/policy-words.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Filters, periods, startOf, type Filter } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';

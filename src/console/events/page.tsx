@@ -1,8 +1,8 @@
 /** One event, as a link in a report names it: what it is, its run, and the proof of the run. */
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';
 import type { ExportJob, ExportResource } from '../../contract/exports.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';

@@ -2,9 +2,9 @@
  * The start page: is it well, what needs me, what was denied, and decisions a day. A key sees what its scopes allow.
  * Tested by `test/console/accessible.long.test.ts`.
  */
-import { useLoad } from '../app/load.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { ApprovalTable } from '../approvals/list.tsx';
 import { everyMs, waitingApprovals } from '../approvals/load.ts';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -1,6 +1,6 @@
 /** Is it well: health, the signed log, witnesses, disk, sources and the last report, each with its own judgement. */
-import { useLoad } from '../app/load.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { useSession } from '../browser/session.tsx';
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Integrity } from '../../contract/operations.ts';

@@ -1,7 +1,7 @@
 /** Saves a file of the API with the browser. */
 import { projectHeader } from '../../contract/auth-words.ts';
-import { apiBase } from '../app/api.ts';
-import type { Session } from '../app/session.tsx';
+import { apiBase } from '../browser/api.ts';
+import type { Session } from '../browser/session.tsx';
 
 interface Wanted {
   /** Below the base path of the API. */

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { GovApiError } from '../../client/errors.ts';
-import { reportLoss } from '../app/connection.tsx';
+import { reportLoss } from '../browser/connection.tsx';
 import { Button } from './button.tsx';
 import { RemoteLine } from './remote-text.tsx';
 

@@ -1,6 +1,6 @@
 /** Filters of a list, kept in the address: a link to a list shows the same rows. */
 import { useEffect, useState } from 'preact/hooks';
-import { goTo, linkTo } from '../app/router.ts';
+import { goTo, linkTo } from '../browser/router.ts';
 
 export interface Filter {
   /** In the query of the address. */

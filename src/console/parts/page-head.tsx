@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { linkTo } from '../app/router.ts';
+import { linkTo } from '../browser/router.ts';
 import { RemoteLine } from './remote-text.tsx';
 
 interface PageHeadProps {

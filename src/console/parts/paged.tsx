@@ -3,8 +3,8 @@
  * what is new, without moving what a person reads. Tested by `test/console/refresh.test.ts`.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { isLost, reportLoss, useBack } from '../app/connection.tsx';
-import { useRepeat } from '../app/repeat.ts';
+import { isLost, reportLoss, useBack } from '../browser/connection.tsx';
+import { useRepeat } from '../browser/repeat.ts';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { firstPage, newerPage, nextPage, type Page, type RowsRead } from './rows-read.ts';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { DataPlane } from '../../contract/data-planes.ts';
 import { limits } from '../../contract/limits.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';

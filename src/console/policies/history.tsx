@@ -1,8 +1,8 @@
 /** Who changed a policy: who wrote each version, who put it in force, and the reasons that they gave. */
 import type { AuditEvent } from '../../contract/events.ts';
 import { systemRun } from '../../core/event/record.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Table } from '../parts/table.tsx';

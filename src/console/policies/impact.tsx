@@ -4,9 +4,9 @@
 import { useState } from 'preact/hooks';
 import type { PolicyVersion } from '../../contract/policies.ts';
 import type { Client } from '../../client/create.ts';
-import { useLoad } from '../app/load.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { counted } from '../parts/counted.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { periods, startOf } from '../parts/filters.tsx';

@@ -1,9 +1,9 @@
 /** The policies of the project. Tested by `test/console/policies.test.ts`. */
 import type { Policy } from '../../contract/policies.ts';
 import { policyStatuses, type PolicyStatus } from '../../contract/policy-words.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Filters, type Filter } from '../parts/filters.tsx';
 import { Loading } from '../parts/loading.tsx';

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { goTo, linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { goTo, linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';

@@ -1,7 +1,7 @@
 /** What a person reads and writes before a version comes in force. */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyVersion } from '../../contract/policies.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 
 /** Who wrote the version. The API refuses its author where the project requires two people. */
 export function AuthorLine({ version: { createdBy } }: { readonly version: PolicyVersion }) {

@@ -1,7 +1,7 @@
 /** Puts an earlier version in force again, after its difference and its effect were shown. */
 import { useState } from 'preact/hooks';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Diff } from './diff.tsx';

@@ -1,9 +1,9 @@
 /** What was sent of the reports, to whom, and why it failed. Tested by `test/console/reports.long.test.ts`. */
 import type { Delivery } from '../../contract/report-parts.ts';
 import { deliveryStatuses } from '../../contract/report-parts.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { useAction, waitFor } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';

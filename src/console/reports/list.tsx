@@ -1,8 +1,8 @@
 /** Reports of the project, and a form for another one. Tested by `test/console/runs/page.long.test.ts`. */
 import { useState } from 'preact/hooks';
 import type { ReportFormat } from '../../contract/report-parts.ts';
-import { goTo, linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { goTo, linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { Empty } from '../parts/empty.tsx';

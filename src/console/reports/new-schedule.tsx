@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import { reportFormats, type ReportFormat } from '../../contract/report-parts.ts';
 import { reportWindows, type ReportSchedule } from '../../contract/report-schedules.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { deliveriesOf, Recipients, type Recipient } from './recipients.tsx';

@@ -8,10 +8,10 @@ import type {
 } from '../../contract/report-parts.ts';
 import { isOpen } from '../../contract/job-words.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { download, save } from '../parts/download.ts';

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { DeliveryInput, ReportFormat } from '../../contract/report-parts.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 

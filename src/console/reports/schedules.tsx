@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { ReportSchedule } from '../../contract/report-schedules.ts';
 import { visibleLine } from '../../core/visible.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { DeleteDialog } from '../parts/confirm.tsx';

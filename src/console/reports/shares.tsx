@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { ReportFormat } from '../../contract/report-parts.ts';
 import type { ReportShare } from '../../contract/reports.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';

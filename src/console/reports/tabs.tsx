@@ -1,4 +1,4 @@
-import { linkTo } from '../app/router.ts';
+import { linkTo } from '../browser/router.ts';
 import { Tabs } from '../parts/tabs.tsx';
 
 const titles = { reports: 'Reports', schedules: 'Schedules', deliveries: 'Deliveries' } as const;

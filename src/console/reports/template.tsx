@@ -1,7 +1,7 @@
 /** The choice of a report template, and of the run that some templates are about. */
 import { visibleLine } from '../../core/visible.ts';
-import { useLoad } from '../app/load.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { useSession } from '../browser/session.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';

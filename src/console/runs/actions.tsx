@@ -1,7 +1,7 @@
 /** Makes an export or a report of a run, waits for it with its progress, and saves the file. */
 import type { AuditEvent } from '../../contract/events.ts';
-import type { Session } from '../app/session.tsx';
-import { useSession } from '../app/session.tsx';
+import type { Session } from '../browser/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { useState } from 'preact/hooks';
 import { useAction, waitFor } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';

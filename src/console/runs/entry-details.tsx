@@ -6,7 +6,7 @@ import type { ShownApproval } from '../../contract/approvals.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
-import { linkTo } from '../app/router.ts';
+import { linkTo } from '../browser/router.ts';
 import { RemoteJson, RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time } from '../parts/time.tsx';

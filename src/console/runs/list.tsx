@@ -1,9 +1,9 @@
 /** The runs, newest first: what was denied, and which have gaps. Tested by `test/console/runs/page.long.test.ts`. */
 import { useMemo } from 'preact/hooks';
 import type { Run } from '../../contract/events.ts';
-import type { PageProps } from '../app/page.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import type { PageProps } from '../browser/page.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Filters, periods, startOf, type Filter } from '../parts/filters.tsx';

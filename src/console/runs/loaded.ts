@@ -9,9 +9,9 @@ import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Client } from '../../client/create.ts';
-import { isLost, reportLoss, useBack } from '../app/connection.tsx';
-import { useRepeat } from '../app/repeat.ts';
-import { readAll, readNewer } from './read-all.ts';
+import { isLost, reportLoss, useBack } from '../browser/connection.tsx';
+import { useRepeat } from '../browser/repeat.ts';
+import { readAll, readNewer } from '../parts/read-all.ts';
 import type { RunParts } from './timeline.ts';
 
 const parts = ['events', 'decisions', 'approvals'] as const;

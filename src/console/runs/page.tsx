@@ -3,10 +3,10 @@
  * `test/console/runs/open.test.ts`.
  */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { useLoad } from '../app/load.ts';
-import type { PageProps } from '../app/page.ts';
-import { goTo, linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import type { PageProps } from '../browser/page.ts';
+import { goTo, linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -2,9 +2,9 @@
 import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReplayResult, ReplaySummary } from '../../contract/replay.ts';
-import { useLoad } from '../app/load.ts';
-import { linkTo } from '../app/router.ts';
-import { useSession } from '../app/session.tsx';
+import { useLoad } from '../browser/load.ts';
+import { linkTo } from '../browser/router.ts';
+import { useSession } from '../browser/session.tsx';
 import { useAction, waitFor } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';

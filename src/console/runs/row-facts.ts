@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Run } from '../../contract/events.ts';
-import type { Session } from '../app/session.tsx';
+import type { Session } from '../browser/session.tsx';
 import { coverageWords, type CoverageWords } from './words.ts';
 
 export interface RowFacts {

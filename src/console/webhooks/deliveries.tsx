@@ -1,6 +1,6 @@
 /** What was sent to the endpoints in the last 30 days. */
 import type { WebhookDelivery } from '../../contract/webhooks.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { WebhookEndpoint } from '../../contract/webhooks.ts';
-import { useSession } from '../app/session.tsx';
+import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';

@@ -1,7 +1,7 @@
 /**
  * The leaf of a policy change, `gov.policy/1` (`docs/reference/proof-format.md`): a version came into force or left it.
  * The policy set in force at every index of the log follows from these leaves only.
- * Proven by `test/core/policy/set/timeline.test.ts`.
+ * Proven by `test/core/decided/timeline.test.ts`.
  */
 import type { PolicyStatus } from '../../contract/policy-words.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';

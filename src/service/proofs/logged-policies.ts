@@ -9,7 +9,7 @@ import { GovError } from '../../contract/problems.ts';
 import { readJson } from '../../core/json/parse.ts';
 import { policyHash } from '../../core/policy/language/hash.ts';
 import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
-import { PolicyTimeline } from '../../core/policy/set/timeline.ts';
+import { PolicyTimeline } from '../../core/decided/timeline.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';

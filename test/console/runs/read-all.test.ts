@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAll, readNewer } from '../../../src/console/runs/read-all.ts';
+import { readAll, readNewer } from '../../../src/console/parts/read-all.ts';
 import { limits } from '../../../src/contract/limits.ts';
 
 /** A list of so many rows, of which each page has at most `size`. */

@@ -15,7 +15,7 @@ import {
   type PlaneCounts,
   type UsageNames,
   type UsageRow,
-} from '../../rules/usage-row.ts';
+} from '../../append/usage-row.ts';
 import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from './leaves.ts';
 import { positionBits } from '../schema/tables.ts';

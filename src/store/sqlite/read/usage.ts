@@ -15,7 +15,7 @@ import {
   type PlaneCounts,
   type UsageNames,
   type UsageRow,
-} from '../../rules/usage-row.ts';
+} from '../../append/usage-row.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { positionBits } from '../../file/position.ts';
 import type { ProjectNumber } from './leaves.ts';

@@ -1,9 +1,9 @@
 /**
  * The policies in force at each index of the log, derived only from its `gov.policy/1` leaves (`docs/reference/proof-format.md`).
- * Proven by `test/core/policy/set/timeline.test.ts` (a naive list of all leaves as oracle).
+ * Proven by `test/core/decided/timeline.test.ts` (a naive list of all leaves as oracle).
  */
-import { applyPolicyChange, type InForce, type PolicyChange } from '../../decided/policy-change.ts';
-import { policySetHash } from '../language/hash.ts';
+import { applyPolicyChange, type InForce, type PolicyChange } from './policy-change.ts';
+import { policySetHash } from '../policy/language/hash.ts';
 
 /** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
 export class PolicyTimeline {

@@ -1,17 +1,17 @@
 /** Which policies were in force at an index, against a naive reading of all leaves before it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { policyStatuses } from '../../../../src/contract/policy-words.ts';
+import { policyStatuses } from '../../../src/contract/policy-words.ts';
 import {
   applyPolicyChange,
   policyChangeEvents,
   type InForce,
   type PolicyChange,
-} from '../../../../src/core/decided/policy-change.ts';
-import { emptyRoot } from '../../../../src/core/merkle/tree.ts';
-import { hashText, sha256Text } from '../../../../src/core/hash.ts';
-import { policySetHash } from '../../../../src/core/policy/language/hash.ts';
-import { PolicyTimeline } from '../../../../src/core/policy/set/timeline.ts';
+} from '../../../src/core/decided/policy-change.ts';
+import { emptyRoot } from '../../../src/core/merkle/tree.ts';
+import { hashText, sha256Text } from '../../../src/core/hash.ts';
+import { policySetHash } from '../../../src/core/policy/language/hash.ts';
+import { PolicyTimeline } from '../../../src/core/decided/timeline.ts';
 
 const change = fc
   .record({

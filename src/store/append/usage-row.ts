@@ -4,9 +4,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { zeroTotals, type Totals } from '../../core/plane/metering.ts';
-import { usedBetween, type Used } from '../append/quota.ts';
-import { baseOf } from '../append/period.ts';
-import { countColumns, countsOf, type CountRow } from './epoch-row.ts';
+import { usedBetween, type Used } from './quota.ts';
+import { baseOf } from './period.ts';
+import { countColumns, countsOf, type CountRow } from '../rules/epoch-row.ts';
 import type { ProjectUsage } from '../port/tenancy.ts';
 
 /** The columns of a project that decide its use in a month. */
