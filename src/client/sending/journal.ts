@@ -127,7 +127,7 @@ export class Journal {
 
   /**
    * Appends a record; durable when it returns. Throws the system's error if the write fails, after cutting off the partial
-   * record. If that fails too, the journal accepts no more records.
+   * record. After a failure the journal accepts no more records.
    */
   append(value: unknown): Entry {
     if (this.#broken) throw new Error(`expected a writable journal at ${this.path}, an earlier write failed`);

@@ -3,7 +3,6 @@
  * time. It contains digests only, never a pointer or name, so that the record does not reveal what was erased.
  * Proven by `test/core/decided/erasure.test.ts`.
  */
-import { limits } from '../../contract/limits.ts';
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { draftLeaf, type OtherDraft } from '../event/record.ts';
 
@@ -26,20 +25,6 @@ export function draftErasure(erasure: ErasureRecord): OtherDraft {
   const targets = erasure.targets.map(({ index, digests }) => ({ index, digests: [...digests] }));
   const fields: JsonObject = { ...erasure, targets };
   return draftLeaf('gov.erasure/1', fields, { id: erasure.erasureId });
-}
-
-/** Splits the targets of an erasure into those that fit into one leaf, and the rest. */
-export function firstTargets(targets: readonly ErasureTarget[]): {
-  readonly taken: readonly ErasureTarget[];
-  readonly rest: readonly ErasureTarget[];
-} {
-  let digests = 0;
-  let count = 0;
-  for (; count < Math.min(targets.length, limits.erasureTargets); count++) {
-    digests += targets[count]?.digests.length ?? 0;
-    if (digests > limits.erasureDigests) break;
-  }
-  return { taken: targets.slice(0, count), rest: targets.slice(count) };
 }
 
 /** Reads an erasure; null for another record. Attacker controlled; never throws. */

@@ -42,13 +42,10 @@ const eventEnding = '"type":"gov.event/1"}';
 const ofSystem = `"runId":"${systemRun}"`;
 
 /**
- * Returns whether a pruning removes the record: only events, except those of the service. Decisions, proofs and changes
- * stay. Clear members match patterns without quotes, so a text search is as exact as parsing.
+ * Returns the SQL, for both engines, of whether a pruning removes the record in this column: only events, except those of
+ * the service. Decisions, proofs and changes stay. Clear members match patterns without quotes, so a text search is as
+ * exact as parsing.
  */
-export const isPrunable = (record: string): boolean =>
-  record.endsWith(eventEnding) && !record.includes(ofSystem);
-
-/** The same condition in SQL for both engines; `record` is a column. */
 export const prunableSql = (record: string): string =>
   `(substr(${record}, length(${record}) - ${eventEnding.length - 1}) = '${eventEnding}'
     AND replace(${record}, '${ofSystem}', '') = ${record})`;

@@ -31,7 +31,7 @@ export interface ExportLeaf {
   readonly hash?: Uint8Array;
   /** `[[leaf, digest, …], …]` (`src/core/event/erased.ts`), if fields were erased. */
   readonly erased?: string | null | undefined;
-  /** compliance_proofs: JCS of the proof; replays: the result; causal_graphs: `graphText`. */
+  /** compliance_proofs: JCS of the proof; replays: the result; causal_graphs: `graphStart`, its node rows, `graphMiddle`, its edge rows, `graphEnd`. */
   readonly stored?: string | undefined;
   /** Instead of `stored`: the row in pieces, if it may be too large for memory. */
   readonly pieces?: (() => AsyncIterable<string>) | undefined;
@@ -127,14 +127,6 @@ export const rowBounds = {
   nameChars: limits.memberNameChars,
   stringBytes: limits.exportLineBytes,
 };
-
-/** Returns the row of a graph, made of the committed rows of its nodes and edges. */
-export const graphText = (graph: {
-  readonly runId: string;
-  readonly rootHash: string;
-  readonly nodes: readonly string[];
-  readonly edges: readonly string[];
-}): string => `${graphStart(graph)}${graph.nodes.join(',')}${graphMiddle}${graph.edges.join(',')}${graphEnd}`;
 
 /** The texts before the node rows, between node and edge rows, and after the edge rows. */
 export const graphStart = ({ runId, rootHash }: { runId: string; rootHash: string }): string =>

@@ -3,7 +3,6 @@
  * An entry bundle holds the records of a level-0 tile. Proven by `test/core/merkle/tile-path.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 
 export const tileWidth = 256;
 
@@ -58,24 +57,6 @@ export function entryBundle(records: readonly (string | Uint8Array)[]): Buffer {
       return [Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes];
     }),
   );
-}
-
-/** Returns the records of an entry bundle, at most 256. Attacker controlled; throws VALIDATION_ERROR. */
-export function parseEntryBundle(bundle: Uint8Array): Buffer[] {
-  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.byteLength);
-  const records: Buffer[] = [];
-  for (let offset = 0; offset < bytes.length;) {
-    const end = offset + 2 <= bytes.length ? offset + 2 + bytes.readUInt16BE(offset) : Infinity;
-    if (end > bytes.length || records.length === tileWidth) {
-      throw new GovError(
-        'VALIDATION_ERROR',
-        `expected up to ${tileWidth} whole records in the entry bundle, got a truncated or surplus one at byte ${offset}`,
-      );
-    }
-    records.push(bytes.subarray(offset + 2, end));
-    offset = end;
-  }
-  return records;
 }
 
 function indexPath(index: number): string {

@@ -192,18 +192,6 @@ export function verifyConsistency(claim: ConsistencyClaim): boolean {
   });
 }
 
-export interface SubtreeInclusionClaim extends Omit<InclusionClaim, 'size'> {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Returns whether `leaf` is at `index` below the root of the subtree [start, end). Never throws. */
-export function verifySubtreeInclusion(claim: SubtreeInclusionClaim): boolean {
-  const { index, start, end, leaf, path, root } = claim;
-  if (!isCount(index) || !isSubtree(start, end) || index < start) return false;
-  return verifyInclusion({ index: index - start, size: end - start, leaf, path, root });
-}
-
 export interface SubtreeConsistencyClaim {
   readonly start: number;
   readonly end: number;

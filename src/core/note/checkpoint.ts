@@ -17,7 +17,7 @@ import type { Trust } from './trust.ts';
 
 export { ed25519Cosigner, ed25519Signer, mlDsa44Signer } from './signed.ts';
 export { hasMlDsa44 } from './signature.ts';
-export { type Checkpoint, formatCheckpoint, parseCheckpoint } from './tree-head.ts';
+export { type Checkpoint, parseCheckpoint } from './tree-head.ts';
 export { formatTrust, parseTrust, type Trust } from './trust.ts';
 
 export type CheckpointSigner = NoteSigner;

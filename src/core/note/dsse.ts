@@ -3,9 +3,8 @@
  * P-256 with SHA-256, which cosign and sigstore clients verify.
  * Proven by `test/core/note/dsse.test.ts` (vector of the specification, @sigstore/verify).
  */
-import { type KeyObject, sign, verify } from 'node:crypto';
-import { encodeBase64, decodeBase64 } from '../json/base64.ts';
-import { isObject } from '../json/object.ts';
+import { type KeyObject, sign } from 'node:crypto';
+import { encodeBase64 } from '../json/base64.ts';
 
 export const inTotoPayloadType = 'application/vnd.in-toto+json';
 const statementType = 'https://in-toto.io/Statement/v1';
@@ -37,19 +36,6 @@ export function signDsse(
   return { payload: encodeBase64(payload), payloadType, signatures };
 }
 
-/**
- * Returns the payload if one of the signatures is by this P-256 key, else null. It ignores the key id, an unsigned hint.
- * It accepts DER and raw r||s signatures. The envelope is attacker controlled; never throws. The caller must check
- * `payloadType`.
- */
-export function verifyDsse(envelope: unknown, publicKey: KeyObject): Buffer | null {
-  if (!isEnvelope(envelope) || !isP256(publicKey)) return null;
-  const payload = decodeEither(envelope.payload);
-  if (payload === null) return null;
-  const message = pae(envelope.payloadType, payload);
-  return envelope.signatures.some(({ sig }) => verifySignature(message, sig, publicKey)) ? payload : null;
-}
-
 export interface Statement {
   readonly subject: readonly { readonly name: string; readonly digest: Readonly<Record<string, string>> }[];
   readonly predicateType: string;
@@ -66,68 +52,5 @@ export function inTotoStatement(
   return { _type: statementType, subject: [{ name, digest: { sha256 } }], predicateType, predicate };
 }
 
-/**
- * Returns the statement in an envelope that this key signed, else null: `verifyDsse`, then payload type and form of the
- * statement. The caller must compare the digest of the subject. The envelope is attacker controlled.
- */
-export function openStatement(envelope: unknown, publicKey: KeyObject): Statement | null {
-  const payload = verifyDsse(envelope, publicKey);
-  if (payload === null || (envelope as DsseEnvelope).payloadType !== inTotoPayloadType) return null;
-  try {
-    const statement: unknown = JSON.parse(payload.toString());
-    return isStatement(statement) ? statement : null;
-  } catch {
-    return null;
-  }
-}
-
-const maxSignatures = 16;
-
-function isEnvelope(value: unknown): value is DsseEnvelope {
-  if (!isObject(value) || typeof value['payload'] !== 'string' || typeof value['payloadType'] !== 'string') {
-    return false;
-  }
-  const { signatures } = value;
-  return (
-    Array.isArray(signatures) &&
-    signatures.length <= maxSignatures &&
-    signatures.every((each) => isObject(each) && typeof each['sig'] === 'string')
-  );
-}
-
-function isStatement(value: unknown): value is Statement {
-  if (!isObject(value) || value['_type'] !== statementType || typeof value['predicateType'] !== 'string')
-    return false;
-  const { subject } = value;
-  return (
-    Array.isArray(subject) &&
-    subject.length > 0 &&
-    subject.every(
-      (each) =>
-        isObject(each) &&
-        typeof each['name'] === 'string' &&
-        isObject(each['digest']) &&
-        Object.values(each['digest']).every((digest) => typeof digest === 'string'),
-    )
-  );
-}
-
 const isP256 = (key: KeyObject): boolean =>
   key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
-
-/** The specification allows both base64 alphabets. */
-const decodeEither = (text: string): Buffer | null =>
-  decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
-
-const rawSignatureBytes = 64;
-
-function verifySignature(message: Uint8Array, sig: string, key: KeyObject): boolean {
-  const signature = decodeEither(sig);
-  if (signature === null) return false;
-  const dsaEncoding = signature.length === rawSignatureBytes ? 'ieee-p1363' : 'der';
-  try {
-    return verify('sha256', message, { key, dsaEncoding }, signature);
-  } catch {
-    return false;
-  }
-}

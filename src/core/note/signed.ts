@@ -11,7 +11,6 @@ import { isKeyName, keyIdText, type NoteSigner, timestampOf, type VerifierKey } 
 export {
   ed25519Cosigner,
   ed25519Signer,
-  keyIdText,
   mlDsa44Signer,
   type NoteSigner,
   parseVerifierKey,

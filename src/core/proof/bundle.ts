@@ -31,7 +31,7 @@ import type { ComplianceProof } from '../../contract/proofs.ts';
 import { type Disclosure, disclosureDigest, disclosureText, storedTexts } from '../event/disclosure.ts';
 import type { MapEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
-import { type NodeItem, NodePositions, readEdgeRow, readNodeRow } from '../graph/rows.ts';
+import type { NodeItem } from '../graph/rows.ts';
 import { hashText, parseHash } from '../hash.ts';
 import { canonicalText, readJson } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
@@ -224,24 +224,6 @@ export function bundleEvent(
     disclosures: opened.map(disclosureText),
     ...(kept.length === 0 ? {} : { withheld: kept.map(disclosureDigest).sort() }),
   };
-}
-
-/** Parses stored node rows. A malformed row is an error of the store and throws. */
-export const nodeItems = (rows: readonly string[]): NodeItem[] =>
-  rows.map((row) => readNodeRow(row) ?? notRow(row));
-
-/** Parses stored edge rows between these nodes. A malformed row is an error of the store and throws. */
-export function edgeItems(rows: readonly string[], nodes: readonly NodeItem[]): BundleEdge[] {
-  const positions = new NodePositions();
-  for (const node of nodes) positions.add(node);
-  return rows.map((row) => {
-    const { source, target, type } = readEdgeRow(row) ?? notRow(row);
-    return [positions.of(source) ?? notRow(row), positions.of(target) ?? notRow(row), type];
-  });
-}
-
-function notRow(row: string): never {
-  throw new Error(`expected a row of the graph, got ${row.slice(0, 64)}`);
 }
 
 /** The C2SP tlog-proof of the leaf of the proof: index, inclusion proof, and the checkpoint that covers it. */

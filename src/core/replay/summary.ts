@@ -63,10 +63,3 @@ export class ReplaySummary {
     return { n: this.#root.size, root: hashText(this.#root.root()) };
   }
 }
-
-/** Returns the summary of a complete list of steps, to check a result that is not truncated. */
-export function summarize(steps: Iterable<StepMark>): ReplaySummary {
-  const summary = new ReplaySummary();
-  for (const step of steps) summary.add(step);
-  return summary;
-}

@@ -24,7 +24,7 @@ import { untilStored } from '../call/overtaken.ts';
 export interface Erasing {
   readonly project: Project;
   readonly asking: Asking;
-  /** As many as fit into one leaf (`firstTargets`). */
+  /** As many as fit into one leaf: at most `limits.erasureTargets`, with `limits.erasureDigests` digests. */
   readonly targets: readonly ErasureTarget[];
   readonly reasonCode: string;
   /** When another person asked for it, where one did. */

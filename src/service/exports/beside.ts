@@ -71,7 +71,7 @@ export async function* graphs(context: TaskContext, exporting: Exporting): LeafP
 }
 
 /**
- * Writes `graphText` in parts: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT after the last part where the
+ * Writes the row of a graph in parts: a graph of 100,000 nodes is 50 MB. STORAGE_FAULT after the last part where the
  * rows do not have the logged root.
  */
 async function* piecesOf(

@@ -58,7 +58,6 @@ export type * from './documents.ts';
 export type * from './event-terms.ts';
 export type * from './exports.ts';
 export type * from './index-map.ts';
-export type * from './documents.ts';
 
 export interface RunSummary {
   /** Number of the run in order of first appearance in the store; its position in the list of runs. */

@@ -32,7 +32,6 @@ import { unsignedFinder } from './write/unsigned.ts';
 import { treeNumber } from '../append/trees.ts';
 import type { OfProject } from './write/operations.ts';
 
-export type { Faults } from '../file/faults.ts';
 export { openReader } from './read/reader.ts';
 export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
 export { isRewriteDue } from './upkeep/rewrite.ts';

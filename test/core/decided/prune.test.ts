@@ -1,7 +1,7 @@
 /** The leaf of a pruning: a known answer, texts that are none, and what is pruned. */
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { draftPrune, isPrunable, prunableSql, readPrune } from '../../../src/core/decided/prune.ts';
+import { draftPrune, prunableSql, readPrune } from '../../../src/core/decided/prune.ts';
 import { sealEvent } from '../../../src/core/event/record.ts';
 import { event } from '../../store/support/fixture.ts';
 
@@ -44,8 +44,7 @@ describe('prunable records', () => {
     [draftPrune(prune).record, false],
     ['', false],
     ['{}', false],
-  ])('core and SQL agree whether %s is prunable', (record, expected) => {
-    expect(isPrunable(record)).toBe(expected);
+  ])('the SQL says whether %s is prunable', (record, expected) => {
     const db = new Database(':memory:');
     expect(
       db

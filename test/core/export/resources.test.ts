@@ -5,7 +5,7 @@ import { draftPrune } from '../../../src/core/decided/prune.ts';
 import { withdrawnResult } from '../../../src/core/replay/withdrawn.ts';
 import { draftReplay } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
-import { graphText } from '../../../src/core/export/row.ts';
+import { graphEnd, graphMiddle, graphStart } from '../../../src/core/export/row.ts';
 import { edgeRow } from '../../../src/core/graph/rows.ts';
 import { sha256Text } from '../../../src/core/hash.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
@@ -75,12 +75,9 @@ describe('exports of other resources', () => {
     const edges = graph.edges.map(([source, target, type]) =>
       edgeRow({ source: graph.nodes[source]!.id, target: graph.nodes[target]!.id, type }),
     );
-    const row = graphText({
-      runId: 'r',
-      rootHash: (JSON.parse(graph.leaf!.record) as { rootHash: string }).rootHash,
-      nodes: graph.nodes.map((node) => canonicalize({ ...node })),
-      edges,
-    });
+    const { rootHash } = JSON.parse(graph.leaf!.record) as { rootHash: string };
+    const nodes = graph.nodes.map((node) => canonicalize({ ...node }));
+    const row = graphStart({ runId: 'r', rootHash }) + nodes.join() + graphMiddle + edges.join() + graphEnd;
     return {
       log,
       exports: {

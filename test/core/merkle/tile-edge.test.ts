@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyRoot, leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
-import { rootFromTiles, TileEdge, type TileRead } from '../../../src/core/merkle/tile.ts';
+import { rootFromTiles, TileEdge } from '../../../src/core/merkle/tile.ts';
+import type { TileRead } from '../../../src/core/merkle/tile-source.ts';
 
 const leaves = Array.from({ length: 70_000 }, (_, index) => leafHash(`leaf ${index}`));
 

@@ -12,16 +12,16 @@ import {
 import {
   consistencyPlan,
   consistencyProof,
-  frontierFromTiles,
   inclusionPlan,
   inclusionProof,
   rootFromTiles,
   rootPlan,
   TileCache,
   type TileId,
-  tilePath,
-  type TileRead,
 } from '../../../src/core/merkle/tile.ts';
+import { tilePath } from '../../../src/core/merkle/tile-path.ts';
+import { frontierFromTiles } from '../../../src/core/merkle/tile-proof.ts';
+import type { TileRead } from '../../../src/core/merkle/tile-source.ts';
 import { tiles } from '../../vectors/c2sp.ts';
 import { accumulators as wanted } from '../../vectors/tree-certificates.ts';
 import { naiveConsistency, naivePath, naiveRoot } from './naive.ts';

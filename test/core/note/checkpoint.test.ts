@@ -7,7 +7,6 @@ import {
   type Checkpoint,
   ed25519Cosigner,
   ed25519Signer,
-  formatCheckpoint,
   hasMlDsa44,
   mlDsa44Signer,
   openCheckpoint,
@@ -16,6 +15,7 @@ import {
   signCheckpoint,
   type Trust,
 } from '../../../src/core/note/checkpoint.ts';
+import { formatCheckpoint } from '../../../src/core/note/tree-head.ts';
 import { cosignatureMessage, cosignedMessage } from '../../../src/core/note/cosignature.ts';
 import { emptyRoot, leafHash } from '../../../src/core/merkle/tree.ts';
 import {

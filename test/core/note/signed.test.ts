@@ -7,7 +7,6 @@ import { GovError } from '../../../src/contract/problems.ts';
 import {
   ed25519Signer,
   joinNote,
-  keyIdText,
   mlDsa44Signer,
   NoteError,
   type NoteFault,
@@ -17,6 +16,7 @@ import {
   signNote,
   verifierKeyText,
 } from '../../../src/core/note/signed.ts';
+import { keyIdText } from '../../../src/core/note/key.ts';
 import { hasMlDsa44 } from '../../../src/core/note/signature.ts';
 import { hasVectors, vectors } from '../../paths.ts';
 import { signedNote } from '../../vectors/c2sp.ts';

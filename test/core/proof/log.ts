@@ -7,11 +7,10 @@ import {
   type BundleGraph,
   bundleText,
   composeBundle,
-  edgeItems,
   type IncludedRecord,
-  nodeItems,
   pathText,
 } from '../../../src/core/proof/bundle.ts';
+import { graphItems } from '../graph/items.ts';
 import {
   ed25519Cosigner,
   ed25519Signer,
@@ -299,9 +298,9 @@ export class ProofLog {
   }
 
   #enclosedGraph({ extent: { graphIndex }, rows }: LoggedGraph, size: number): BundleGraph {
-    const nodes = nodeItems(rows.nodes);
+    const { nodes, edges } = graphItems(rows);
     const leaf = graphIndex === null ? {} : { leaf: this.#included(graphIndex, size) };
-    return { ...leaf, nodes, edges: edgeItems(rows.edges, nodes) };
+    return { ...leaf, nodes, edges };
   }
 }
 

@@ -7,7 +7,7 @@ import { driftSeverities } from '../../../src/contract/replay-words.ts';
 import { ReplayCollector } from '../../../src/core/replay/collector.ts';
 import { Differences } from '../../../src/core/replay/fields.ts';
 import { compareLeaf, match, notReplayable } from '../../../src/core/replay/steps.ts';
-import { summarize } from '../../../src/core/replay/summary.ts';
+import { ReplaySummary } from '../../../src/core/replay/summary.ts';
 
 const source = (at: number) => ({
   eventId: `evt_${at}`,
@@ -51,7 +51,9 @@ describe('a collector', () => {
       firstDivergence: 1,
     });
     expect(report.truncated).toBe(false);
-    expect(summarize(report.steps).mismatches()).toEqual(report.mismatches);
+    const summary = new ReplaySummary();
+    for (const step of report.steps) summary.add(step);
+    expect(summary.mismatches()).toEqual(report.mismatches);
   });
 
   it('a collector keeps no member of a source that is not part of a step', () => {

@@ -3,10 +3,16 @@ import { describe, expect, it } from 'vitest';
 import type { StepStatus } from '../../../src/contract/replay-words.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { emptyRoot, leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
-import { summarize } from '../../../src/core/replay/summary.ts';
+import { ReplaySummary } from '../../../src/core/replay/summary.ts';
 
 const steps = (...statuses: StepStatus[]) =>
   statuses.map((status, index) => ({ index, eventId: `evt_${index}`, status }));
+
+function summarize(marks: ReturnType<typeof steps>): ReplaySummary {
+  const summary = new ReplaySummary();
+  for (const mark of marks) summary.add(mark);
+  return summary;
+}
 
 describe('the summary of a replay', () => {
   it('a replay summary counts each status and names the first step that diverged', () => {

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCheckpoint } from '../../../src/core/note/checkpoint.ts';
 import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { entriesPath, parseEntryBundle, tilePath } from '../../../src/core/merkle/tile-path.ts';
+import { entriesPath, tilePath } from '../../../src/core/merkle/tile-path.ts';
 import { rootFromTiles, rootPlan } from '../../../src/core/merkle/tile-proof.ts';
+import { entriesIn } from '../../core/merkle/entries.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
@@ -46,7 +47,7 @@ describe('the log as C2SP texts', () => {
     const leaves: Buffer[] = [];
     for (let index = 0; index * 256 < size; index += 1) {
       const width = Math.min(256, size - index * 256);
-      const records = parseEntryBundle(await bytes(entriesPath(index, width)));
+      const records = entriesIn(await bytes(entriesPath(index, width)));
       const hashes = await bytes(tilePath({ level: 0, index, width }));
       expect(Buffer.concat(records.map((record) => leafHash(record)))).toEqual(hashes);
       leaves.push(...records.map((record) => leafHash(record)));

@@ -52,17 +52,6 @@ export interface ChangeCounts {
   readonly changeRate: number;
 }
 
-export interface Impact extends ChangeCounts {
-  /** In the order of the samples. */
-  readonly comparisons: readonly (Comparison & { readonly index: number })[];
-}
-
-export function impact(samples: readonly PolicyInput[], before: Side | null, after: Side): Impact {
-  const comparisons = samples.map((sample, index) => ({ index, ...compare(sample, before, after) }));
-  const changed = comparisons.filter((comparison) => comparison.changed).length;
-  return { ...changeCounts(changed, samples.length), comparisons };
-}
-
 export const changeCounts = (changedCount: number, sampleCount: number): ChangeCounts => ({
   sampleCount,
   changedCount,

@@ -59,18 +59,7 @@ export interface HistoryImpact extends ChangeCounts {
   readonly examples: { readonly tightened: readonly Example[]; readonly loosened: readonly Example[] };
 }
 
-/** Compares both versions over the records in the given order. Cost: two evaluations a record, about 2 µs. */
-export function historyImpact(
-  records: Iterable<RecordedInput>,
-  before: Side | null,
-  after: Side,
-): HistoryImpact {
-  const tally = new HistoryTally(before, after);
-  for (const record of records) tally.add(record);
-  return tally.impact();
-}
-
-/** The same, one record at a time; it stores only counts and examples. */
+/** Compares both versions over records, one at a time; stores only counts and examples. Cost: two evaluations a record, about 2 µs. */
 export class HistoryTally {
   readonly #before: Side | null;
   readonly #after: Side;

@@ -270,7 +270,3 @@ async function addKept(source: ReportSource, period: Period, tally: Tally): Prom
     }
   }
 }
-
-/** The entries of a count, the largest first, then by name. */
-export const largest = (counts: ReadonlyMap<string, number>): (readonly [name: string, n: number])[] =>
-  [...counts].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));

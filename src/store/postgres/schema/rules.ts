@@ -190,9 +190,6 @@ export const timeCountRules: Readonly<Record<string, TableRules>> = {
   event_count: { sees: own, may: 'SELECT, INSERT, UPDATE', changes: 'any' },
 };
 
-/** The names of the tables with a tenant's rows: all tables. */
-export const tableNames = Object.keys({ ...tables, ...timeCountRules });
-
 /** A cache: every right. */
 const cache: TableRules = { sees: own, may: 'SELECT, INSERT, UPDATE, DELETE', changes: 'any' };
 

@@ -4,8 +4,17 @@ import { limits } from '../../../../src/contract/limits.ts';
 import type { PolicyAction } from '../../../../src/contract/policy-words.ts';
 import type { Json } from '../../../../src/core/json/parse.ts';
 import { type PolicyInput, compile } from '../../../../src/core/policy/evaluate/compile.ts';
-import { historyImpact, type RecordedInput } from '../../../../src/core/policy/impact/history.ts';
-import { compare, impact, type Side, wilsonInterval } from '../../../../src/core/policy/impact/changes.ts';
+import {
+  HistoryTally,
+  type HistoryImpact,
+  type RecordedInput,
+} from '../../../../src/core/policy/impact/history.ts';
+import {
+  changeCounts,
+  compare,
+  type Side,
+  wilsonInterval,
+} from '../../../../src/core/policy/impact/changes.ts';
 import { parseCondition } from '../../../../src/core/policy/language/parse.ts';
 import { readSet } from '../../../../src/core/policy/language/read-set.ts';
 
@@ -25,41 +34,32 @@ const open = context({});
 
 describe('the impact on samples', () => {
   it('the impact on samples compares both versions on each sample, in order', () => {
-    expect(impact([shell, sql, mail, open], active, proposal)).toEqual({
-      sampleCount: 4,
-      changedCount: 3,
-      changeRate: 0.75,
-      comparisons: [
-        {
-          index: 0,
-          before: { version: 2, decision: 'deny', outcome: 'matched' },
-          after: { version: null, decision: 'escalate', outcome: 'matched' },
-          changed: true,
-          direction: 'loosened',
-        },
-        {
-          index: 1,
-          before: { version: 2, decision: 'allow', outcome: 'not_matched' },
-          after: { version: null, decision: 'escalate', outcome: 'matched' },
-          changed: true,
-          direction: 'tightened',
-        },
-        {
-          index: 2,
-          before: { version: 2, decision: 'allow', outcome: 'not_matched' },
-          after: { version: null, decision: 'allow', outcome: 'not_matched' },
-          changed: false,
-          direction: 'same',
-        },
-        {
-          index: 3,
-          before: { version: 2, decision: 'deny', outcome: 'indeterminate' },
-          after: { version: null, decision: 'escalate', outcome: 'indeterminate' },
-          changed: true,
-          direction: 'loosened',
-        },
-      ],
-    });
+    expect([shell, sql, mail, open].map((sample) => compare(sample, active, proposal))).toEqual([
+      {
+        before: { version: 2, decision: 'deny', outcome: 'matched' },
+        after: { version: null, decision: 'escalate', outcome: 'matched' },
+        changed: true,
+        direction: 'loosened',
+      },
+      {
+        before: { version: 2, decision: 'allow', outcome: 'not_matched' },
+        after: { version: null, decision: 'escalate', outcome: 'matched' },
+        changed: true,
+        direction: 'tightened',
+      },
+      {
+        before: { version: 2, decision: 'allow', outcome: 'not_matched' },
+        after: { version: null, decision: 'allow', outcome: 'not_matched' },
+        changed: false,
+        direction: 'same',
+      },
+      {
+        before: { version: 2, decision: 'deny', outcome: 'indeterminate' },
+        after: { version: null, decision: 'escalate', outcome: 'indeterminate' },
+        changed: true,
+        direction: 'loosened',
+      },
+    ]);
   });
 
   it('the impact counts no change when only the outcome differs', () => {
@@ -79,9 +79,9 @@ describe('the impact on samples', () => {
   });
 
   it('the change rate of an impact has 6 decimals', () => {
-    expect(impact([shell, mail, mail], active, proposal).changeRate).toBe(0.333333);
-    expect(impact([shell, sql, mail], active, proposal).changeRate).toBe(0.666667);
-    expect(impact([], active, proposal).changeRate).toBe(0);
+    expect(changeCounts(1, 3).changeRate).toBe(0.333333);
+    expect(changeCounts(2, 3).changeRate).toBe(0.666667);
+    expect(changeCounts(0, 0).changeRate).toBe(0);
   });
 });
 
@@ -120,6 +120,12 @@ const record = (checkpoint: PolicyInput, more: Partial<RecordedInput> = {}): Rec
   const ids = { evaluationId: `evaluation-${count}`, runId: `run-${count}` };
   return { ...ids, agent: null, tool: null, input: retained.retain(checkpoint), paths, ...more };
 };
+
+function historyImpact(records: readonly RecordedInput[], before: Side | null, after: Side): HistoryImpact {
+  const tally = new HistoryTally(before, after);
+  for (const each of records) tally.add(each);
+  return tally.impact();
+}
 
 describe('the impact on history', () => {
   it('the impact on history replays retained inputs and counts missing ones with their paths', () => {

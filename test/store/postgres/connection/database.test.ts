@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { migrate, openPostgres } from '../../../../src/store/postgres/store.ts';
 import { newestVersion } from '../../../../src/store/postgres/schema/tables.ts';
-import { tableNames } from '../../../../src/store/postgres/schema/rules.ts';
+import { tables, timeCountRules } from '../../../../src/store/postgres/schema/rules.ts';
 import { openStore } from '../../../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../../../src/store/file/paths.ts';
 import { connectReader } from '../../../../src/store/file/reader.ts';
@@ -24,6 +24,7 @@ import { createPolicy, decideApproval, openApproval } from '../../support/govern
 import { missing, Processes, server } from '../support/described.ts';
 import type { TestDatabase } from '../support/server.ts';
 
+const tableNames = Object.keys({ ...tables, ...timeCountRules });
 const options = { clock: new HandClock(), randomBytes: seededBytes('database') };
 
 async function asked<Value>(url: string, body: (client: Client) => Promise<Value>): Promise<Value> {
