@@ -47,7 +47,8 @@ export class Conversation {
   readonly agent: Party;
   readonly #model: string | undefined;
   readonly #callIds: CallIds;
-  #unreadResults: string[] = [];
+  /** Results that no model has read, by the agent that asked for them. */
+  readonly #unread = new Map<string, string[]>();
 
   constructor(run: RunBuilder, { agent, model }: { agent: Party; model?: string | undefined }) {
     this.run = run;
@@ -84,6 +85,9 @@ export class Conversation {
   /** An answer of the model. Returns the clientEventId of its model event. */
   answered(answer: Answer): string {
     const { at, content, extra, key, usage, refusal } = answer;
+    const actor = answer.actor ?? this.agent;
+    const unread = this.#unread.get(actor.name);
+    this.#unread.delete(actor.name);
     this.#callIds.message();
     const calls = (answer.calls ?? []).map((call) => ({
       ...call,
@@ -94,14 +98,14 @@ export class Conversation {
     const model = answer.model ?? this.#model;
     const invoked = this.run.add({
       eventType: 'model.invoked',
-      actor: answer.actor ?? this.agent,
+      actor,
       action: 'inference',
       resource: model === undefined ? undefined : { name: model, type: 'model' },
       metadata: {
         // the text appears once: in the delivery, if there is one
         content: delivered ? undefined : content,
         toolCallIds: calls.length === 0 ? undefined : calls.map((call) => call.id),
-        toolResultIds: this.#unreadResults.length === 0 ? undefined : this.#unreadResults,
+        toolResultIds: unread,
         toolCallsMissing: silent && answer.delivers !== false ? true : undefined,
         usage,
         extra,
@@ -109,7 +113,6 @@ export class Conversation {
       key,
       at,
     });
-    this.#unreadResults = [];
     if (delivered) this.#deliver(answer, invoked);
     for (const [index, call] of calls.entries()) this.#called(call, { answer, index });
     return invoked;
@@ -143,10 +146,10 @@ export class Conversation {
     });
   }
 
-  /** A further call of an answer that was recorded before. */
-  called(call: Call, { at, key, actor, extra }: Said, invoked: string | undefined): void {
+  /** A further call of an answer that was recorded before. Returns its clientEventId. */
+  called(call: Call, { at, key, actor, extra }: Said, invoked: string | undefined): string {
     const id = this.#callIds.called(call.sourceId, call.name);
-    this.run.add({
+    return this.run.add({
       eventType: 'tool.call',
       actor: actor ?? this.agent,
       action: 'execute',
@@ -166,7 +169,8 @@ export class Conversation {
   /** The result of a call. */
   returned({ at, content, extra, key, sourceId, name, outcome, details, actor }: Result): void {
     const { id, matched } = this.#callIds.answered({ sourceId, name });
-    if (id !== undefined) this.#unreadResults.push(id);
+    const { name: reader } = actor ?? this.agent;
+    if (id !== undefined) this.#unread.set(reader, [...(this.#unread.get(reader) ?? []), id]);
     this.run.add({
       eventType: 'tool.result',
       actor: actor ?? this.agent,

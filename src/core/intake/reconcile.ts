@@ -66,10 +66,14 @@ export function reconcile(
       events.push(isMerged ? null : event);
       continue;
     }
+    if (isCopy(given)) {
+      events.push(null);
+      continue;
+    }
     const event = before.eventType === observedType ? observationOf(given) : given;
     const found = compare(before, event, isOlder);
     if ('pointer' in found) return { clientEventId: id, isOlder, ...found };
-    if (found.isCorrected) corrected += 1;
+    if (found.isCorrected && isOlder) corrected += 1;
     const isComplete = Object.keys(found.added).length === 0;
     if (!isComplete) completed += 1;
     events.push(isComplete ? null : completion(event, { added: found.added, number: known.next(id) }));
@@ -83,6 +87,12 @@ function hasOlderReading(first: EventInput | undefined, { byId }: Known): boolea
   if (stored === undefined) return false;
   return versionOf(stored.metadata) < versionOf(first?.metadata ?? {});
 }
+
+/** An event of another recording's part, which may lack members and causes that the part itself has. */
+const isCopy = ({ metadata }: Pick<EventInput, 'metadata'>): boolean => {
+  const extra = metadata?.['extra'];
+  return isObject(extra) && extra['copiedFrom'] !== undefined;
+};
 
 const versionOf = ({ importerVersion }: Readonly<Record<string, unknown>>): number =>
   typeof importerVersion === 'number' ? importerVersion : 1;
@@ -167,7 +177,9 @@ function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Comp
     action: event.action,
     resource: event.resource ?? null,
     // the file of a subagent may start a run before the file of its session
-    ...(isImportTime || (isOlder && event.eventType === 'run.started') ? {} : { timestamp: event.timestamp }),
+    ...(isImportTime || isCopy(stored) || (isOlder && event.eventType === 'run.started')
+      ? {}
+      : { timestamp: event.timestamp }),
   };
   for (const [name, given] of Object.entries(members)) {
     const before = stored[name as keyof typeof members] ?? null;
@@ -178,17 +190,22 @@ function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Comp
   if ('pointer' in causes) return causes;
   const given = (event.metadata ?? {}) as JsonObject;
   const metadata = stored.metadata as JsonObject;
-  const found = isOlder ? corrected(metadata, given) : added(metadata, given, '/metadata');
+  const found = isOlder || isCopy(stored) ? corrected(metadata, given) : added(metadata, given, '/metadata');
   return 'pointer' in found ? found : { ...found, added: { ...causes.added, ...found.added } };
 }
 
 /** Whether the source named the event, so that no other reading gives its id to another part of the source. */
 const isNamed = ({ clientEventId = '' }: EventInput): boolean => !/:\d+$/.test(clientEventId);
 
-/** A cause that is known only now is added to an event that names none. */
+/** A cause that is known only now is added to an event that names none, and to a copy. */
 function compareCauses(stored: StoredEvent, event: EventInput): { readonly added: JsonObject } | Place {
   const before = stored.causedBy ?? stored.metadata['causedBy'] ?? null;
   const given = event.causedBy ?? null;
+  if (isCopy(stored) && given !== null) {
+    const later = stored.metadata['causedBy'];
+    const known = new Set<unknown>([...(stored.causedBy ?? []), ...(Array.isArray(later) ? later : [])]);
+    return given.every((id) => known.has(id)) ? { added: {} } : { added: { causedBy: [...given] } };
+  }
   if (before === null && given !== null) return { added: { causedBy: [...given] } };
   if (given === null && stored.causedBy === null) return { added: {} };
   return difference(before as Json, given as Json, '/causedBy') ?? { added: {} };

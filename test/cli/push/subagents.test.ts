@@ -112,6 +112,33 @@ describe('files of subagents', () => {
       expect((await importing(file)).value).toMatchObject({ accepted: 0, rejected: 0 });
   });
 
+  it.each([
+    ['the session first', [[main], [sub]]],
+    ['the subagent first', [[sub], [main]]],
+    ['both at once', [[main, sub]]],
+    ['both at once, the subagent first', [[sub, main]]],
+  ])('record a call once that the session reports in progress lines too: %s', async (_, pushes) => {
+    const at = (message: { uuid: string; timestamp: string }) =>
+      line(`p-${message.uuid}`, 9, {
+        type: 'progress',
+        parentToolUseID: 't1',
+        data: {
+          type: 'agent_progress',
+          agentId: 'a1',
+          message: { ...message, timestamp: '2026-11-20T10:00:07Z' },
+        },
+      });
+    // the program leaves out words between calls, and the first call follows one
+    const words = { ...subLines[1]!, ...said('m-t2', text('Let me look.'), null), uuid: 's1a' };
+    write(main, [...mainLines.slice(0, 2), ...subLines.slice(1, 5).map(at), ...mainLines.slice(2)]);
+    write(sub, [subLines[0]!, words, ...subLines.slice(1)]);
+    for (const files of [...pushes, ...pushes]) {
+      expect(await importing(...files)).toMatchObject({ code: 0, value: { rejected: 0 } });
+    }
+    expect(reports()).toEqual(expected);
+    expect((await importing(main, sub)).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+
   it('the files of a session and its subagent may grow between pushes', async () => {
     write(main, mainLines.slice(0, 2));
     write(sub, subLines.slice(0, 3));
@@ -150,7 +177,7 @@ describe('a session that an older version of gov imported', () => {
     expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
     const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
     expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
-      { importerVersion: 2 },
+      { importerVersion: 3 },
       { outcome: 'error' },
     ]);
     expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });

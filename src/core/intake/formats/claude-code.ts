@@ -17,6 +17,7 @@ import {
 import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from './anthropic-blocks.ts';
 import { Answers, isSynthetic, speaks } from './claude-answers.ts';
+import { ProgressLines, subagent } from './claude-progress.ts';
 import { queuedPrompt, steeringPrompts } from './claude-queue.ts';
 
 const name = 'claude-code';
@@ -80,6 +81,7 @@ class LineWriter {
   readonly #conversation: Conversation;
   /** The model event of each message id. */
   readonly #messages = new Map<string, string>();
+  readonly #progress: ProgressLines;
   readonly #answers: Answers;
   readonly #steering: ReadonlyMap<Source, string>;
   /** Results by the id of their call and their content: a session may repeat one. */
@@ -89,6 +91,7 @@ class LineWriter {
     this.#conversation = conversation;
     this.#answers = new Answers(lines);
     this.#steering = steeringPrompts(lines);
+    this.#progress = new ProgressLines(conversation, lines);
   }
 
   write(line: Source): void {
@@ -99,6 +102,7 @@ class LineWriter {
       this.#conversation.prompted({ at: readTime(line['timestamp']), key, content: steering });
       return;
     }
+    if (this.#progress.write(line)) return;
     if (bookkeeping.has(type)) {
       this.#conversation.run.changes.add('bookkeeping');
       return;
@@ -107,10 +111,7 @@ class LineWriter {
     const key = id === undefined ? undefined : this.#conversation.run.keyOf(id, line);
     if (id !== undefined && key === undefined) return;
     const at = readTime(line['timestamp']);
-    const actor =
-      line['isSidechain'] === true
-        ? { name: `${name}/${textOf(line['agentId']) ?? 'subagent'}`, role: 'agent' }
-        : undefined;
+    const actor = line['isSidechain'] === true ? subagent(line['agentId']) : undefined;
     const said = { at, key, actor };
     const message = isSource(line['message']) ? line['message'] : undefined;
     const isSaid = type === 'user' || type === 'assistant';
@@ -196,7 +197,7 @@ class LineWriter {
       this.#conversation.step('say', { content }, { ...said, key: said.key && `${said.key}.text` });
     for (const [index, call] of calls.entries()) {
       const key = said.key && `${said.key}.call${index === 0 ? '' : index + 1}`;
-      this.#conversation.called(call, { ...said, key }, invoked);
+      this.#progress.started(call.sourceId, this.#conversation.called(call, { ...said, key }, invoked));
     }
     writeResults(results, this.#conversation, {
       at: said.at,
@@ -257,16 +258,20 @@ class LineWriter {
 const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content);
 
 /** The program writes an interruption by the user as a message of the user. */
-function isInterruption(content: unknown): boolean {
-  const [block, ...others] = Array.isArray(content) ? content : [content];
-  const text = isSource(block) ? block['text'] : block;
-  return others.length === 0 && /^\[Request interrupted by user(?: for tool use)?\]$/.test(String(text));
+const isInterruption = (content: unknown): boolean =>
+  (!Array.isArray(content) || content.length === 1) &&
+  /^\[Request interrupted by user(?: for tool use)?\]$/.test(textIn(content) ?? '');
+
+/** The text of content that begins with one. */
+function textIn(content: unknown): string | undefined {
+  const [block]: unknown[] = Array.isArray(content) ? content : [content];
+  return textOf(isSource(block) ? block['text'] : block);
 }
 
 /** What the program returns in place of a call that its user refused. */
 const isRefusal = ({ content }: Source, details: unknown): boolean =>
   details === 'User rejected tool use' ||
-  (typeof content === 'string' && content.startsWith("The user doesn't want to proceed with this tool use"));
+  textIn(content)?.startsWith("The user doesn't want to proceed with this tool use") === true;
 
 /** The subagent that a call started. */
 function startedAgent({ toolUseResult: details }: Source): Source | undefined {
@@ -297,6 +302,7 @@ export const claudeCode: Format = {
       'prompt.submitted; snapshot.captured for text of the program',
     ],
     ['user: tool_result', 'tool.result'],
+    ['progress of a subagent: tool_use, tool_result', 'tool.call, tool.result'],
     ['assistant, first line of a message', 'model.invoked'],
     ['assistant: tool_use', 'tool.call'],
     ['assistant: text at the end of a turn', 'output.delivered'],
