@@ -158,7 +158,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       break;
     }
     case 'tool.result':
-      if (isRefusal(metadata['extra'])) sighting.refused = true;
+      if (metadata['outcome'] === 'refused' || isRefusal(metadata['extra'])) sighting.refused = true;
       else if (metadata['outcome'] === 'error' || metadata['ok'] === false) sighting.failed = true;
       else sighting.ran = true;
       break;

@@ -14,11 +14,33 @@ const holders = ['metadata', 'outcome'];
 const mostJsonChars = 1_000_000;
 
 /** Returns whether a result says that it failed. The tool controls its content. Cost: once over a JSON text. */
-export function saysFailure(result: unknown): boolean {
-  if (typeof result === 'string') return saysInText(result);
-  if (Array.isArray(result)) return result.some((part) => isSource(part) && saysInPart(part));
-  return isSource(result) && saysInObject(result);
+export const saysFailure = (result: unknown): boolean => says(result, saysInObject);
+
+/**
+ * Returns whether a result says that it failed, also by `success: false`, an `error`, or a status of HTTP. For recordings
+ * that have no word of their own about the outcome: a call that succeeded may print an error of something else.
+ */
+export const saysError = (result: unknown): boolean =>
+  says(result, (value) => saysInObject(value) || saysNo(value));
+
+type Judge = (value: Source) => boolean;
+
+function says(result: unknown, judge: Judge): boolean {
+  if (typeof result === 'string') return saysInText(result, judge);
+  if (Array.isArray(result)) return result.some((part) => isSource(part) && saysInPart(part, judge));
+  return isSource(result) && judge(result);
 }
+
+const saysNo = (result: Source): boolean =>
+  ['success', 'ok'].some((name) => result[name] === false) ||
+  isError(result['error']) ||
+  ['status', 'statusCode', 'status_code'].some((name) => isHttpError(result[name]));
+
+/** A number is a measure. */
+const isError = (error: unknown): boolean =>
+  error === true || textOf(error) !== undefined || (isSource(error) && Object.keys(error).length > 0);
+
+const isHttpError = (status: unknown): boolean => typeof status === 'number' && status >= 400 && status < 600;
 
 function saysInObject(result: Source): boolean {
   if (flags.some((name) => result[name] === true)) return true;
@@ -28,20 +50,20 @@ function saysInObject(result: Source): boolean {
 }
 
 /** A part of a list: a text, a JSON value, or the output of one command. */
-const saysInPart = (part: Source): boolean =>
-  saysInText(textOf(part['text']) ?? '') ||
-  (isSource(part['json']) && saysInObject(part['json'])) ||
+const saysInPart = (part: Source, judge: Judge): boolean =>
+  saysInText(textOf(part['text']) ?? '', judge) ||
+  (isSource(part['json']) && judge(part['json'])) ||
   saysInObject(part);
 
 const isFailure = (code: unknown): boolean =>
   (typeof code === 'number' && code !== 0) ||
   (typeof code === 'string' && /^-?\d+$/.test(code) && Number(code) !== 0);
 
-function saysInText(text: string): boolean {
+function saysInText(text: string, judge: Judge): boolean {
   if (/^\s*\{/.test(text) && text.length <= mostJsonChars) {
     try {
       const value = parseLoose(text);
-      return isSource(value) && saysInObject(value);
+      return isSource(value) && judge(value);
     } catch {
       return false;
     }

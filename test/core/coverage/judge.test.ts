@@ -186,6 +186,8 @@ describe('the verdict of a call', () => {
     expect(found(judged([line('tool.call', '1')]))).toEqual(['not_run']);
     const blocked = line('tool.result', '1', { outcome: 'error', extra: { blocked: true } });
     expect(found(judged([line('tool.call', '1'), blocked]))).toEqual(['not_run']);
+    const byUser = line('tool.result', '1', { outcome: 'refused' });
+    expect(found(judged([line('tool.call', '1'), byUser]))).toEqual(['not_run']);
   });
 
   it('is ungoverned where a call without a decision failed: it ran, as far as anybody says', () => {

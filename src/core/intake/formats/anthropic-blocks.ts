@@ -3,7 +3,7 @@
  * same blocks. Tested by `test/core/intake/formats/anthropic.test.ts`.
  */
 import { splitParts, words, type Call, type Conversation } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import { isSource, textOf, type Party, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -68,7 +68,8 @@ export function writeResults(
   for (const [index, block] of results.entries()) {
     const { type, tool_use_id: id, content, is_error: isError, cache_control: _cache, ...rest } = block;
     const own = { ...(type === 'tool_result' ? {} : { resultType: type }), ...rest, ...extra };
-    const failed = isError === true || hasErrorCode(content) || [content, details].some(saysFailure);
+    const isStated = isError === true || hasErrorCode(content);
+    const failed = isStated || [content, details].some(isError === false ? saysFailure : saysError);
     conversation.returned({
       at,
       actor,

@@ -2,10 +2,10 @@
  * Chat messages in OpenAI's form. `openai-chat.ts` has the table. Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
 import { extraOf, readArguments, words, type Call, type Conversation } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
-import { readParts, type PartResult } from './chat-parts.ts';
+import { invocationParts, readParts, type PartResult, type Parts } from './chat-parts.ts';
 
 export const isMessage = (value: unknown): value is Source =>
   isSource(value) &&
@@ -15,7 +15,7 @@ export const isMessage = (value: unknown): value is Source =>
 
 /** Returns the time of a message, if it has one. */
 export const messageTime = (message: Source): SourceTime | null =>
-  readTime(message['timestamp'] ?? message['created_at'] ?? message['created']);
+  readTime(message['timestamp'] ?? message['created_at'] ?? message['created'] ?? message['createdAt']);
 
 /**
  * Returns the messages that identify a conversation: all up to the first of a user. They stay the same while it grows.
@@ -27,7 +27,7 @@ export function opening(messages: readonly Source[]): readonly Source[] {
 
 const knownRoles = words('system developer user assistant tool function');
 const nameless = words(
-  'role content refusal tool_calls function_call tool_call_id timestamp created created_at model',
+  'role content refusal tool_calls function_call tool_call_id timestamp created created_at createdAt model toolInvocations',
 );
 const members = new Set([...nameless, 'name', 'tool_name']);
 const namedRoles = words('user tool function');
@@ -39,7 +39,7 @@ export function writeMessage(
   { at, usage, extra: around }: { at: SourceTime | null; usage?: unknown; extra?: Source },
 ): void {
   const role = String(message['role']);
-  const { content, calls, results, unknown } = readParts(message['content'], role);
+  const { content, calls, results, unknown } = readMessage(message, role);
   const isEmpty = content === undefined && calls.length + results.length + unknown.length > 0;
   // only a user and a tool are known by their name below
   const own = extraOf(message, namedRoles.has(role) ? members : nameless);
@@ -93,10 +93,23 @@ export function writeMessage(
   for (const part of unknown) conversation.unknown(`a part in a message of the role ${role}`, part, { at });
 }
 
+/** The parts of a message's content, and the invocations beside it. */
+function readMessage(message: Source, role: string): Parts {
+  const read = readParts(message['content'], role);
+  const beside = readParts(invocationParts(message), role);
+  return {
+    // the AI SDK has an empty text where the model only called tools
+    content: read.content === '' && beside.calls.length > 0 ? undefined : read.content,
+    calls: [...read.calls, ...beside.calls],
+    results: [...read.results, ...beside.results],
+    unknown: [...read.unknown, ...beside.unknown],
+  };
+}
+
 const hasFailed = (message: Source, content: unknown): boolean =>
   message['status'] === 'error' ||
   saysFailure({ is_error: message['is_error'], isError: message['isError'] }) ||
-  saysFailure(content) ||
+  ([message['is_error'], message['isError']].includes(false) ? saysFailure : saysError)(content) ||
   beginsWithError(content);
 
 function beginsWithError(content: unknown): boolean {

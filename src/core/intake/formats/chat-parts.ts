@@ -4,14 +4,14 @@
  * Tested by `test/core/intake/formats/chat-parts.test.ts`.
  */
 import { readArguments, words, type Call } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 
 export interface PartResult {
   readonly sourceId: string | undefined;
   readonly name: string | undefined;
   readonly content: unknown;
-  readonly outcome: 'ok' | 'error';
+  readonly outcome: 'ok' | 'error' | 'refused';
   readonly extra: Source | undefined;
 }
 
@@ -31,7 +31,10 @@ const blocks = words(
 
 /** Returns the first program whose parts are in messages; undefined for OpenAI's own. */
 export function partsProgram(messages: readonly Source[]): string | undefined {
-  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isSource) : []));
+  const parts = messages.flatMap((message) => [
+    ...(Array.isArray(message['content']) ? message['content'].filter(isSource) : []),
+    ...invocationParts(message),
+  ]);
   if (parts.some((part) => isCallOfSdk(part) || isResultOfSdk(part))) return 'the AI SDK';
   return parts.some(
     (part) => blockOf(part, 'toolUse') !== undefined || blockOf(part, 'toolResult') !== undefined,
@@ -80,6 +83,18 @@ function blockOf(part: Source, name: string): Source | undefined {
   return isSource(block) ? block : undefined;
 }
 
+/**
+ * Returns the parts in which version 4 of the AI SDK keeps the calls of a message for its interface: each invocation is a
+ * call, and a result once it has one.
+ */
+export function invocationParts({ toolInvocations: given }: Source): Source[] {
+  const invocations = Array.isArray(given) ? given.filter(isSource) : [];
+  return invocations.flatMap(({ state, args, result, ...call }) => [
+    { type: 'tool-call', ...call, args },
+    ...(state === 'result' || result !== undefined ? [{ type: 'tool-result', ...call, result }] : []),
+  ]);
+}
+
 const isCallOfSdk = (part: Source): boolean =>
   part['type'] === 'tool-call' && textOf(part['toolCallId']) !== undefined;
 const isResultOfSdk = (part: Source): boolean =>
@@ -113,7 +128,7 @@ function resultIn(part: unknown): PartResult | undefined {
     sourceId: textOf(id),
     name: undefined,
     content,
-    outcome: status === 'error' || saysFailure(content) ? 'error' : 'ok',
+    outcome: status === 'error' || (status === 'success' ? saysFailure : saysError)(content) ? 'error' : 'ok',
     extra: Object.keys(rest).length === 0 ? undefined : rest,
   };
 }
@@ -124,13 +139,14 @@ function resultOfSdk(part: Source): PartResult {
   const kind = isSource(output) ? textOf(output['type']) : undefined;
   const value = isSource(output) && kind !== undefined ? (output['value'] ?? output['reason']) : output;
   const content = value ?? result;
-  const failed = isError === true || /^(?:error-|execution-denied$)/.test(kind ?? '') || saysFailure(content);
+  const isStated = isError === true || kind?.startsWith('error-') === true;
+  const failed = isStated || (isError === false ? saysFailure : saysError)(content);
   const extra = { ...(kind === undefined ? {} : { outputType: kind }), ...rest };
   return {
     sourceId: textOf(id),
     name: textOf(name),
     content,
-    outcome: failed ? 'error' : 'ok',
+    outcome: kind === 'execution-denied' ? 'refused' : failed ? 'error' : 'ok',
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   };
 }

@@ -5,7 +5,7 @@
  */
 import { isStepOfCodex } from '../codex-steps.ts';
 import { Conversation, readArguments, words } from '../conversation.ts';
-import { exitCodeIn } from '../failure.ts';
+import { exitCodeIn, saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
@@ -67,6 +67,8 @@ class LineWriter {
   readonly #items: ItemWriter;
   /** Exit codes of commands by call id: the output says them only in words. */
   readonly #exits = new Map<string, number>();
+  /** Call ids of patches and MCP tools that failed: the output says it only in words. */
+  readonly #failed = new Set<string>();
   /** Call ids of what Codex does for itself. */
   readonly #steps = new Set<unknown>();
 
@@ -131,9 +133,10 @@ class LineWriter {
     const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
     const isOutput = String(own['type']).endsWith('_output');
     const blocked = isOutput && isBlocked(own['output']);
+    const failed = blocked || this.#failed.has(String(own['call_id']));
     this.#items.write(own, {
       ...said,
-      failed: blocked || (isOutput && exit !== undefined && exit !== 0),
+      failed: failed || (isOutput && exit !== undefined ? exit !== 0 : undefined),
       extra: blocked ? { blocked } : isOutput && exit !== undefined ? { exitCode: exit } : undefined,
     });
   }
@@ -152,6 +155,7 @@ class LineWriter {
     const exit = item['exit_code'] ?? payload['exit_code'];
     const call = textOf(payload['call_id']) ?? textOf(item['id']);
     if (typeof exit === 'number' && call !== undefined) this.#exits.set(call, exit);
+    if (call !== undefined && isFailureEvent(payload)) this.#failed.add(call);
     if (repeats.has(type) || type === 'item_completed') this.#conversation.run.changes.add('bookkeeping');
     else if (/^(task|turn)_|^(error|warning|context_compacted|entered|exited|undo)/.test(type))
       this.#conversation.step(type.replaceAll('_', ' '), { content: payload }, said);
@@ -178,6 +182,12 @@ function isOfProgram(message: Source, passed: unknown): boolean {
 /** Codex gives the reason of a hook that blocked a call in place of the call's output. */
 const isBlocked = (output: unknown): boolean =>
   typeof output === 'string' && /^(?:Command|Tool call) blocked by PreToolUse hook\b/.test(output);
+
+/** The end of a patch, or of a call of MCP: its result is `{Ok}` or `{Err}`. */
+function isFailureEvent({ success, result }: Source): boolean {
+  if (!isSource(result)) return success === false;
+  return success === false || 'Err' in result || saysFailure(result['Ok']);
+}
 
 /** Older files say the exit code in the JSON of the output, or in its text. */
 function exitIn(output: unknown): number | undefined {

@@ -4,7 +4,7 @@
  * Ids come from the source alone, so the same trace in two files is the same run. Events are ordered by time, parents
  * first. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { saysFailure } from '../failure.ts';
+import { saysError } from '../failure.ts';
 import { hasEnded, joinCalls, type JoinedCall } from './langfuse-calls.ts';
 import {
   calledName,
@@ -197,7 +197,7 @@ function resultOf(observation: Observation): { content: unknown; outcome: 'ok' |
   if (!hasReturned || !hasEnded(observation)) return undefined;
   return {
     content: output ?? textOf(source['statusMessage']),
-    outcome: failed || saysFailure(parsed(output)) ? 'error' : 'ok',
+    outcome: failed || saysError(parsed(output)) ? 'error' : 'ok',
   };
 }
 

@@ -4,7 +4,7 @@
  * the id of its event. An answer to an elicitation comes from the client's program, so it is never an approval.
  * Tested by `test/core/intake/formats/mcp.test.ts`.
  */
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import {
   isSource,
@@ -187,7 +187,8 @@ class MessageWriter {
     const result = isSource(message['result']) ? message['result'] : undefined;
     this.#learnServer(result, answerer);
     const said = [result, result?.['content'], result?.['structuredContent']];
-    const failed = 'error' in message || said.some(saysFailure);
+    const isSuccess = result?.['isError'] === false;
+    const failed = 'error' in message || said.some(isSuccess ? saysFailure : saysError);
     const outcome = failed ? 'error' : result?.['resultType'] === 'input_required' ? 'input_required' : 'ok';
     if (asked === undefined) this.#run.changes.add('call_unknown');
     this.#run.add({

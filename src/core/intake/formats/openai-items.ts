@@ -4,7 +4,7 @@
  * Tested by `test/core/intake/formats/openai-responses.test.ts`.
  */
 import { extraOf, readArguments, splitParts, words, type Conversation } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError } from '../failure.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -50,7 +50,7 @@ export interface Written {
   readonly at: SourceTime | null;
   readonly key?: string | undefined;
   readonly extra?: Source | undefined;
-  /** Failure of a call, where the recording knows it from elsewhere. */
+  /** Whether a call failed, where the recording knows it from elsewhere. */
   readonly failed?: boolean | undefined;
 }
 
@@ -170,7 +170,7 @@ export class ItemWriter {
       { ...around, extra },
       invoked,
     );
-    const failed = (error ?? null) !== null || status === 'failed' || saysFailure(result);
+    const failed = (error ?? null) !== null || status === 'failed' || saysError(result);
     if ((result ?? null) === null && !failed && status !== 'completed') return;
     this.#conversation.returned({
       at: around.at,
@@ -186,7 +186,7 @@ export class ItemWriter {
   #output(item: Source, { at, key, extra, failed }: Written): void {
     const output = item['output'] ?? item['tools'];
     const isIncomplete = item['status'] === 'failed' || item['status'] === 'incomplete';
-    const isFailed = failed === true || isIncomplete || saysFailure(output);
+    const isFailed = failed ?? (isIncomplete || saysError(output));
     this.#conversation.returned({
       at,
       key,

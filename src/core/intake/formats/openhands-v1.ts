@@ -160,13 +160,13 @@ class EventWriter {
       });
     }
     const isStated = isError === true || details['error'] === true || details['timeout'] === true;
-    const failed = isStated || isRejected || event['kind'] === 'AgentErrorEvent' || saysFailure(observation);
+    const failed = isStated || event['kind'] === 'AgentErrorEvent' || saysFailure(observation);
     this.#conversation.returned({
       ...said,
       sourceId: textOf(event['tool_call_id']) ?? this.#calls.get(event['action_id']),
       name: textOf(event['tool_name']),
       content: content ?? event['error'] ?? event['rejection_reason'],
-      outcome: failed ? 'error' : 'ok',
+      outcome: isRejected ? 'refused' : failed ? 'error' : 'ok',
       details: Object.keys(details).length === 0 ? undefined : details,
     });
   }

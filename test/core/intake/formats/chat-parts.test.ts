@@ -7,6 +7,45 @@ const calls = (tools: readonly string[]) => ({
   tool_calls: tools.map((name) => ({ function: { name, arguments: {} } })),
 });
 
+describe('messages for the interface of version 4 of the AI SDK', () => {
+  const message = (...toolInvocations: object[]) => [
+    { id: 'm0', role: 'user', content: 'go' },
+    { id: 'm1', role: 'assistant', content: '', createdAt: '2026-01-05T09:00:00Z', toolInvocations },
+  ];
+
+  it('have the calls of their invocations, and the results of those that ended', () => {
+    const [run] = importValue(
+      message(
+        {
+          state: 'result',
+          step: 0,
+          toolCallId: 'c1',
+          toolName: 'weather',
+          args: { city: 'Oslo' },
+          result: '',
+        },
+        { state: 'call', toolCallId: 'c2', toolName: 'pay', args: { amount: 5 } },
+      ),
+    );
+    expect(ofType([run!], 'tool.call').map((event) => meta(event)['arguments'])).toEqual([
+      { city: 'Oslo' },
+      { amount: 5 },
+    ]);
+    expect(ofType([run!], 'tool.result').map((event) => meta(event))).toMatchObject([
+      { toolCallId: 'c1', content: '', outcome: 'ok' },
+    ]);
+    expect(ofType([run!], 'output.delivered')).toEqual([]);
+    expectToFit([run!]);
+  });
+
+  it('are marked where an invocation is not understood', () => {
+    const [run] = importValue(
+      message({ state: 'call', toolCallId: 'c1', toolName: 'pay', args: {} }, { odd: 1 }),
+    );
+    expect(ofType([run!], 'x.unknown')).toHaveLength(1);
+  });
+});
+
 describe('results of Ollama', () => {
   it('a result that names its tool in tool_name answers the call of that tool', () => {
     const [run] = importValue([
@@ -128,7 +167,7 @@ describe('messages of the AI SDK', () => {
       'version 6, denied',
       { input: { amount: 5 } },
       { output: { type: 'execution-denied', reason: 'no' } },
-      'error',
+      'refused',
       'no',
     ],
   ])('parts of %s are a call and its result', (_, input, output, outcome, content) => {

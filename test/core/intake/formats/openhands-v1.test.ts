@@ -31,7 +31,7 @@ describe('importing events of OpenHands 1.0', () => {
     expect(types(run)).toEqual(['run.started', 'agent.step', 'run.ended']);
   });
 
-  it('the OpenHands 1.0 importer records a user rejection, with an error for the call', () => {
+  it('the OpenHands 1.0 importer records a user rejection, which its call has as outcome', () => {
     const [run] = importValue([
       event('a', 'ActionEvent', { tool_name: 'terminal', tool_call_id: 'c1', action: { command: 'rm' } }),
       event('b', 'UserRejectObservation', { tool_call_id: 'c1', rejection_reason: 'no', action_id: 'a' }),
@@ -45,6 +45,6 @@ describe('importing events of OpenHands 1.0', () => {
       'tool.result',
       'x.unknown',
     ]);
-    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'c1', outcome: 'error' });
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'c1', outcome: 'refused' });
   });
 });
