@@ -17,7 +17,7 @@ import { inputError, sendable, type InputRecord } from './record.ts';
 import type { InputSource } from './source.ts';
 
 export interface ImportReading {
-  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt' | 'refused' | 'saw'>;
+  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt' | 'refused' | 'saw' | 'skipped'>;
   /** Returns the time for events without one, for these bytes. */
   readonly importedAt: (bytes: Buffer) => number;
   /** Returns the events that the service has of a run; undefined if it cannot be asked. */
@@ -38,6 +38,7 @@ export type ImportNote =
       readonly merged: number;
       readonly corrected: number;
     }
+  | { readonly kind: 'skipped'; readonly records: number }
   | { readonly kind: 'not UTF-8'; readonly source: string };
 
 /** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
@@ -120,6 +121,7 @@ async function runsOf(
     repaired,
     traces,
     importedAt: reading.importedAt(bytes),
+    skipped: (records) => told({ kind: 'skipped', records }),
     refused: (refused) => bad.push(refused),
     saw: (format, why) => {
       if (options.format === 'auto') told({ kind: 'format', source: source.name, format, why });

@@ -117,6 +117,9 @@ export class Report {
       case 'nothing':
         await this.#remark(safe`${note.source}: holds nothing to record`);
         return;
+      case 'skipped':
+        this.#count('bookkeeping', note.records);
+        return;
       case 'reconciled':
         this.#completed += note.completed - note.corrected;
         this.#corrected += note.corrected;
@@ -260,7 +263,7 @@ export class Report {
   }
 
   #importSentences(): Safe[] {
-    if (this.#importedRuns === 0) return [];
+    if (this.#importedRuns === 0 && this.#changes.size === 0) return [];
     const [runs, events] = [counted(this.#importedRuns, 'run'), counted(this.#importedEvents, 'event')];
     const read = safe`read ${runs}: ${events} from ${number(this.#importedItems)} messages, steps or observations`;
     const changes = [...this.#changes].map(

@@ -69,12 +69,21 @@ export function sequenceOf(metadata: Metadata): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
+/** An event of an importer, before it has its place in a run or after. */
+interface Observable {
+  readonly eventType: string;
+  readonly action: string;
+  readonly resource?: string | { readonly name?: unknown } | undefined;
+  readonly metadata?: Metadata;
+}
+
 /** Members with content: the source that recorded the call has it. */
 const contents = ['arguments', 'content'] as const;
 
 /** Returns the event that reports a call which another source has recorded. The same event always gives the same one. */
-export function observationOf(event: EventInput): EventInput {
+export function observationOf<Report extends Observable>(event: Report): Report {
   const { resource, eventType, metadata = {}, ...rest } = event;
+  if (eventType === observedType) return event;
   const { details: _details, ...facts } = metadata;
   const digests = contents.flatMap((name) => {
     const value = facts[name];
@@ -87,5 +96,6 @@ export function observationOf(event: EventInput): EventInput {
     eventType: observedType,
     action: 'observe',
     metadata: { ...facts, observed: eventType, tool, ...Object.fromEntries(digests) },
-  };
+    // the same members but for the resource, which no event must have
+  } as unknown as Report;
 }

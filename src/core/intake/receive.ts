@@ -9,14 +9,15 @@ import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';
 import { isOwnId, sequenceOf } from '../coverage/report.ts';
 import { describeLog } from './formats/otlp-logs.ts';
-import { describeSpan, SpanTree, startedRun } from './formats/otlp-spans.ts';
-import type { Timed } from './formats/otlp-timed.ts';
+import { describeSpan } from './formats/otlp-spans.ts';
+import { recorded, type Timed } from './formats/otlp-timed.ts';
 import { runOfLog, tracesNamed } from './formats/otlp.ts';
 import { capture } from './otlp/capture.ts';
 import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
 import { observed, sourceIdOf, sourceNameOf, type Observed } from './otlp/sources.ts';
+import { SpanTree, startedRun } from './otlp/tree.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
 
 /** The records of one request. */
@@ -203,7 +204,7 @@ function eventsOf(
   { capture: policy }: ReceiveOptions,
 ): ReceivedEvent[] {
   const sorted = described.toSorted(inOrder);
-  for (const { timed } of sorted) run.add({ ...timed, metadata: capture(timed.metadata, policy) });
+  for (const { timed } of sorted) run.add(recorded({ ...timed, metadata: capture(timed.metadata, policy) }));
   const { events } = run.finish(described.length);
   // one event for each that was added, in the same order
   return sorted.flatMap(({ timed, ...described }, at) => {
@@ -222,8 +223,8 @@ const isNumbered = ({ eventType, metadata }: Timed): boolean =>
   eventType === 'tool.result' && sequenceOf(metadata) !== null;
 
 /** Names a call or its result in a run; null for a call without an id of its own. */
-function callOf({ runId }: RunBuilder, { eventType, metadata }: Timed): string | null {
+function callOf({ runId }: RunBuilder, { eventType, metadata, observes }: Timed): string | null {
   const id = metadata['toolCallId'];
-  if (!/^tool\.(call|result)$/.test(eventType) || !isOwnId(id)) return null;
+  if (observes === true || !/^tool\.(call|result)$/.test(eventType) || !isOwnId(id)) return null;
   return digest([runId, eventType, id]);
 }

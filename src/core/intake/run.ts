@@ -27,6 +27,8 @@ export interface ImportContext {
   readonly traces?: ReadonlyMap<string, string> | undefined;
   /** The beginning of clientEventIds, of a caller that handles repeated keys itself; default: the run id. */
   readonly idBase?: string | undefined;
+  /** Called with the number of records that say nothing about an agent, where no run counts them. */
+  readonly skipped?: ((records: number) => void) | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
 }

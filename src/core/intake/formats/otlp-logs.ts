@@ -4,7 +4,7 @@
  */
 import { unnamedCallId } from '../call-ids.ts';
 import { readArguments } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import { isStepOfCodex } from '../codex-steps.ts';
 import { attributeOf, textAttribute, toolOutputOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
@@ -19,8 +19,9 @@ const filtered = /^(sse_event|websocket_event|startup_phase|turn_ttft|config|fla
 /** Returns the events of a log record; none if it says nothing about an agent, which is counted. */
 export function describeLog(log: LogRecord, run: RunBuilder, key = keyOf(log)): Timed[] {
   const hasSession = textAttribute(log.attributes, 'run') !== undefined;
-  const name = log.name.replace(programs, '');
-  const events = hasSession || name.startsWith('gen_ai.') ? describe(name, { log, key }) : [];
+  const name = log.name.replace(programs, '').replace(/^gen_ai\..+\.exception$/, 'api_error');
+  const isOfModel = [name, ...Object.keys(log.attributes)].some((each) => /^(?:gen_ai|llm)\./.test(each));
+  const events = hasSession || isOfModel ? describe(name, { log, key }) : [];
   if (events.length === 0) run.changes.add('bookkeeping');
   return events;
 }
@@ -98,7 +99,7 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
       }
       return called({ ...shared, toolCallId, tool, facts, attributes });
     default:
-      if (!isNumbered(attributes) && (filtered.test(name) || name.startsWith('gen_ai.'))) return [];
+      if (!isNumbered(attributes) && filtered.test(name)) return [];
       return [
         { ...shared, rank: 0, eventType: 'agent.step', action: name, metadata: { ...facts, body: log.body } },
       ];
@@ -168,8 +169,9 @@ const isRefusedByGemini = (log: LogRecord): boolean =>
 function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
   const id = toolCallId ?? `import:${shared.key}`;
   const [output] = toolOutputOf(attributes);
-  const isStated = /^(false|error)$/.test(String(attributes['success'] ?? attributes['status']));
-  const failed = isStated || textOf(attributes['error.type']) !== undefined || saysFailure(output);
+  const stated = String(attributes['success'] ?? attributes['status']);
+  const isStated = /^(false|error)$/.test(stated) || textOf(attributes['error.type']) !== undefined;
+  const failed = isStated || (stated === 'true' ? saysFailure : saysError)(output);
   const call = { ...shared, mergeable: true, resource: tool };
   return [
     {

@@ -3,7 +3,7 @@
  * a second one at its end. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import {
   attributeOf,
   indexedMessages,
@@ -12,70 +12,10 @@ import {
   toolOutputOf,
   type SpanKind,
 } from '../otlp/dialects.ts';
-import type { LogRecord, SpanRecord } from '../otlp/records.ts';
+import type { SpanRecord } from '../otlp/records.ts';
+import { isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type Timed } from './otlp-timed.ts';
-
-/** Spans with their ancestors, and the runs that they name. */
-export class SpanTree {
-  readonly spans: readonly SpanRecord[];
-  readonly #byId: ReadonlyMap<string, SpanRecord>;
-  readonly #runs: ReadonlyMap<string, string>;
-
-  /** `elsewhere`: runs by trace id that earlier requests name. They stay. */
-  constructor(spans: readonly SpanRecord[], elsewhere: ReadonlyMap<string, string> = new Map()) {
-    this.spans = spans;
-    this.#byId = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
-    this.#runs = new Map([...namedTraces(spans), ...elsewhere]);
-  }
-
-  /** Yields the containers of a span, from the inside out; survives a circle. */
-  *ancestors(span: SpanRecord): Generator<SpanRecord> {
-    const seen = new Set([span]);
-    for (
-      let above = this.#parent(span);
-      above !== undefined && !seen.has(above);
-      above = this.#parent(above)
-    ) {
-      seen.add(above);
-      yield above;
-    }
-  }
-
-  #parent({ traceId, parentId }: SpanRecord): SpanRecord | undefined {
-    return parentId === undefined ? undefined : this.#byId.get(`${traceId} ${parentId}`);
-  }
-
-  /** Returns the run of a span: its own, that of its nearest ancestor, that of its trace, else the trace. */
-  runOf(span: SpanRecord): string {
-    for (const { attributes } of [span, ...this.ancestors(span)]) {
-      const run = textAttribute(attributes, 'run');
-      if (run !== undefined) return run;
-    }
-    return this.runOfTrace(span.traceId);
-  }
-
-  runOfTrace(traceId: string): string {
-    return this.#runs.get(traceId) ?? `trace:${traceId}`;
-  }
-}
-
-/** Returns the run that the first record of each trace names; else the run in which its program was started. */
-export function namedTraces(records: readonly (SpanRecord | LogRecord)[]): Map<string, string> {
-  const runs = new Map<string, string>();
-  const started = new Map<string, string>();
-  for (const { traceId, attributes, resource } of records) {
-    if (traceId === undefined) continue;
-    const run = textAttribute(attributes, 'run');
-    if (run !== undefined && !runs.has(traceId)) runs.set(traceId, run);
-    const own = startedRun(resource);
-    if (own !== undefined) started.set(traceId, own);
-  }
-  return new Map([...started, ...runs]);
-}
-
-/** `gov run` names its run in the resource of the program that it starts. */
-export const startedRun = (resource: Source): string | undefined => textOf(resource['gov.run']);
 
 const keyOf = ({ traceId, spanId }: Pick<SpanRecord, 'traceId' | 'spanId'>): string =>
   `span.${traceId}.${spanId}`;
@@ -85,27 +25,27 @@ export function describeSpan(
   span: SpanRecord,
   { run, tree, awaits = false }: { run: RunBuilder; tree: SpanTree; awaits?: boolean },
 ): Timed[] {
-  const kind = isLoggedToo(span) ? 'workflow' : kindByAttributes(span.attributes);
+  const kind = isLoggedToo(span) ? 'workflow' : kindOf(span);
   if (kind === undefined) {
     run.changes.add('bookkeeping');
     return [];
   }
   if (span.start === null) run.changes.add('time_unreadable');
   const above = [...tree.ancestors(span)];
-  const container = above.find(({ attributes }) => kindByAttributes(attributes) !== undefined);
+  const container = above.find((each) => kindOf(each) !== undefined);
   // a parent ends after its children, so that it may come in a later request
   const awaited = awaits ? (above.at(-1) ?? span).parentId : undefined;
   const parent = container ?? (awaited === undefined ? undefined : { ...span, spanId: awaited });
   const actor = actorOf(span, above);
-  const toolCallId =
-    kind === 'tool' ? (textAttribute(span.attributes, 'callId') ?? `import:${span.spanId}`) : undefined;
+  const around = tree.sameCall(span);
+  const toolCallId = kind === 'tool' ? callIdOf(around.at(-1) ?? span) : undefined;
   const shared = { actor, mergeable: kind === 'tool', ...calleeOf(span, kind) };
-  const output = toolOutputOf(span.attributes);
-  const result = readArguments(output[0]);
-  const failed = hasFailed(span) || (kind === 'tool' && saysFailure(result));
+  const result = readArguments(toolOutputOf(span.attributes)[0]);
+  const outcome = outcomeOf(span, kind);
   const statusMessage = span.statusMessage ?? textOf(span.attributes['langfuse.observation.status_message']);
   const first: Timed = {
     ...shared,
+    observes: around.length > 0,
     key: keyOf(span),
     at: span.start,
     rank: kind === 'tool' ? 1 : kind === 'model' ? 3 : 0,
@@ -121,16 +61,18 @@ export function describeSpan(
       name: span.name,
       endTime: span.end?.timestamp,
       durationMs: span.start === null || span.end === null ? undefined : span.end.unixMs - span.start.unixMs,
-      outcome: failed ? 'error' : undefined,
+      outcome: outcome === 'ok' ? undefined : outcome,
       statusMessage,
-      otel: otherAttributes(span.attributes, used),
+      ...eventsOf(span),
+      otel: otherAttributes(span.attributes, kind === 'tool' || kind === 'model' ? used : usedByAll),
     },
   };
-  if (kind !== 'tool' || (output.length === 0 && !failed)) return [first];
+  if (kind !== 'tool' || !hasResult(span)) return [first];
   return [
     first,
     {
       ...shared,
+      observes: around.some(hasResult),
       eventType: 'tool.result',
       action: 'return',
       key: `${keyOf(span)}.result`,
@@ -142,25 +84,56 @@ export function describeSpan(
         parentEventId: run.idOf(keyOf(span)),
         toolCallId,
         content: result ?? statusMessage,
-        outcome: failed ? 'error' : 'ok',
+        outcome,
       },
     },
   ];
 }
 
-/** The status says it, or the attribute of the conventions, or Langfuse's level, also where the status is unset. */
-const hasFailed = ({ failed, attributes }: SpanRecord): boolean =>
-  failed ||
-  textOf(attributes['error.type']) !== undefined ||
-  attributes['langfuse.observation.level'] === 'ERROR';
+const callIdOf = ({ attributes, spanId }: SpanRecord): string =>
+  textAttribute(attributes, 'callId') ?? `import:${spanId}`;
 
-/** A call of Gemini CLI under an id that neither its hooks nor its log have. Its log reports each call, with arguments. */
-const isLoggedToo = ({ scope, name }: SpanRecord): boolean => scope === 'gemini-cli' && name === 'tool_call';
+/** Whether a tool has returned: with an output, or with an error in place of one. */
+const hasResult = (span: SpanRecord): boolean =>
+  toolOutputOf(span.attributes).length > 0 || outcomeOf(span, 'tool') === 'error';
 
+type Kind = SpanKind | 'step';
+
+/** A span with an attribute of a model, an agent or MCP is a step at least, whatever it names its operation. */
+const kindOf = ({ attributes }: SpanRecord): Kind | undefined =>
+  kindByAttributes(attributes) ??
+  (Object.keys(attributes).some((name) => /^(?:gen_ai|llm|mcp)\./.test(name)) ? 'step' : undefined);
+
+/**
+ * The status says it, or the attribute of the conventions, or Langfuse's level, or an exception that left the span. A span
+ * without a status ended without an error, as the conventions have it; with an exception that it may have handled,
+ * nobody knows. Source: OpenTelemetry, Trace API (Set Status), and semantic conventions, Recording errors.
+ */
+function outcomeOf({ status, attributes, events }: SpanRecord, kind: Kind): 'ok' | 'error' | undefined {
+  const exceptions = events.filter(({ name }) => name === 'exception');
+  const isStated =
+    status === 'error' ||
+    textOf(attributes['error.type']) !== undefined ||
+    attributes['langfuse.observation.level'] === 'ERROR' ||
+    exceptions.some((each) => String(each.attributes['exception.escaped']) === 'true');
+  const says = status === 'ok' ? saysFailure : saysError;
+  if (isStated || (kind === 'tool' && says(readArguments(toolOutputOf(attributes)[0])))) return 'error';
+  return status === undefined && exceptions.length > 0 ? undefined : 'ok';
+}
+
+/** The events of a span hold messages of a model, or the text of an exception. */
+function eventsOf({ events }: SpanRecord): Source {
+  if (events.length === 0) return {};
+  const types = events.flatMap(({ attributes }) => textOf(attributes['exception.type']) ?? []);
+  return { exceptions: types.length === 0 ? undefined : types, spanEvents: events };
+}
+
+/** What every span names in a member of its own; only a tool and a model have members for their content. */
+const usedByAll = /^(gen_ai\.(conversation\.id|agent\.name)|session\.id|conversation\.id)$/;
 const used =
   /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*|(prompt|completion)\.\d+\..+)|llm\.request\.type|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;
 
-function contentOf({ attributes }: SpanRecord, kind: SpanKind): Source {
+function contentOf({ attributes }: SpanRecord, kind: Kind): Source {
   if (kind === 'tool') return { arguments: readArguments(attributeOf(attributes, 'toolInput')) };
   if (kind !== 'model') return {};
   const input = readArguments(attributeOf(attributes, 'modelInput')) ?? indexedMessages(attributes, 'prompt');
@@ -232,7 +205,7 @@ function actorOf(span: SpanRecord, above: readonly SpanRecord[]): Party {
   return { name: own ?? named ?? textOf(span.resource['service.name']) ?? 'agent', role: 'agent' };
 }
 
-function calleeOf(span: SpanRecord, kind: SpanKind): Pick<Draft, 'eventType' | 'action' | 'resource'> {
+function calleeOf(span: SpanRecord, kind: Kind): Pick<Draft, 'eventType' | 'action' | 'resource'> {
   const { attributes } = span;
   const model: Party = { name: textAttribute(attributes, 'model') ?? 'unknown', type: 'model' };
   const agent = textAttribute(attributes, 'agent') ?? span.name;
@@ -243,24 +216,26 @@ function calleeOf(span: SpanRecord, kind: SpanKind): Pick<Draft, 'eventType' | '
       return { eventType: 'model.invoked', action: 'embed', resource: model };
     case 'tool': {
       const isMcp = attributes['mcp.method.name'] !== undefined;
-      const tool =
-        textAttribute(attributes, 'toolName') ?? span.name.replace(/^(execute_tool|tools\/call) /, '');
       return {
         eventType: 'tool.call',
         action: 'execute',
-        resource: { name: tool, type: isMcp ? 'mcp_tool' : 'tool' },
+        resource: { name: toolNameOf(span), type: isMcp ? 'mcp_tool' : 'tool' },
       };
     }
     case 'agent':
       return { eventType: 'agent.invoked', action: 'invoke', resource: { name: agent, type: 'agent' } };
     case 'workflow':
       return { eventType: 'workflow.invoked', action: 'invoke' };
-    case 'retrieval':
-      return { eventType: 'kb.query', action: 'query', resource: { name: span.name, type: 'data' } };
+    case 'retrieval': {
+      const name = textOf(attributes['mcp.resource.uri']) ?? span.name;
+      return { eventType: 'kb.query', action: 'query', resource: { name, type: 'data' } };
+    }
     case 'plan':
       return { eventType: 'agent.planned', action: 'plan' };
     case 'guardrail':
       return { eventType: 'policy.evaluated', action: 'decide' };
+    case 'step':
+      return { eventType: 'agent.step', action: span.name };
     case 'memory': {
       const reads = attributes['gen_ai.operation.name'] === 'search_memory';
       return {

@@ -5,11 +5,20 @@
  */
 import type { Format } from '../format.ts';
 import { textAttribute } from '../otlp/dialects.ts';
-import { isRequest, logsOf, signals, spansOf, type LogRecord, type SpanRecord } from '../otlp/records.ts';
+import {
+  isRequest,
+  logsOf,
+  metricsOf,
+  signals,
+  spansOf,
+  type LogRecord,
+  type SpanRecord,
+} from '../otlp/records.ts';
+import { namedTraces, SpanTree, startedRun } from '../otlp/tree.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from './otlp-logs.ts';
-import { describeSpan, namedTraces, SpanTree, startedRun } from './otlp-spans.ts';
-import type { Timed } from './otlp-timed.ts';
+import { describeSpan } from './otlp-spans.ts';
+import { recorded, type Timed } from './otlp-timed.ts';
 
 const name = 'otlp';
 
@@ -46,7 +55,10 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const [id, { spans, logs }] of byRun) {
     const run = write(id, { spans, logs, tree }, context);
     if (run.events.length > 0) yield run;
+    else context.skipped?.(run.items);
   }
+  const metrics = metricsOf(requests).length;
+  if (metrics > 0) context.skipped?.(metrics);
 }
 
 export function runOfLog(log: LogRecord, tree: SpanTree): string {
@@ -73,7 +85,7 @@ function write(
     return !repeats;
   });
   for (const event of kept.toSorted((a, b) => (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank))
-    run.add(event);
+    run.add(recorded(event));
   return run.finish(spans.length + logs.length);
 }
 
@@ -98,6 +110,8 @@ export const otlp: Format = {
     ['log tool_result', 'tool.call and tool.result, unless a span reports the call'],
     ['log api_request, api_error', 'model.invoked, run.error'],
     ['other logs with a session', 'agent.step'],
+    ['other span with attributes of a model, an agent or MCP', 'agent.step'],
+    ['tool span below another of the same call', 'x.tool.observed'],
     ['other spans, logs and metrics', 'counted, not recorded'],
   ],
   example: {

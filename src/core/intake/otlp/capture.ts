@@ -14,6 +14,7 @@ const contentMembers: ReadonlySet<string> = new Set([
   'system',
   'body',
   'statusMessage',
+  'spanEvents',
 ]);
 
 /** Attributes with content or people, by the names of the conventions in use. */

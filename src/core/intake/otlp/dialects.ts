@@ -58,7 +58,7 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
   ['llm.request.type', { chat: 'model', completion: 'model', rerank: 'model', embedding: 'embedding' }],
   ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow' }],
   ['langsmith.span.kind', { tool: 'tool', llm: 'model', retriever: 'retrieval' }],
-  ['mcp.method.name', { 'tools/call': 'tool' }],
+  ['mcp.method.name', { 'tools/call': 'tool', 'resources/read': 'retrieval' }],
   [
     'langfuse.observation.type',
     { generation: 'model', tool: 'tool', agent: 'agent', retriever: 'retrieval', guardrail: 'guardrail' },
@@ -71,8 +71,13 @@ export function kindByAttributes(attributes: Source): SpanKind | undefined {
     const value = attributes[attribute];
     if (typeof value === 'string' && Object.hasOwn(kinds, value)) return kinds[value];
   }
-  return attributes['gen_ai.tool.name'] === undefined ? undefined : 'tool';
+  if (attributes['gen_ai.tool.name'] !== undefined) return 'tool';
+  const hasMessages = Object.keys(attributes).some((name) => modelMessages.test(name));
+  return hasMessages && textAttribute(attributes, 'model') !== undefined ? 'model' : undefined;
 }
+
+/** Messages to and from a model, of a span that names the model and no operation. */
+const modelMessages = /^gen_ai\.(?:(?:input|output)\.messages|(?:prompt|completion)(?:\.\d+\..+)?)$/;
 
 /** Attributes that name one thing, the newest convention first. */
 const names = {

@@ -18,8 +18,17 @@ export interface SpanRecord {
   readonly attributes: Source;
   readonly resource: Source;
   readonly scope: string | undefined;
-  readonly failed: boolean;
+  /** Undefined: unset, as most instrumentations leave it where no error occurred. */
+  readonly status: 'ok' | 'error' | undefined;
+  readonly events: readonly SpanEvent[];
   readonly statusMessage: string | undefined;
+}
+
+/** Something that happened during a span, such as an exception. */
+interface SpanEvent {
+  readonly name: string;
+  readonly at: string | undefined;
+  readonly attributes: Source;
 }
 
 export interface LogRecord {
@@ -64,6 +73,13 @@ const idFault = ({ traceId, spanId }: SpanRecord): string | undefined => {
 };
 const shown = (text: string): string => (text === '' ? 'none' : JSON.stringify(text.slice(0, 64)));
 
+const statuses: Readonly<Record<string, 'ok' | 'error'>> = {
+  1: 'ok',
+  STATUS_CODE_OK: 'ok',
+  2: 'error',
+  STATUS_CODE_ERROR: 'error',
+};
+
 function spanOf({ record, resource, scope }: Placed): SpanRecord {
   const status = isSource(record['status']) ? record['status'] : {};
   return {
@@ -76,7 +92,12 @@ function spanOf({ record, resource, scope }: Placed): SpanRecord {
     attributes: attributesOf(record['attributes']),
     resource,
     scope,
-    failed: status['code'] === 2 || status['code'] === 'STATUS_CODE_ERROR',
+    status: statuses[String(status['code'])],
+    events: list(record['events']).map((event) => ({
+      name: textOf(event['name']) ?? 'event',
+      at: nanosTime(event['timeUnixNano'])?.timestamp,
+      attributes: attributesOf(event['attributes']),
+    })),
     statusMessage: textOf(status['message']),
   };
 }

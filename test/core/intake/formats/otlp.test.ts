@@ -27,7 +27,12 @@ describe.skipIf(!hasData)('importing OTLP files (skipped without the recorded ru
       ['prompt.submitted', 'model.invoked', 'tool.decision', 'tool.call', 'tool.result'].map(count),
     ).toEqual([1, 5, 4, 4, 4]);
     expect(run?.changes.get('bookkeeping')).toBe(28);
-    expect(importFile('otlp/codex-cli-0.169/0001.traces.json')).toEqual([]);
+    const [spans] = importFile('otlp/codex-cli-0.169/0001.traces.json');
+    expect(types(spans)).toEqual(['agent.step', 'agent.step']);
+    expect(meta(spans?.events[0])['otel']).toMatchObject({
+      'gen_ai.usage.output_tokens': expect.any(Number),
+    });
+    expect(spans?.changes.get('bookkeeping')).toBe(440);
   });
 
   it('the OTLP importer reads protobuf logs of Claude Code and Codex into their session runs', () => {
