@@ -190,9 +190,17 @@ function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Comp
   if ('pointer' in causes) return causes;
   const given = (event.metadata ?? {}) as JsonObject;
   const metadata = stored.metadata as JsonObject;
-  const found = isOlder || isCopy(stored) ? corrected(metadata, given) : added(metadata, given, '/metadata');
+  const found =
+    isOlder || isCopy(stored) || hasOtherGuess(metadata, given)
+      ? corrected(metadata, given)
+      : added(metadata, given, '/metadata');
   return 'pointer' in found ? found : { ...found, added: { ...causes.added, ...found.added } };
 }
+
+/** Whether a call that the importer found by itself is another one, now that the source says more. */
+const hasOtherGuess = (stored: JsonObject, given: JsonObject): boolean =>
+  stored['toolCallId'] !== given['toolCallId'] &&
+  (stored['matchedBy'] !== undefined || String(stored['toolCallId']).startsWith('import:'));
 
 /** Whether the source named the event, so that no other reading gives its id to another part of the source. */
 const isNamed = ({ clientEventId = '' }: EventInput): boolean => !/:\d+$/.test(clientEventId);

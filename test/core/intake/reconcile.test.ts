@@ -32,6 +32,38 @@ describe('the events that a recording adds to its run', () => {
     expect(fresh).toEqual(grown.events.slice(before.events.length));
   });
 
+  it('a trace whose earlier observations come late corrects the call that was guessed', () => {
+    const at = (second: number) => `2026-01-05T09:00:0${second}Z`;
+    const call = (id: string, amount: number) => ({
+      id,
+      function: { name: 'pay', arguments: JSON.stringify({ amount }) },
+    });
+    const model = {
+      id: 'g',
+      type: 'GENERATION',
+      startTime: at(1),
+      output: { tool_calls: [call('c1', 5), call('c2', 6)] },
+    };
+    const tool = (id: string, second: number, input: object) => ({
+      id,
+      type: 'TOOL',
+      name: 'pay',
+      startTime: at(second),
+      endTime: at(second),
+      input,
+      output: 'paid',
+    });
+    const trace = (...observations: object[]) => one({ trace: { id: 't', timestamp: at(0) }, observations });
+    const late = [model, tool('a', 2, { amount: 5 }), tool('b', 3, {})];
+    // without the model, and without the tool whose arguments the call has
+    for (const before of [late.slice(1), [model, late[2]!]]) {
+      const found = reconcile(trace(...late), stored(trace(...before)));
+      const added =
+        'events' in found ? found.events.flatMap((event) => event?.metadata?.['added'] ?? []) : [found];
+      expect(added).toContainEqual({ toolCallId: 'c2', matchedBy: 'name' });
+    }
+  });
+
   it('a recording that contradicts its run is refused with the first difference', () => {
     const [a, b] = [one(chat('a', 'b')), one(chat('a', 'x'))];
     expect(reconcile(b, stored(a))).toEqual({

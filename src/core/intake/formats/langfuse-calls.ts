@@ -31,7 +31,7 @@ export const hasEnded = ({ source }: Observation): boolean =>
 
 /**
  * Returns the call of each tool observation that has one. A tool without an id takes a call of its name that no other has:
- * the one with its arguments, else the only one, else the oldest.
+ * the one with its arguments, else, of those that are left, the only one or the oldest.
  */
 export function joinCalls(
   observations: readonly Observation[],
@@ -49,17 +49,21 @@ export function joinCalls(
   const open: OpenCall[] = [...asked].flatMap(([model, calls]) =>
     calls.map((call) => ({ ...call, askedAtMs: startOf(model) })),
   );
-  for (const tool of tools.toSorted((a, b) => startOf(a) - startOf(b))) {
-    if (joined.has(tool)) continue;
-    const name = calledName(tool, 'tool');
-    const found = bestOf(
-      open.filter((call) => !taken.has(call.id) && call.name === name && call.askedAtMs < startOf(tool)),
-      tool,
-    );
-    if (found === undefined) continue;
-    // one that still runs keeps its call from the others, so that they have the same one when it has ended
-    taken.add(found.id);
-    if (hasEnded(tool)) joined.set(tool, found);
+  const waiting = tools.filter((tool) => !joined.has(tool)).toSorted((a, b) => startOf(a) - startOf(b));
+  const without = new Set(waiting);
+  // equal arguments say more than an order, which observations that come late may change
+  for (const bestOf of [byArguments, byName]) {
+    for (const tool of waiting) {
+      const name = calledName(tool, 'tool');
+      const isOpen = (call: OpenCall) =>
+        !taken.has(call.id) && call.name === name && call.askedAtMs < startOf(tool);
+      const found = without.has(tool) ? bestOf(open.filter(isOpen), tool) : undefined;
+      if (found === undefined) continue;
+      without.delete(tool);
+      // one that still runs keeps its call from the others, so that they have the same one when it has ended
+      taken.add(found.id);
+      if (hasEnded(tool)) joined.set(tool, found);
+    }
   }
   return joined;
 }
@@ -70,10 +74,13 @@ const sorted = (value: unknown): string =>
     isSource(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
   );
 
-function bestOf(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
+function byArguments(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
   const input = sorted(parsed(source['input']));
   const equal = calls.find((call) => call.arguments !== undefined && sorted(call.arguments) === input);
-  if (equal !== undefined) return { id: equal.id, matchedBy: 'arguments' };
+  return equal === undefined ? undefined : { id: equal.id, matchedBy: 'arguments' };
+}
+
+function byName(calls: readonly OpenCall[]): JoinedCall | undefined {
   const [oldest] = calls.toSorted((a, b) => a.askedAtMs - b.askedAtMs);
   return oldest === undefined
     ? undefined

@@ -2,6 +2,7 @@
  * The kind, tool and call ids of a Langfuse observation. Its own type decides. For spans that frameworks leave untyped,
  * the OpenTelemetry attributes decide, then the name. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
+import { saysError } from '../failure.ts';
 import { kindByAttributes } from '../otlp/dialects.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 
@@ -120,16 +121,18 @@ const attributeIds = (attributes: Source, name: RegExp): string[] =>
 const calls = (object: Source): boolean =>
   ['tool_call', 'tool_use', 'tool-call', 'function_call'].includes(String(object['type'])) ||
   isSource(object['function']) ||
-  (textOf(object['toolCallId']) !== undefined && 'input' in object);
+  // of the AI SDK, and of Bedrock
+  (textOf(object['toolCallId'] ?? object['toolUseId']) !== undefined && 'input' in object);
 
 const answers = (object: Source): boolean =>
   ['tool_call_response', 'tool_result', 'tool-result', 'function_call_output'].includes(
     String(object['type']),
   ) ||
   object['role'] === 'tool' ||
+  (textOf(object['toolUseId']) !== undefined && 'content' in object) ||
   textOf(object['tool_call_id']) !== undefined;
 
-const callIdNames = ['call_id', 'toolCallId', 'id'];
+const callIdNames = ['call_id', 'toolCallId', 'toolUseId', 'id'];
 const answerIdNames = ['tool_call_id', 'tool_use_id', ...callIdNames];
 
 const idIn = (object: Source, names: readonly string[]): string | undefined =>
@@ -137,6 +140,12 @@ const idIn = (object: Source, names: readonly string[]): string | undefined =>
 
 const answeredIds = (value: unknown): string[] =>
   [...findObjects(value, answers)].flatMap((object) => idIn(object, answerIdNames) ?? []);
+
+/** Whether a result in the output of a tool, as LangGraph and Bedrock write it, says that the call failed. */
+export const answersWithError = (output: unknown): boolean =>
+  [...findObjects(parsed(output), answers)].some(
+    (answer) => answer['status'] === 'error' || saysError(answer),
+  );
 
 /** Walks at most 20 containers deep, because the source may nest without limit. */
 function* findObjects(value: unknown, wanted: (object: Source) => boolean, depth = 0): Generator<Source> {

@@ -7,6 +7,7 @@
 import { saysError } from '../failure.ts';
 import { hasEnded, joinCalls, type JoinedCall } from './langfuse-calls.ts';
 import {
+  answersWithError,
   calledName,
   kindOf,
   nameOf,
@@ -180,7 +181,12 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
     key: `${observation.id}.result`,
     at: end ?? start,
     order: [(end ?? start)?.unixMs ?? 0, rankOf(kind), depth],
-    metadata: { parentEventId: run.idOf(observation.id), toolCallId: call?.id, ...result },
+    metadata: {
+      parentEventId: run.idOf(observation.id),
+      toolCallId: call?.id,
+      matchedBy: call?.matchedBy,
+      ...result,
+    },
   };
   return [first, returned];
 }
@@ -197,7 +203,7 @@ function resultOf(observation: Observation): { content: unknown; outcome: 'ok' |
   if (!hasReturned || !hasEnded(observation)) return undefined;
   return {
     content: output ?? textOf(source['statusMessage']),
-    outcome: failed || saysError(parsed(output)) ? 'error' : 'ok',
+    outcome: failed || saysError(parsed(output)) || answersWithError(output) ? 'error' : 'ok',
   };
 }
 

@@ -231,6 +231,32 @@ describe('importing observations', () => {
     expect(meta(ofType([run!], 'tool.call')[0])).toMatchObject({ toolCallId: 'c2', matchedBy: 'arguments' });
   });
 
+  it('the Langfuse importer joins by arguments before it joins by order', () => {
+    const tools = [{ amount: 'x' }, { amount: 5 }].map((input, at) =>
+      version({ ...newer, id: `t${at}`, startTime: `2026-01-01T00:00:00.${at + 1}00Z`, input }),
+    );
+    const [run] = importValue({ trace: { id: 't' }, observations: [asking, ...tools] });
+    expect(ofType([run!], 'tool.call').map((event) => meta(event)['toolCallId'])).toEqual(['c6', 'c5']);
+  });
+
+  it('the Langfuse importer reads calls and failed results of Bedrock', () => {
+    const output = {
+      message: { content: [{ toolUse: { toolUseId: 'b1', name: 'pay', input: { amount: 5 } } }] },
+    };
+    const failed = { toolResult: { toolUseId: 'b1', status: 'error', content: [{ text: 'no' }] } };
+    const [run] = importValue({
+      trace: { id: 't' },
+      observations: [{ ...asking, output }, version({ ...newer, input: {}, output: failed })],
+    });
+    expect(meta(ofType([run!], 'model.invoked')[0])['toolCallIds']).toEqual(['b1']);
+    expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({ toolCallId: 'b1', outcome: 'error' });
+  });
+
+  it('the Langfuse importer reads the status of a result of LangGraph', () => {
+    const output = { type: 'tool', tool_call_id: 'c5', status: 'error', content: 'no' };
+    expect(reported({ output })[1]).toMatchObject({ toolCallId: 'c5', outcome: 'error' });
+  });
+
   it('the Langfuse importer ends a run when its outermost observations ended or it has output', () => {
     const ended = (document: Source) =>
       importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
