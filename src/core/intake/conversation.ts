@@ -5,7 +5,7 @@
  */
 import { CallIds } from './call-ids.ts';
 import { isSource, textOf, type Mark, type Party, type RunBuilder, type Source } from './run.ts';
-import { parseLoose } from './source.ts';
+import { parseShallow } from './source.ts';
 import type { SourceTime } from './time.ts';
 
 export interface Call {
@@ -222,7 +222,7 @@ const textIn = (value: unknown): string | undefined =>
 export function readArguments(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return parseLoose(value);
+    return parseShallow(value);
   } catch {
     return value;
   }

@@ -39,6 +39,28 @@ export function parseLoose(text: string): unknown {
   }
 }
 
+/** Deeper values end the stack of what reads them: `fit.ts`, and canonical JSON. No agent nests its own so deep. */
+const deepest = 1000;
+
+class TooDeep extends Error {
+  constructor() {
+    super(`expected values that are not nested too deep: at most ${deepest} levels`);
+  }
+}
+
+/** As `parseLoose`. Throws also for a value that nests too deep. */
+export function parseShallow(text: string): unknown {
+  const value = parseLoose(text);
+  let level: object[] = isContainer(value) ? [value] : [];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth >= deepest) throw new TooDeep();
+    level = level.flatMap((each) => Object.values(each).filter(isContainer));
+  }
+  return value;
+}
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
 const quoteTokens = (text: string): string =>
   outsideTexts(text, (part) => part.replace(/-?Infinity|NaN/g, '"$&"'));
 
@@ -94,8 +116,10 @@ export function* documents(text: string, sourceName: string): Generator<SourceDo
 function* whole(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
   let value: unknown;
   try {
-    value = parseLoose(text);
+    value = parseShallow(text);
   } catch (cause) {
+    if (cause instanceof TooDeep)
+      throw new GovError('VALIDATION_ERROR', `${sourceName || 'input'}:1: ${cause.message}`, { cause });
     if (/^\s*[[{].*[\]}]\s*$/m.test(text) && text.split('\n').some(isObjectLine)) {
       yield* lineByLine(text);
       return;
@@ -145,8 +169,9 @@ const sent = /^([CS]) (\{.*\})\s*$/;
 function parsedLine(text: string, line: number): SourceDocument | BadDocument {
   const [, dir, msg] = sent.exec(text) ?? [];
   try {
-    return { value: msg === undefined ? parseLoose(text) : { dir, msg: parseLoose(msg) }, line };
-  } catch {
+    return { value: msg === undefined ? parseShallow(text) : { dir, msg: parseShallow(msg) }, line };
+  } catch (error) {
+    if (error instanceof TooDeep) return { line, reason: `validation_error: ${error.message}` };
     return { line, reason: `invalid_json: ${faultIn(text).detail}` };
   }
 }

@@ -158,6 +158,10 @@ describe('the outcome of a call', () => {
     ],
     ['mcp: an error in JSON', mcp({ content: [{ type: 'text', text: '{"success":false}' }] })],
     ['anthropic: an error in JSON', anthropic({ content: '{"error":"no"}' })],
+    [
+      'openhands: a result of MCP',
+      [{ id: 1, source: 'agent', observation: 'mcp', content: '{"isError":true,"content":[]}' }],
+    ],
     ['openhands-v1: a timeout', openhands({ content: [], exit_code: -1, timeout: true })],
     ['openhands-v1: a flag', openhands({ content: [], error: true })],
     ['mcp: a flag', mcp({ content: [], isError: true })],

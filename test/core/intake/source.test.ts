@@ -1,8 +1,40 @@
 import { describe, expect, it } from 'vitest';
+import { importValue } from './fits.ts';
 import { decodeText, documents, parseLoose } from '../../../src/core/intake/source.ts';
 
 const values = (text: string): unknown[] =>
   [...documents(text, 'f.json')].map((document) => ('value' in document ? document.value : document));
+
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+describe('a value that nests deep', () => {
+  it('is read with 1,000 levels, and with one more refused, as a line alone', () => {
+    expect([...documents(nested(1000), 'f')]).toHaveLength(1);
+    expect(() => [...documents(nested(1001), 'f')]).toThrow(
+      'f:1: expected values that are not nested too deep',
+    );
+    const lines = [...documents(`{"a":1}\n${nested(1001)}\n{"a":2}`, 'f')];
+    expect(lines.map((each) => ('reason' in each ? each.reason : 'read'))).toEqual([
+      'read',
+      'validation_error: expected values that are not nested too deep: at most 1000 levels',
+      'read',
+    ]);
+  });
+
+  it('is kept as a text where it stands in one', () => {
+    const call = { id: 'c', function: { name: 'f', arguments: nested(1001) } };
+    const [run] = importValue([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', tool_calls: [call] },
+    ]);
+    expect(run?.events.at(-1)?.metadata?.['arguments']).toBe(nested(1001));
+  });
+
+  it('can be recorded', () => {
+    const x = JSON.parse(nested(990)) as unknown;
+    expect(importValue([{ role: 'user', content: 'go', x }])[0]?.events).toHaveLength(2);
+  });
+});
 
 describe('loose JSON of other programs', () => {
   it('NaN, infinities and digits that a double would lose are kept as text', () => {

@@ -5,6 +5,7 @@
 import { saysError } from '../failure.ts';
 import { kindByAttributes } from '../otlp/dialects.ts';
 import { isSource, textOf, type Source } from '../run.ts';
+import { parseShallow } from '../source.ts';
 
 export type Kind = 'model' | 'embedding' | 'tool' | 'agent' | 'retrieval' | 'guardrail' | 'workflow' | 'step';
 
@@ -162,7 +163,7 @@ function* findObjects(value: unknown, wanted: (object: Source) => boolean, depth
 export function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*["{[]/.test(value)) return value;
   try {
-    const inner: unknown = JSON.parse(value);
+    const inner = parseShallow(value);
     return typeof inner === 'string' ? parsed(inner) : inner;
   } catch {
     return value;

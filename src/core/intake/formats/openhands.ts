@@ -15,7 +15,7 @@ import {
   type Party,
   type Source,
 } from '../run.ts';
-import { saysFailure } from '../failure.ts';
+import { saysError, saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { readTime } from '../time.ts';
 
@@ -262,13 +262,15 @@ function observationKind(observation: string, tool: Party, call: Source | undefi
   }
 }
 
-/** Returns `error` if the source says so: an exit code, `success: false`, or the editor's `ERROR:`. */
-function outcomeOf(event: Source): 'ok' | 'error' {
+/** Returns `error` if the source says so: an exit code, `success: false`, the editor's `ERROR:`, or a result of MCP. */
+function outcomeOf(event: Source): 'ok' | 'error' | 'refused' {
+  if (event['observation'] === 'user_rejected') return 'refused';
   const extras = isSource(event['extras']) ? event['extras'] : {};
   const shell = isSource(extras['metadata']) ? extras['metadata'] : {};
   const exitCode = event['exit_code'] ?? extras['exit_code'] ?? shell['exit_code'];
   if (event['observation'] === 'error' || event['success'] === false) return 'error';
   if ([event, { exit_code: exitCode }].some(saysFailure)) return 'error';
+  if (String(event['observation']).includes('mcp') && saysError(event['content'])) return 'error';
   return typeof event['content'] === 'string' && event['content'].startsWith('ERROR') ? 'error' : 'ok';
 }
 
