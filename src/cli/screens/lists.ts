@@ -103,9 +103,10 @@ export function textLines(
 ): Text {
   const all = lines.flatMap((line) => {
     const indent = /^ */.exec(line)?.[0].length ?? 0;
-    return folded(line, Math.max(20, size.columns - 2), most).map((part, at) =>
-      at === 0 ? safe` ${part}` : safe` ${' '.repeat(Math.min(indent, 8))}${part}`,
-    );
+    // indent and part together fit, because the frame cuts what does not
+    const room = Math.max(leastFolded, size.columns - 2 - indent);
+    const lead = ' '.repeat(1 + Math.max(0, Math.min(indent, size.columns - 2 - room)));
+    return folded(line.slice(indent), room, most).map((part) => safe`${lead}${part}`);
   });
   const lastScroll = Math.max(0, all.length - size.rows);
   const from = Math.min(scroll, lastScroll);
@@ -115,6 +116,8 @@ export function textLines(
   return { lines: [...shown.slice(0, -1), more], lastScroll };
 }
 
+/** Columns of text that a deep indent leaves. */
+const leastFolded = 20;
 /** Lines that one long value may take. */
 const foldedLines = 40;
 

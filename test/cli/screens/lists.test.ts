@@ -78,6 +78,18 @@ describe('lists on a screen', () => {
     expect(shown(9999)).toEqual(shown(20));
   });
 
+  it('a long value keeps every character on the screen, at any indent', () => {
+    for (const columns of [60, 80, 200])
+      for (const indent of [0, 2, 9, 40, 300]) {
+        const value = `${'x'.repeat(1000)}${'字'.repeat(100)}`;
+        const size = { columns, rows: 1000 };
+        const { lines } = textLines([' '.repeat(indent) + value], { scroll: 0, size, most: Infinity });
+        // the frame keeps one column free and cuts what is wider
+        expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
+        expect(lines.map((line) => String(line).trim()).join('')).toBe(value);
+      }
+  });
+
   it('a part that is not there yet, or failed, says so', () => {
     const options = { what: 'runs', columns: 60, styles: stylesFor(false) };
     const lines = (of: Parameters<typeof whenReady<number>>[0]) =>
