@@ -8,7 +8,7 @@
 import { lstatSync, writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
-import { version } from '../client/version.ts';
+import { versionLine } from '../client/version.ts';
 import { makeFolder } from '../client/sending/make-folder.ts';
 
 const OLDEST_NODE = 24;
@@ -38,7 +38,7 @@ function start(argv: readonly string[]): void {
 /** A closed pipe is not an error; a full disk is. */
 function printVersion(): void {
   try {
-    writeSync(1, `gov ${version}\n`);
+    writeSync(1, `${versionLine}\n`);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     if (code === 'EPIPE') return;

@@ -2,7 +2,7 @@
  * The tool from its words to an exit code. It sets `process.exitCode` and lets the process end by itself, so that a pipe
  * gets all of its output. Tested by `test/cli/main.test.ts`, which runs it as a child process.
  */
-import { version } from '../client/version.ts';
+import { versionLine } from '../client/version.ts';
 import { processIo } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { exit } from './program/exit.ts';
@@ -13,7 +13,7 @@ export async function main(argv: readonly string[], given?: Io): Promise<void> {
   const io = given ?? ioOfProcess();
   if (io === null) return;
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    io.stdout.write(`gov ${version}\n`);
+    io.stdout.write(`${versionLine}\n`);
     return;
   }
   if (argv[0] === '__complete') return (await import('./completion/complete.ts')).complete(argv.slice(1), io);

@@ -9,3 +9,6 @@ declare const GOV_BUILD: string | undefined;
  * of the databases, such as `0.1.0-dev+1b874972.db11.pg14`. Tested by `test/launch.test.ts`.
  */
 export const build: string = typeof GOV_BUILD === 'string' ? GOV_BUILD : `${version}-dev+source`;
+
+/** What `gov --version` and `gov version` print, on a terminal and in a pipe. */
+export const versionLine = `gov ${version} (build ${build})`;

@@ -3,7 +3,7 @@
  * from a failure. Global flags count before and after the verb. Tested by `test/cli/grammar/parse.test.ts`.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { version } from '../../client/version.ts';
+import { version, versionLine } from '../../client/version.ts';
 import { commandAt } from './alias.ts';
 import { otherVerbs, type CommandSpec, type FlagSpec } from '../program/spec.ts';
 import { CliError, usage } from '../program/exit.ts';
@@ -171,7 +171,7 @@ class Tool {
       this.root.parse([...this.#words], { from: 'user' });
     } catch (cause) {
       if (!(cause instanceof CommanderError)) throw cause;
-      if (cause.code === 'commander.version') return () => safe`gov ${version}`;
+      if (cause.code === 'commander.version') return () => safe`${versionLine}`;
       if (cause.code === 'commander.helpDisplayed') return this.#writing;
       if (cause.code === 'commander.help' && this.root.args.length === 0) return this.#writing;
       throw this.#refusal(cause);

@@ -93,7 +93,7 @@ describe('help', () => {
     ['events list --help', 'Usage: gov events list'],
     ['events list --run x -h', 'Usage: gov events list'],
     ['risk config --help', 'risk config get'],
-    ['-V', 'gov 0.'],
+    ['-V', '(build 0.'],
   ])('the help for %j prints %j', (line, expected) => {
     const parsed = read(line);
     expect(parsed.kind === 'text' ? String(parsed.write(layout)) : '').toContain(expected);

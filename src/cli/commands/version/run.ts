@@ -1,5 +1,5 @@
 /** `gov version`. Tested by `test/cli/main.test.ts`. */
-import { build, version } from '../../../client/version.ts';
+import { build, version, versionLine } from '../../../client/version.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { version as spec } from './spec.ts';
@@ -12,7 +12,6 @@ export const run: Run<typeof spec> = async ({ out }) => {
     node: process.versions.node,
     platform: `${process.platform}-${process.arch}`,
   };
-  if (out.isHuman) await out.line(safe`gov ${version} (build ${build})`);
-  else if (out.format === 'tsv') await out.line(safe`gov ${version}`);
+  if (out.isHuman || out.format === 'tsv') await out.line(safe`${versionLine}`);
   else await out.one(value, plainView(['version', 'node', 'platform', 'build']));
 };
