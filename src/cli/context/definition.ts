@@ -86,10 +86,11 @@ export const pairOf = (name: string): Readonly<Record<Environment, string>> => {
 };
 
 /** Errors: exit 2 for a name with characters that need quoting in a shell, a file name or JSON. */
-export function checkName(name: string): string {
+export function checkName(name: string, hint?: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
   throw usage(
-    `expected a name of at most 64 letters, digits, dots, dashes and underscores, got ${JSON.stringify(name.slice(0, 64))}`,
+    `expected a name of at most 64 letters, digits, dots, dashes and underscores that begins with a letter or digit, got ${JSON.stringify(name.slice(0, 64))}${name.length > 64 ? `… (${name.length} characters)` : ''}`,
+    hint,
   );
 }
 

@@ -9,8 +9,7 @@ import { editedText } from '../../core/text.ts';
 import { addressIn, environmentOf, fullAddress, siblingOf } from './definition.ts';
 import type { Context, PlaneContext, ServiceContext } from './definition.ts';
 import { readRunFile } from './run-file.ts';
-import { usage } from '../program/exit.ts';
-import type { CliError } from '../program/exit.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
 
 export interface NamedContext {
   readonly name: string;
@@ -34,10 +33,12 @@ export function roleOf(command: string): Role {
   return command === 'mcp proxy' ? 'agent' : 'operator';
 }
 
+/** Exit 5, as for every other thing that a command names and that does not exist. */
 export const unknownContext = (name: string, contexts: Readonly<Record<string, Context>>): CliError =>
-  usage(
+  new CliError(
+    exit.notFound,
     `expected the name of a context, got ${JSON.stringify(name)}; contexts: ${Object.keys(contexts).join(', ') || 'none yet'}`,
-    'gov context list',
+    { code: 'NOT_FOUND', hint: 'see what there is: gov context list' },
   );
 
 /** Returns the same service's context for this environment: the context with its name, else its address alone. */

@@ -293,7 +293,7 @@ describe('contexts', () => {
     });
     const unknown = await govHere(['context', 'use', 'nope'], { env });
     expect(unknown).toMatchObject({
-      code: 2,
+      code: 5,
       stderr: expect.stringContaining('contexts: local, second, cloud'),
     });
   });

@@ -216,7 +216,15 @@ describe('stored credentials', () => {
     expect(readUserConfig(env).currentContext).toBeUndefined();
     const rest = await govHere(['context', 'delete', 'acme-sandbox', '-y'], { env });
     expect([rest.code, readCredentials(env)]).toEqual([0, {}]);
-    expect((await govHere(['context', 'delete', 'acme'], { env })).stderr).toContain('contexts: none yet');
+    for (const argv of [
+      ['context', 'delete', 'acme'],
+      ['context', 'use', 'acme'],
+      ['runs', 'list', '-C', 'acme'],
+    ])
+      expect([argv, await govHere(argv, { env })]).toMatchObject([
+        argv,
+        { code: 5, stderr: expect.stringContaining('contexts: none yet') },
+      ]);
   });
 });
 

@@ -14,6 +14,7 @@ export const contextUse = command({
   summary: 'Make a context the current one',
   args: [{ name: 'name', description: 'Context' }],
   examples: ['gov context use production'],
+  exitCodes: { 5: 'there is no such context' },
 });
 
 export const contextShow = command({
@@ -73,4 +74,5 @@ export const contextDelete = command({
     },
   },
   examples: ['gov context delete acme-sandbox'],
+  exitCodes: { 5: 'there is no such context' },
 });

@@ -8,6 +8,7 @@ import type { Run } from '../../context/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
+import { checkName } from '../../context/definition.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeInit as spec } from './spec.ts';
@@ -67,12 +68,12 @@ function unmakeable(dataDir: string, cause: unknown): unknown {
 
 type Contexts = ReturnType<typeof readUserConfig>['contexts'];
 
-/** Returns the name of the directory's context, or the name that a new one may have. Errors: exit 2 for a taken name. */
+/** Returns the name of the directory's context, or the name that a new one may have. Errors: exit 2 for a taken or an invalid name. */
 function freeName(contexts: Contexts, { dataDir, name }: { dataDir: string; name: string }): string {
   const known = contextOf(contexts, dataDir);
   if (known !== undefined) return known;
   const taken = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
-  if (taken === undefined) return name;
+  if (taken === undefined) return checkName(name, 'give another one: --name NAME');
   const place = taken.kind === 'plane' ? `the plane in ${taken.dataDir}` : `the service at ${taken.baseUrl}`;
   throw usage(
     `expected a free name for the context, got ${JSON.stringify(name)}, which names ${place}`,

@@ -65,6 +65,26 @@ describe('a plane on this machine', () => {
     expect((await govHere([...argv, '--name', 'plane'], { env })).code).toBe(0);
   });
 
+  it('gov plane init makes nothing for a name that a context may not have', async () => {
+    const folder = emptyDirectory();
+    const here = (...words: string[]) =>
+      govHere(['plane', 'init', ...words], { env: { GOV_CONFIG_DIR: folder, HOME: root } });
+    const names = ['../x y', '-x', '', 'x'.repeat(65)];
+    for (const name of names) {
+      const { code, stderr } = await here('--data', join(folder, 'p'), `--name=${name}`);
+      expect([name, code, stderr]).toEqual([name, 2, expect.stringContaining('--name')]);
+    }
+    const unnamed = await here('--data', join(folder, 'my plane'));
+    expect(unnamed).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/got "my plane"\n {2}.*--name NAME/),
+    });
+    expect([existsSync(join(folder, 'p')), existsSync(join(folder, 'my plane'))]).toEqual([false, false]);
+    const longest = 'x'.repeat(64);
+    const made = await here('--data', join(folder, 'my plane'), '--name', longest, '-o', 'json');
+    expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { name: longest, context: longest }]);
+  });
+
   it('gov plane init explains why the system refuses the directory', async () => {
     const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane', '--name', 'blocked'], {
       env,
