@@ -5,7 +5,7 @@
 import type { Out } from './out.ts';
 import { Safe } from './safe.ts';
 import { csvLine, tabbed } from './table.ts';
-import { dotLines, mermaidLines, treeLines } from './tree.ts';
+import { caption, dotLines, mermaidLines, treeLines } from './tree.ts';
 import type { Graph } from './tree.ts';
 import { plainView } from './view.ts';
 
@@ -23,14 +23,22 @@ async function printLines(out: Out, lines: Iterable<Safe>): Promise<void> {
   await out.lines(waiting);
 }
 
-const edgeColumns = plainView(['source', 'type', 'target']).columns;
+const { columns } = plainView(['kind', 'id', 'type', 'target', 'name']);
 
-function* edgeLines({ edges }: Graph, format: string): Generator<Safe, void, undefined> {
-  if (format === 'csv') yield csvLine(edgeColumns.map(({ name }) => name));
-  for (const edge of edges) {
-    const row: Record<string, unknown> = { ...edge };
-    if (format === 'csv') yield csvLine(edgeColumns.map(({ name }) => row[name]));
-    else yield tabbed(edgeColumns, row);
+/** A node has no target and an edge no name: one form of row, so that a script can tell them apart by the first word. */
+function* rowsOf({ nodes, edges }: Graph): Generator<Readonly<Record<string, unknown>>, void, undefined> {
+  for (const node of nodes) {
+    const name = caption(node).trimEnd().replace('\n', ': ');
+    yield { kind: 'node', id: node.id, type: node.type, name };
+  }
+  for (const { source, type, target } of edges) yield { kind: 'edge', id: source, type, target };
+}
+
+function* rowLines(graph: Graph, format: string): Generator<Safe, void, undefined> {
+  if (format === 'csv') yield csvLine(columns.map(({ name }) => name));
+  for (const row of rowsOf(graph)) {
+    if (format === 'csv') yield csvLine(columns.map(({ name }) => row[name]));
+    else yield tabbed(columns, row);
   }
 }
 
@@ -39,9 +47,10 @@ export async function printGraph(out: Out, graph: Graph, whole: unknown): Promis
   switch (out.format) {
     case 'json':
     case 'yaml':
-      return out.one(whole, edgeView);
+      return out.one(whole, plainView([]));
     case 'ndjson':
-      for (const edge of graph.edges) await out.json(edge, 0);
+      for (const node of graph.nodes) await out.json({ kind: 'node', ...node }, 0);
+      for (const edge of graph.edges) await out.json({ kind: 'edge', ...edge }, 0);
       return;
     case 'id':
       return printLines(
@@ -56,10 +65,9 @@ export async function printGraph(out: Out, graph: Graph, whole: unknown): Promis
     case 'wide':
       return printLines(out, treeLines(graph, { styles: out.styles, width: treeWidth(out) }));
     default:
-      return printLines(out, edgeLines(graph, out.format));
+      return printLines(out, rowLines(graph, out.format));
   }
 }
-const edgeView = plainView([]);
 
 const treeWidth = ({ settings, format }: Out): number =>
   settings.tty && format === 'table' ? settings.columns : Infinity;

@@ -140,7 +140,8 @@ const shapes: Readonly<Record<string, string>> = {
   policy: 'note',
 };
 
-const caption = (node: GraphNode): string => {
+/** The type of an event and its action below; the name of another node. */
+export const caption = (node: GraphNode): string => {
   const { eventType, action } = node.data;
   return typeof eventType === 'string'
     ? `${eventType}\n${typeof action === 'string' ? action : ''}`

@@ -9,7 +9,7 @@ export const graphsGet = command({
   prints: '=getGraph',
   summary: 'Show the causal graph of a run',
   details: [
-    'On a terminal: a tree, in which containers and causes are above their effects. Into a pipe: one edge per line.',
+    'On a terminal: a tree, in which containers and causes are above their effects. Into a pipe: one node or edge per line, as the first word says.',
   ],
   args: [runId],
   formats,

@@ -127,12 +127,24 @@ describe('gov graphs', () => {
   });
   afterAll(() => server.close());
 
-  it('gov graphs get shows a tree on a terminal, edges in a pipe and the response as JSON', async () => {
+  it('gov graphs get shows a tree on a terminal, nodes and edges in a pipe and the response as JSON', async () => {
     const shown = await govHere(['graphs', 'get', 'run-1', '--color', 'never'], { env, columns: 100 });
     expect(shown.stdout.split('\n')[1]).toBe('├─ #3  model.invoked  planner → m-1  plan');
     expect(shown.stderr).toBe('8 nodes, 9 edges, not sealed\n');
     const piped = await govHere(['graphs', 'get', 'run-1'], { env });
-    expect(piped.stdout.split('\n')[0]).toBe('run:run-1\tcontains\te1');
+    const lines = piped.stdout.trimEnd().split('\n');
+    expect([lines[0], lines[4], lines[8], lines.length]).toEqual([
+      'node\trun:run-1\trun\t\trun-1',
+      'node\te2\tevent\t\ttool.call: look "up"\\u202e',
+      'edge\trun:run-1\tcontains\te1\t',
+      17,
+    ]);
+    const csv = await govHere(['graphs', 'get', 'run-1', '-o', 'csv'], { env });
+    expect(csv.stdout.split('\r\n')[0]?.split('\n')[0]).toBe('kind,id,type,target,name');
+    const rows = await govHere(['graphs', 'get', 'run-1', '-o', 'ndjson'], { env });
+    expect(rows.stdout.split('\n')[0]).toBe(
+      '{"kind":"node","id":"run:run-1","type":"run","data":{"runId":"run-1"}}',
+    );
     const asJson = await govHere(['graphs', 'get', 'run-1', '-o', 'json'], { env });
     expect(JSON.parse(asJson.stdout)).toEqual(whole);
     for (const format of ['dot', 'mermaid']) {
