@@ -21,14 +21,23 @@ export const run: Run<typeof spec> = async (invocation) => {
   const call = await callOf(invocation);
   const client = await session.client();
   const { body } = await client.evaluateTool({ body: call, idempotencyKey: settings.idempotencyKey });
+  const isDry = call.dryRun === true;
   out.verdict = failsOn(flags.failOn, body.decision, policyActions) ? exit.checkFailed : exit.ok;
   await printReport(out, {
     whole: body,
     columns,
     rows: body.matchedPolicies,
     head: [safe`${painted(body.decision, out.styles)}  ${body.reason}`],
-    foot: [out.styles.dim(safe`${body.evaluationId}, arguments ${body.argumentsHash}`)],
-    result: { facts: factsOf(body), rowKind: 'policy' },
+    foot: [
+      out.styles.dim(
+        safe`${isDry ? 'not recorded: a dry run' : body.evaluationId}, arguments ${body.argumentsHash}`,
+      ),
+    ],
+    // the id of a dry run leads nowhere
+    result: {
+      facts: factsOf(isDry ? { ...body, evaluationId: 'not recorded' } : body),
+      rowKind: 'policy',
+    },
   });
   if (body.approvalId !== null)
     await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);

@@ -52,7 +52,8 @@ describe('tools evaluate', () => {
   });
 
   it('tools evaluate --dry-run records nothing', async () => {
-    await plane.json('tools evaluate --tool shell --run dry --dry-run');
+    const { stdout } = await plane.gov('tools evaluate --tool shell --run dry --dry-run');
+    expect(stdout).toContain('\nevaluationId\tnot recorded\n');
     expect((await plane.json('policy evaluations --run dry')).data).toEqual([]);
   });
 
