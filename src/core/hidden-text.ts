@@ -36,6 +36,17 @@ export function hiddenIn({
 /** The number of hidden characters in a call. */
 export const hiddenCount = (call: Call): number => hiddenIn(call).reduce((sum, { count }) => sum + count, 0);
 
+/** What a line of a list says of a call: `2 hidden characters, letters of several scripts`. Null where nothing is hidden. */
+export function hiddenSummary(call: Call): string | null {
+  const all = hiddenIn(call);
+  const count = all.reduce((sum, each) => sum + each.count, 0);
+  const parts = [
+    ...(count === 0 ? [] : [`${count} hidden character${count === 1 ? '' : 's'}`]),
+    ...(all.some(({ mixed }) => mixed.length > 0) ? ['letters of several scripts'] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
 /** Places with something hidden that are named one by one. */
 const mostPlaces = 20;
 

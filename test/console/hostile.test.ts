@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('hostile text in the console', () => {
     expect(JSON.parse(view).arguments).toEqual(hidden);
     expect(await axeFaults(page)).toEqual([]);
     await page.evaluate("location.hash = '#/approvals'");
-    await page.getByText('17 hidden characters').waitFor();
+    await page.getByText('17 hidden characters, letters of several scripts').waitFor();
     expect(errors).toEqual([]);
     await context.close();
   });

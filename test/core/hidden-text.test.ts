@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hiddenCount, hiddenIn, hiddenNotices } from '../../src/core/hidden-text.ts';
+import { hiddenCount, hiddenIn, hiddenNotices, hiddenSummary } from '../../src/core/hidden-text.ts';
 
 /** The text as variation selectors: one a byte. */
 const bySelectors = (text: string): string =>
@@ -68,6 +68,16 @@ describe('hidden text in a call', () => {
       'letters of several scripts in `to`: Ωmega (\\u03a9mega)',
     ]);
     expect(notices({ to: 'SQL-запрос 日本語 컴퓨터 e\u0301 µs' })).toEqual([]);
+  });
+
+  it('a line of a list names both kinds, and nothing of a plain call', () => {
+    const said = (text: string) => hiddenSummary({ tool: null, arguments: { text } });
+    expect(['pay', 'a\u200b', 'p\u0430y', 'p\u0430y\u200b\u200b'].map(said)).toEqual([
+      null,
+      '1 hidden character',
+      'letters of several scripts',
+      '2 hidden characters, letters of several scripts',
+    ]);
   });
 
   it('names twenty places, and counts one more', () => {

@@ -1,14 +1,14 @@
 /** A person's decision on an approval, and its output. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
-import type { Approval, ApprovalOutcome } from '../../contract/approvals.ts';
+import type { Approval, ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
 import { hiddenNotices } from '../../core/hidden-text.ts';
 import type { Invocation } from '../context/command.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../commands/approvals/spec.ts';
 import { viewOf } from '../terminal/answer-view.ts';
-import { namedId, signedText } from './standing.ts';
+import { namedId, reasonOf, signedText, type Asked } from './standing.ts';
 
 /** The input that `approve` and `deny` share. */
 type Deciding = Pick<
@@ -25,7 +25,9 @@ export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): 
   const client = await session.client();
   const { approvalId } = args;
   // signing shows it itself
-  if (outcome === 'approved' && !isSigned) await warnOfHidden(client, approvalId, out);
+  const shown = isSigned ? null : await shownApproval(client, approvalId);
+  if (shown !== null && outcome === 'approved')
+    for (const notice of hiddenNotices(shown)) await out.warn(safe`${notice}`);
   const { body } = await client.decideApproval({
     params: { approvalId },
     body: {
@@ -35,28 +37,29 @@ export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): 
     },
     idempotencyKey: settings.idempotencyKey,
   });
-  await printApproval(out, body);
+  await printApproval(out, body, shown ?? body);
 }
 
-/** Says what the eye does not see in the call, before the decision is sent. A key without `governance:read` cannot look. */
-async function warnOfHidden(client: Client, approvalId: string, out: Out): Promise<void> {
-  const shown = await client.getApproval({ params: { approvalId } }).catch((cause: unknown) => {
+/** The call with its policies, before the decision is sent. Null for a key without `governance:read`. */
+async function shownApproval(client: Client, approvalId: string): Promise<ShownApproval | null> {
+  try {
+    return (await client.getApproval({ params: { approvalId } })).body;
+  } catch (cause) {
     if (cause instanceof GovApiError && cause.status === 403) return null;
     throw cause;
-  });
-  if (shown === null) return;
-  for (const notice of hiddenNotices(shown.body)) await out.warn(safe`${notice}`);
+  }
 }
 
-export async function printApproval(out: Out, approval: Approval): Promise<void> {
+/** `asked`: what is known of the request; the response to a decision does not name the policies. */
+export async function printApproval(out: Out, approval: Approval, asked: Asked): Promise<void> {
   if (!out.isHuman) return out.one(approval, viewOf('getApproval'));
-  const { approvalId, status, decidedBy, decidedByName, reason, runId, comment } = approval;
+  const { approvalId, status, decidedBy, decidedByName, runId, comment } = approval;
   const by = decidedBy === null ? '' : `  by ${namedId(decidedBy, decidedByName)}`;
   const { bold, green, red } = out.styles;
   const shown = status === 'approved' ? green(status) : red(status);
   await out.lines([
     safe`${bold(shown)}  ${approvalId}  run ${runId}${by}`,
-    safe`  ${reason}`,
+    safe`  ${reasonOf(asked)}`,
     ...(comment === null ? [] : [safe`  ${comment}`]),
     safe`  ${signedText(approval)}`,
   ]);

@@ -1,5 +1,5 @@
 /** Tested by `test/cli/commands/approvals/show.test.ts`. */
-import type { Approval } from '../../contract/approvals.ts';
+import type { Approval, ShownApproval } from '../../contract/approvals.ts';
 import { durationText } from '../../core/duration.ts';
 import { relativeTime } from '../terminal/table.ts';
 
@@ -13,6 +13,13 @@ export function signedText({ status, signature, signatureRequired }: Approval): 
     ? 'not signed: it rests on the API key or session of who decided'
     : 'no signature required; --sign adds one';
 }
+
+/** Why a person is asked; without policies in a response to a decision. */
+export type Asked = Pick<Approval, 'reason'> & Partial<Pick<ShownApproval, 'policies'>>;
+
+/** `policy refunds: escalate v1: …`: the first policy that escalated, and why. */
+export const reasonOf = ({ policies: [first] = [], reason }: Asked): string =>
+  first === undefined ? reason : `policy ${first.policyId}: ${first.reasoning}`;
 
 /** `Ada (key_…)`; the id alone where it has no name, or the service is of an older release. */
 export const namedId = (id: string, name: string | null | undefined): string =>

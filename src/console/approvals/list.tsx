@@ -4,8 +4,7 @@ import type { PageProps } from '../browser/page.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import type { ApprovalFilter, ShownApproval } from '../../contract/approvals.ts';
-import { hiddenCount } from '../../core/hidden-text.ts';
-import { counted } from '../parts/counted.ts';
+import { hiddenSummary } from '../../core/hidden-text.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -77,9 +76,7 @@ const columns: readonly Column<ShownApproval>[] = [
           <RemoteLine text={toolName(approval)} />
         </a>
         <p class="quiet clip">
-          {hiddenCount(approval) > 0 && (
-            <strong class="hidden-count">{counted(hiddenCount(approval), 'hidden character')} · </strong>
-          )}
+          <Hidden approval={approval} />
           <RemoteLine text={shortCall(approval)} />
         </p>
       </>
@@ -94,6 +91,11 @@ const columns: readonly Column<ShownApproval>[] = [
   { name: 'State', cell: (approval) => <State approval={approval} /> },
   { name: 'Asked', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
 ];
+
+function Hidden({ approval }: { readonly approval: ShownApproval }) {
+  const hidden = hiddenSummary(approval);
+  return hidden === null ? null : <strong class="hidden-count">{hidden} · </strong>;
+}
 
 /** `amount: 5, customer: "Ada"`, on one line that the style cuts. */
 const shortCall = ({ arguments: given, reason }: ShownApproval): string =>

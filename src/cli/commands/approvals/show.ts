@@ -23,7 +23,9 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
   const client = await session.client();
   const { body } = await client.getApproval({ params: { approvalId: args.approvalId } });
   if (flags.signed === true) return printView(body, out);
-  return out.isHuman ? out.lines(card(body, io.now(), out)) : out.one(body, viewOf('getApproval'));
+  if (out.isHuman) return out.lines(card(body, io.now(), out));
+  await out.one({ ...body, hidden: hiddenCount(body) }, viewOf('getApproval'));
+  if (!out.isJson) for (const notice of hiddenNotices(body)) await out.warn(safe`${notice}`);
 };
 
 /** The view, and its hash. Errors: exit 3 where the statement that was signed has the hash of another one. */

@@ -26,12 +26,12 @@ const details = [
 
 export const approvalsShow = command({
   name: 'approvals show',
-  prints: '=getApproval view? shownHash? hidden?:integer',
+  prints: '=getApproval view? shownHash? hidden:integer',
   summary:
     'Show what a person has to know to decide: tool, arguments, actor, policies, and how long it waits',
   details: [
     'On a terminal a long value is cut, with its size and the start of its SHA-256. -o json shows everything.',
-    'Above the arguments it says how many characters of each show nothing, and what they spell.',
+    'Above the arguments it says how many characters of each show nothing, what they spell, and which words mix scripts. Into a pipe standard error says so, and hidden is their number.',
     '--signed prints the call as an approver signs it: one line of ASCII, each other character as \\uXXXX. It ends with exit code 3 where the signed statement is about another view.',
   ],
   args: [approvalId],

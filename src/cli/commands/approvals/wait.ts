@@ -3,19 +3,15 @@
  * Tested by `test/cli/commands/tools/exec.test.ts`.
  */
 import { pause } from '../../../client/retry.ts';
-import type { ShownApproval } from '../../../contract/approvals.ts';
 import type { Run } from '../../context/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
+import { reasonOf } from '../../approvals/standing.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import type { approvalsWait as spec } from './spec.ts';
 import { defaultWaitMs } from '../../progress/waiting.ts';
 
 const leastPauseMs = 200;
 const mostPauseMs = 5000;
-
-/** The policy that escalated, and why. */
-const reasonOf = ({ policies: [first], reason }: ShownApproval): string =>
-  first === undefined ? reason : `policy ${first.policyId}: ${first.reasoning}`;
 
 export const run: Run<typeof spec> = async ({ args, out, session, settings, signal }) => {
   const client = await session.client();
@@ -25,7 +21,7 @@ export const run: Run<typeof spec> = async ({ args, out, session, settings, sign
     const { body } = await client.getApproval({ params: { approvalId } });
     if (body.status !== 'pending') {
       out.verdict = body.status === 'approved' ? exit.ok : exit.checkFailed;
-      await printApproval(out, body);
+      await printApproval(out, body, body);
       return out.verdict;
     }
     const left = deadline - performance.now();

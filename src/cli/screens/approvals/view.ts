@@ -3,11 +3,10 @@
  * Tested by `test/cli/screens/approvals.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
-import { hiddenCount } from '../../../core/hidden-text.ts';
+import { hiddenSummary } from '../../../core/hidden-text.ts';
 import { partyName } from '../../runs/party.ts';
 import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { counted } from '../../terminal/numbers.ts';
 import { cut, widthOf } from '../../terminal/width.ts';
 import { dimmed, remote, type Look } from '../draw.ts';
 import {
@@ -132,8 +131,8 @@ function inbox(state: ApprovalsState, look: Look): Text {
 function argumentsText(approval: ShownApproval): string {
   const { arguments: values } = approval;
   if (values === null) return 'erased';
-  const hidden = hiddenCount(approval);
-  const said = hidden === 0 ? '' : `! ${counted(hidden, 'hidden character')} · `;
+  const hidden = hiddenSummary(approval);
+  const said = hidden === null ? '' : `! ${hidden} · `;
   const texts = Object.entries(values).map(
     ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );

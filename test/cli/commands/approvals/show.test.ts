@@ -53,13 +53,22 @@ describe('approvals show', () => {
         '  note: pay bob\\u{e0041}\\u{e0042}',
       ].join('\n'),
     );
+    const piped = await plane.gov(`approvals show ${approvalId}`);
+    expect(piped.stdout).toContain('\nhidden\t3\n');
+    expect(piped.stderr).toContain('2 hidden characters in `note`, spells: AB');
+    expect(piped.stderr).toContain('letters of several scripts in `who`');
+    const asJson = await plane.gov(`approvals show ${approvalId} -o json`);
+    expect([JSON.parse(asJson.stdout).hidden, asJson.stderr]).toEqual([3, '']);
     const view = await plane.gov(`approvals show ${approvalId} --signed`);
     expect(view.stdout).toMatch(/^[ -~]+\n$/);
     const approved = await plane.gov(`approvals approve ${approvalId}`, {
       ...terminal,
       env: { GOV_API_KEY: plane.keys['reviewer'] ?? '' },
     });
-    expect([approved.code, approved.stdout]).toEqual([0, expect.stringMatching(/^approved/)]);
+    expect([approved.code, approved.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^approved.+\n {2}policy ask: escalate v1: /),
+    ]);
     expect(approved.stderr).toContain('2 hidden characters in `note`, spells: AB');
     expect(JSON.parse(view.stdout).arguments).toEqual(hidden);
     const hash = createHash('sha256').update(`gov.approvalview/v2\n${view.stdout.trimEnd()}`).digest('hex');
