@@ -21,7 +21,8 @@ import type { KeysChanged, KeyOrder } from './order.ts';
 import { changeKeys, signed } from './change.ts';
 
 /**
- * CONFLICT where the keys before the last rotation still sign, or where the serving process does not answer.
+ * NOT_FOUND where there is no plane. CONFLICT where the keys before the last rotation still sign, or where the
+ * serving process does not answer.
  */
 export const rotateKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'rotate');
 
@@ -29,11 +30,12 @@ export const rotateKeys = (dataDir: string): Promise<KeysChanged> => changing(re
 export const retireKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'retire');
 
 async function changing(dataDir: string, order: KeyOrder): Promise<KeysChanged> {
+  // first, because opening a store makes the files of one where there is no plane
+  const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
   const serving = servingProcess(dataDir);
   if (serving !== null) return askServing(dataDir, order, serving);
   const store = openStore({ dataDir, clock: { now }, randomBytes });
   try {
-    const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
     const taken = async (): Promise<void> => settleKeys(dataDir, await logKeys(store, projectId));
     const changed = await changeKeys({ dataDir, store, taken }, order);
     return await signed(changed, () => sign(dataDir, store, projectId));

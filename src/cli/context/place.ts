@@ -93,9 +93,10 @@ export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
   const listen = inPlaneFile(context.dataDir, 'listen');
   if (listen !== undefined)
     return { value: checkUrl(`http://${listen}/api/v1`), from: `${from} (plane.json)` };
-  throw usage(
+  throw new CliError(
+    exit.notFound,
     `context ${name}: expected a data plane at ${context.dataDir}; it is missing, or this user may not read it`,
-    'gov plane init --data DIR',
+    { code: 'NOT_FOUND', hint: 'gov plane init --data DIR' },
   );
 }
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
-import { CliError, exit, usage } from '../../program/exit.ts';
+import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { codeOf } from '../../program/write-fault.ts';
@@ -13,7 +13,10 @@ const defaultTimeoutMs = 30_000;
 export const run: Run<typeof spec> = async ({ flags, out, session, io, settings, signal }) => {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   if (!existsSync(join(dataDir, 'plane.json')))
-    throw usage(`expected a data plane, got ${dataDir}`, 'gov context list');
+    throw new CliError(exit.notFound, `expected a plane at ${join(dataDir, 'plane.json')}`, {
+      code: 'NOT_FOUND',
+      hint: 'gov context list',
+    });
   const { stopPlane } = await import('../../../../plane/serve/stop.ts');
   const timeoutMs = settings.timeoutMs ?? defaultTimeoutMs;
   const stopped = await stopPlane(dataDir, { timeoutMs, force: flags.force, signal }).catch(

@@ -153,7 +153,7 @@ describe('a plane on this machine', () => {
     const named = await govHere(['plane', 'status', '--data', dataDir, '-o', 'json']);
     expect([named.code, JSON.parse(named.stdout)]).toMatchObject([0, { state: 'ok', dataDir }]);
     expect(await govHere(['plane', 'status', '--data', root])).toMatchObject({
-      code: 2,
+      code: 5,
       stderr: expect.stringMatching(/expected a data plane at/),
     });
   });

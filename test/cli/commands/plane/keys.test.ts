@@ -1,5 +1,5 @@
 /** What `gov plane keys` tells a script: which keys, by name and id, and where all of them stand whole. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../../src/core/note/checkpoint.ts';
@@ -22,6 +22,15 @@ describe('gov plane keys', () => {
         .map((line) => line.split('\t')),
     );
   };
+
+  it('gov plane keys makes no file where there is no plane', async () => {
+    const folder = emptyDirectory();
+    for (const order of ['rotate', 'retire']) {
+      const { code, stderr } = await govHere(['plane', 'keys', order, '--data', join(folder, 'typo')]);
+      expect([order, code, stderr]).toEqual([order, 5, expect.stringContaining('expected a plane at')]);
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
 
   it('gov plane keys names keys in a pipe, and shows them whole with -o json', async () => {
     expect((await gov('plane', 'init', '--listen', '127.0.0.1:0', '--metrics-listen', 'off')).code).toBe(0);

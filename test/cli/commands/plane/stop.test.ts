@@ -99,6 +99,6 @@ describe('gov plane stop', { timeout: 60_000 }, () => {
 
   it('names a directory that is not a data plane', async () => {
     const { code, stderr } = await account.gov(['plane', 'stop', '--data', account.folder]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('expected a data plane')]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('expected a plane at')]);
   });
 });
