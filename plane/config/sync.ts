@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GovNetworkError } from '../../src/client/errors.ts';
 import type { Environment } from '../../src/client/proxy.ts';
 import { build } from '../../src/client/version.ts';
+import { backoffMs } from '../../src/core/backoff.ts';
 import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -36,8 +37,8 @@ export interface SyncOptions {
 /** Adds up to a tenth of the interval, so that planes that start together do not ask together. */
 const jitter = 0.1;
 
-/** After the first failure the plane waits twice this time, then doubles the wait up to the interval. */
-const retryMs = 5000;
+/** The wait after the first failure, which doubles up to the interval. */
+const retryMs = 10_000;
 
 /** How often the plane checks for a new enrolment, in milliseconds. */
 const lookMs = 2000;
@@ -130,7 +131,8 @@ export class ConfigSync implements Background {
       await this.attempt();
       failures = this.#trouble === null ? 0 : failures + 1;
       const intervalMs = (this.#options.sync.intervalSeconds ?? limits.configIntervalSeconds) * 1000;
-      const waitMs = failures === 0 ? intervalMs : Math.min(intervalMs, retryMs * 2 ** failures);
+      const backoff = { firstMs: retryMs, mostMs: intervalMs, jitter: 0 };
+      const waitMs = failures === 0 ? intervalMs : backoffMs(backoff, failures, 0);
       const untilMs = performance.now() + waitMs * (1 + jitter * Math.random());
       // a new enrolment ends the wait
       while (!signal.aborted && performance.now() < untilMs) {

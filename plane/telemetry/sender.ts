@@ -9,6 +9,7 @@
  */
 import { limits } from '../../src/contract/limits.ts';
 import type { UsageReport } from '../../src/contract/telemetry.ts';
+import { backoffMs, type Backoff } from '../../src/core/backoff.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import { askedFor, newestIn, takeNewest } from './adopt.ts';
 import { answerChallenge, challengeIn } from './attest.ts';
@@ -22,6 +23,11 @@ import { failureOf, messageOf, settleAnswer, settleReport, type Unsettled, type 
 const handedAhead = 15;
 /** Interval at which the outbox stores the time of the last contact while all is well. */
 const notedMs = 10_000;
+const backoff: Backoff = {
+  firstMs: limits.telemetryBackoffMs,
+  mostMs: limits.telemetryBackoffMaxMs,
+  jitter: 1,
+};
 
 export interface SenderOptions {
   readonly maker: Maker;
@@ -269,9 +275,8 @@ export class Sender {
 
   #failed({ failure, retryAfterSeconds }: Unsettled): void {
     const { maker, random, log } = this.#options;
-    const mostMs = Math.min(limits.telemetryBackoffMaxMs, limits.telemetryBackoffMs * 2 ** this.#failures);
-    const waitMs = Math.max(Math.ceil(random() * mostMs), retryAfterSeconds * 1000);
-    this.#failures = Math.min(this.#failures + 1, 20);
+    this.#failures += 1;
+    const waitMs = Math.max(backoffMs(backoff, this.#failures, random()), retryAfterSeconds * 1000);
     const nowMs = maker.now();
     this.#nextMs = nowMs + waitMs;
     if (this.#failing === failure) return;

@@ -7,6 +7,7 @@
  */
 import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
+import { backoffMs, type Backoff } from '../core/backoff.ts';
 import type { Json } from '../core/json/parse.ts';
 import type { Client } from './create.ts';
 import { jsonText } from './json-text.ts';
@@ -63,6 +64,12 @@ export interface RecorderCounts {
   /** In memory or in the spool. */
   readonly waiting: number;
 }
+
+const backoff: Backoff = {
+  firstMs: limits.clientBackoffMs,
+  mostMs: limits.recorderRetrySeconds * 1000,
+  jitter: 0.5,
+};
 
 /** Records events in the background. `EventRecorder.open` makes one; `close` it at the end. */
 export class EventRecorder {
@@ -264,8 +271,7 @@ export class EventRecorder {
 
   /** Waits longer after each failure; `flush` and `close` end the wait. */
   async #rest(attempt: number): Promise<void> {
-    const most = Math.min(limits.recorderRetrySeconds * 1000, limits.clientBackoffMs * 2 ** attempt);
-    const timer = setTimeout(() => this.#bell.ring(), most / 2 + (Math.random() * most) / 2);
+    const timer = setTimeout(() => this.#bell.ring(), backoffMs(backoff, attempt + 1, Math.random()));
     if (this.#flushing === 0) unkept(timer);
     await this.#bell.wait();
     clearTimeout(timer);

@@ -4,7 +4,14 @@
  * Tested by `test/client/retry.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
+import { backoffMs, type Backoff } from '../core/backoff.ts';
 import { GovApiError, GovNetworkError, transientStatuses } from './errors.ts';
+
+export const clientBackoff: Backoff = {
+  firstMs: limits.clientBackoffMs,
+  mostMs: limits.clientBackoffMaxMs,
+  jitter: 1,
+};
 
 /** Returns whether the same request may succeed later. A used-up quota (429, not retryable) does not allow a retry. */
 export function isTransient(failure: unknown): boolean {
@@ -22,8 +29,7 @@ export function retryDelayMs(failure: unknown, attempt: number, random: number):
   if (!isTransient(failure)) return null;
   const asked = failure instanceof GovApiError ? (failure.retryAfterSeconds ?? 0) : 0;
   if (asked > limits.clientRetryAfterSeconds) return null;
-  const ceiling = Math.min(limits.clientBackoffMaxMs, limits.clientBackoffMs * 2 ** attempt);
-  return asked * 1000 + Math.floor(random * ceiling);
+  return asked * 1000 + backoffMs(clientBackoff, attempt + 1, random);
 }
 
 interface Retrying {

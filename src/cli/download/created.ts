@@ -1,13 +1,11 @@
 /** Creates an export and waits for it. Tested by `test/cli/download/run.long.test.ts` against a real service. */
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
 import type { Client } from '../../client/create.ts';
-import { pause } from '../../client/retry.ts';
 import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../commands/export/spec.ts';
-import { startProgress } from '../progress/show.ts';
-import { defaultWaitMs } from '../progress/waiting.ts';
+import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
@@ -24,9 +22,6 @@ export function inputOf(flags: Asked): ExportInput {
   const isFiltered = Object.keys(filters).length > 0;
   return { resource, format, ...(isFiltered ? { filters } : {}), ...(proof ? { includeProof: true } : {}) };
 }
-
-const leastPauseMs = 100;
-const mostPauseMs = 2000;
 
 /** The parts of an invocation that waiting needs. */
 type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
@@ -47,23 +42,15 @@ const shellWord = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Returns the export after it is complete. Errors: exit 1 if it failed or was cancelled, 5 if it expired, 8 at the deadline. */
-export async function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
-  const { settings, signal, next = againCommand(exportId) } = waiting;
+export function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
+  const { settings, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const progress = startProgress(waiting);
-  try {
-    for (let asked = 0; ; asked += 1) {
-      const { body } = await client.getExport({ params: { exportId } });
-      if (body.status === 'completed') return body;
-      refuseEnded(body);
-      progress.at(`export ${body.status}`);
-      const left = deadline - performance.now();
-      if (left <= 0) throw stillPending(body, next);
-      await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
-    }
-  } finally {
-    progress.stop();
-  }
+  return waitUntil(waiting, deadline, async () => {
+    const { body } = await client.getExport({ params: { exportId } });
+    if (body.status === 'completed') return { done: body };
+    refuseEnded(body);
+    return { open: `export ${body.status}`, stillOpen: stillPending(body, next) };
+  });
 }
 
 function refuseEnded({ exportId, status, errorSummary }: ExportJob): void {

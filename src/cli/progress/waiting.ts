@@ -1,20 +1,20 @@
 /**
- * Waits for a job (contract H1 to H7). It polls at the interval of Retry-After, within one time limit.
+ * Waits for work of the service, within one time limit: jobs (contract H1 to H7), exports, reports. Not sooner than
+ * Retry-After.
  * Tested by `test/cli/commands/jobs/wait.test.ts` against a real server.
  */
 import type { Answer, Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
 import { isOpen } from '../../contract/job-words.ts';
 import type { Table } from '../../contract/table.ts';
+import { backoffMs } from '../../core/backoff.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Invocation } from '../context/command.ts';
-import { startProgress, type Progress } from './show.ts';
+import { startProgress } from './show.ts';
 
 export type Job = Answer<Table['getJob']>['body'];
 
 export const defaultWaitMs = 600_000;
-const leastPauseMs = 200;
-const mostPauseMs = 10_000;
 
 export interface WaitOptions {
   readonly jobId: string;
@@ -23,39 +23,57 @@ export interface WaitOptions {
 }
 
 /** Returns the job after it has completed, failed or been cancelled. Errors: exit 8 at the deadline; the job continues. */
-export async function waitForJob(
+export function waitForJob(
   client: Client,
-  options: WaitOptions,
+  { jobId, deadline }: WaitOptions,
   call: Pick<Invocation, 'out' | 'io' | 'signal'>,
 ): Promise<Job> {
-  const progress = startProgress(call);
-  try {
-    return await ended(client, { ...options, signal: call.signal, progress });
-  } finally {
-    progress.stop();
-  }
+  return waitUntil(call, deadline, async () => {
+    const { body, headers } = await client.getJob({ params: { jobId } });
+    if (!isOpen(body.status)) return { done: body };
+    const stillOpen = new CliError(
+      exit.pending,
+      `job ${jobId} is still ${body.status}; it continues at the service`,
+      { code: 'PENDING', next: [`gov jobs wait ${jobId}`] },
+    );
+    return { open: `job ${body.status}`, stillOpen, advisedSeconds: Number(headers['retry-after'] ?? '0') };
+  });
 }
 
-async function ended(
-  client: Client,
-  options: WaitOptions & { readonly signal: AbortSignal; readonly progress: Progress },
-): Promise<Job> {
-  const { jobId, deadline, signal, progress } = options;
-  for (let asked = 0; ; asked += 1) {
-    const { body, headers } = await client.getJob({ params: { jobId } });
-    if (!isOpen(body.status)) return body;
-    progress.at(`job ${body.status}`);
-    const advised = Number(headers['retry-after'] ?? '0') * 1000;
-    const growing = leastPauseMs * 2 ** Math.min(asked, 4);
-    const delay = Math.min(mostPauseMs, Math.max(growing, Number.isFinite(advised) ? advised : 0));
-    const left = deadline - performance.now();
-    if (left <= 0) {
-      throw new CliError(exit.pending, `job ${jobId} is still ${body.status}; it continues at the service`, {
-        code: 'PENDING',
-        next: [`gov jobs wait ${jobId}`],
-      });
+/** The state of what a command waits for. */
+type State<Result> =
+  | { readonly done: Result }
+  | {
+      /** Words for the progress line. */
+      readonly open: string;
+      /** The error at the deadline. */
+      readonly stillOpen: CliError;
+      /** Of the service: ask not sooner. */
+      readonly advisedSeconds?: number;
+    };
+
+const backoff = { firstMs: 100, mostMs: 2000, jitter: 0 };
+const mostAdvisedMs = 10_000;
+
+/** Asks, less and less often, until the work is done. `deadline`: on `performance.now()`'s clock. Errors: `stillOpen`, those of `ask`. */
+export async function waitUntil<Result>(
+  call: Pick<Invocation, 'out' | 'io' | 'signal'>,
+  deadline: number,
+  ask: () => Promise<State<Result>>,
+): Promise<Result> {
+  const progress = startProgress(call);
+  try {
+    for (let asked = 1; ; asked += 1) {
+      const state = await ask();
+      if ('done' in state) return state.done;
+      progress.at(state.open);
+      const left = deadline - performance.now();
+      if (left <= 0) throw state.stillOpen;
+      const advisedMs = Math.min(mostAdvisedMs, (state.advisedSeconds ?? 0) * 1000) || 0;
+      await pause(Math.min(left, Math.max(advisedMs, backoffMs(backoff, asked, 0))), call.signal);
     }
-    await pause(Math.min(delay, left), signal);
+  } finally {
+    progress.stop();
   }
 }
 

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { Client } from '../../client/create.ts';
 import { downloadFile, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
-import { pause } from '../../client/retry.ts';
 import type { ReportExecution, ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
@@ -16,34 +15,22 @@ import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-f
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { startProgress } from '../progress/show.ts';
-import { defaultWaitMs } from '../progress/waiting.ts';
+import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
 
 type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
 /** Null where an earlier version made the report. */
 export type SignedExecution = ReportExecution & { readonly signature: ReportSignature | null };
 
-const leastPauseMs = 100;
-const mostPauseMs = 2000;
-
 /** Returns the report after it is complete. Errors: exit 1 if it failed, 8 at the deadline. */
-export async function completed(client: Client, executionId: string, call: Call): Promise<SignedExecution> {
-  const { settings, signal } = call;
-  const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
-  const progress = startProgress(call);
-  try {
-    for (let asked = 0; ; asked += 1) {
-      const { body } = await client.getExecution({ params: { executionId } });
-      if (body.status === 'completed') return body;
-      if (body.status === 'failed') throw failed(body);
-      progress.at(`report ${body.status}`);
-      const left = deadline - performance.now();
-      if (left <= 0) throw stillOpen(body);
-      await pause(Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(asked, 6), left), signal);
-    }
-  } finally {
-    progress.stop();
-  }
+export function completed(client: Client, executionId: string, call: Call): Promise<SignedExecution> {
+  const deadline = performance.now() + (call.settings.timeoutMs ?? defaultWaitMs);
+  return waitUntil(call, deadline, async () => {
+    const { body } = await client.getExecution({ params: { executionId } });
+    if (body.status === 'completed') return { done: body };
+    if (body.status === 'failed') throw failed(body);
+    return { open: `report ${body.status}`, stillOpen: stillOpen(body) };
+  });
 }
 
 const failed = ({ executionId, errorSummary }: ReportExecution): CliError =>

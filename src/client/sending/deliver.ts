@@ -6,9 +6,10 @@
 import { GovApiError, GovNetworkError } from '../errors.ts';
 import type { BatchResult } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
+import { backoffMs } from '../../core/backoff.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { StoredEvent } from '../../core/intake/reconcile.ts';
-import { pause } from '../retry.ts';
+import { clientBackoff, pause } from '../retry.ts';
 import type { Batch } from './batch.ts';
 
 /** The destination of batches. It retries temporary failures, and throws GovApiError or GovNetworkError for others. */
@@ -80,14 +81,10 @@ async function pushPatiently(
     } catch (failure) {
       // the service stores nothing under a key that got a 500 (contract D6); the client retries all other statuses
       if (!(failure instanceof GovApiError) || failure.status !== 500 || attempt >= retries) throw failure;
-      await pause(Math.random() * backoffMs(attempt), signal);
+      await pause(backoffMs(clientBackoff, attempt + 1, Math.random()), signal);
     }
   }
 }
-
-/** Returns the longest wait before attempt `attempt + 1`. */
-const backoffMs = (attempt: number): number =>
-  Math.min(limits.clientBackoffMaxMs, limits.clientBackoffMs * 2 ** attempt);
 
 const bodyFaults: Readonly<Record<string, string>> = {
   PAYLOAD_TOO_LARGE: 'event_too_large',

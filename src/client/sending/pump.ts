@@ -6,6 +6,7 @@
 import { isTransient, pause } from '../retry.ts';
 import { anySignal } from '../signals.ts';
 import { limits } from '../../contract/limits.ts';
+import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { Batch } from './batch.ts';
 import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
 import type { BatchQueue } from './queue.ts';
@@ -67,10 +68,11 @@ async function deliverOrWait(batch: Batch, options: PumpOptions): Promise<Delive
   }
 }
 
+const backoff: Backoff = { firstMs: 1000, mostMs: limits.pushRetrySeconds * 1000, jitter: 0.5 };
+
 /** Waits longer after each failure, and not longer than the input lasts. */
 async function pauseOrEnd(attempt: number, { signal, inputEnded }: PumpOptions): Promise<void> {
-  const most = Math.min(limits.pushRetrySeconds * 1000, 1000 * 2 ** attempt);
-  const ms = most / 2 + (Math.random() * most) / 2;
+  const ms = backoffMs(backoff, attempt + 1, Math.random());
   try {
     await pause(ms, anySignal([signal, inputEnded]));
   } catch {

@@ -5,6 +5,7 @@
  * Proven by `test/host/forward/lane.test.ts` and `test/host/forward/refused.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import { gapNotice } from '../../core/forward/notice.ts';
 import type { LogSource } from '../../core/forward/record.ts';
 import type { Log } from '../../service/call/log.ts';
@@ -40,6 +41,11 @@ export interface LaneOptions {
 
 const leaseMs = 60_000;
 const saveEveryMs = 1000;
+const backoff: Backoff = {
+  firstMs: limits.forwardBackoffMs,
+  mostMs: limits.forwardBackoffMaxMs,
+  jitter: 0.5,
+};
 
 /** What a turn left. */
 export type Turn =
@@ -312,13 +318,11 @@ export class Lane {
       : (await store.head(projectId, 'audit')).size;
   }
 
-  /** Everything since the cursor is sent again after a wait of 1, 2, 4 … seconds with jitter, at most a minute. */
+  /** Everything since the cursor is sent again after a wait. */
   async #fail(why: string, retryAfterMs: number | null): Promise<Turn> {
     const { now, random, log } = this.#options;
     this.#failures += 1;
-    const { forwardBackoffMs, forwardBackoffMaxMs } = limits;
-    const most = Math.min(forwardBackoffMs * 2 ** Math.min(this.#failures - 1, 16), forwardBackoffMaxMs);
-    const atMs = now() + Math.round(Math.max(retryAfterMs ?? 0, most * (0.5 + random() / 2)));
+    const atMs = now() + Math.max(retryAfterMs ?? 0, backoffMs(backoff, this.#failures, random()));
     this.#retryMs = atMs;
     this.#transport?.close();
     this.#transport = null; // the next attempt reads secrets and certificates again

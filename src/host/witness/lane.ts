@@ -4,6 +4,7 @@
  * checkpoints, and the next one is sent. Proven by `test/host/witness/client.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
 import type { Outcome } from './answer.ts';
 import type { WitnessesOptions } from './options.ts';
@@ -28,6 +29,8 @@ interface Pending {
   readonly wanted: boolean;
   readonly done: (() => void)[];
 }
+
+const backoff: Backoff = { firstMs: 1000, mostMs: limits.witnessRetrySeconds * 1000, jitter: 0.5 };
 
 /** Concurrent requests to one witness. */
 const atOnce = 4;
@@ -186,10 +189,8 @@ export class WitnessClient {
     return false;
   }
 
-  /** Waits 1, 2, 4 … seconds, at most a minute, with a jitter between half and all of it. */
   #backOffMs({ failures }: Lane): number {
-    const seconds = Math.min(2 ** (failures - 1), limits.witnessRetrySeconds);
-    return seconds * 1000 * (0.5 + this.#options.random() / 2);
+    return backoffMs(backoff, failures, this.#options.random());
   }
 
   reasons(): readonly string[] {

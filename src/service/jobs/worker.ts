@@ -12,7 +12,9 @@ import { chooseLayers } from '../../core/proof/layers.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { append, unmetered } from '../events/append.ts';
 import { runExport } from '../exports/job.ts';
+import { Poller } from '../call/poller.ts';
 import { jobFailed } from './events.ts';
+import { errorSummary, knownError, retryAt } from './failure.ts';
 import { LeaseLost } from './lease-lost.ts';
 import { prove } from '../proofs/prove.ts';
 import { runReplay } from '../replay/job.ts';
@@ -25,57 +27,38 @@ const exportsAtOnce = 4;
 
 export class JobWorker {
   readonly #services: Services;
+  readonly #poller: Poller;
   readonly #running = new Set<Promise<void>>();
   /** Stops running jobs, by id. */
   readonly #stops = new Map<string, AbortController>();
   /** Exports among the running jobs. */
   #exports = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
-  #claiming = false;
-  #again = false;
-  /** Why no job could be claimed: logged once, not every second. */
-  #failure = '';
 
   constructor(services: Services) {
     this.#services = services;
+    this.#poller = new Poller({
+      everyMs: lookEveryMs,
+      poll: () => this.#claimAll(),
+      log: services.log,
+      failed: 'no job could be claimed',
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.wake(), lookEveryMs);
-    this.#timer.unref();
-    this.wake();
+    this.#poller.start();
   }
 
   /** Looks for pending jobs now. */
   wake(): void {
-    if (this.#stopped) return;
-    if (this.#claiming) {
-      this.#again = true;
-      return;
-    }
-    void this.#claimAll();
+    this.#poller.wake();
   }
 
   async #claimAll(): Promise<void> {
-    this.#claiming = true;
-    const { store, now, log } = this.#services;
-    try {
-      do {
-        this.#again = false;
-        while (this.#hasRoom() && !this.#stopped) {
-          const job = await store.claimJob(now(), limits.jobLeaseSeconds * 1000);
-          if (job === null) break;
-          this.#begin(job);
-        }
-      } while (this.#again);
-      this.#failure = '';
-    } catch (error) {
-      const known = this.#failure === String(error);
-      this.#failure = String(error);
-      if (!this.#stopped && !known) log.error({ err: error }, 'no job could be claimed');
-    } finally {
-      this.#claiming = false;
+    const { store, now } = this.#services;
+    while (this.#hasRoom() && !this.#poller.isStopped) {
+      const job = await store.claimJob(now(), limits.jobLeaseSeconds * 1000);
+      if (job === null) return;
+      this.#begin(job);
     }
   }
 
@@ -128,17 +111,15 @@ export class JobWorker {
 
   async #fail(job: ClaimedJob, error: unknown): Promise<void> {
     const { store, now, log } = this.#services;
-    const known =
-      error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
+    const known = knownError(error);
     if (known.status >= 500) log.error({ err: error, jobId: job.jobId }, 'a job failed');
     const atMs = now();
-    const detail = known.code === 'INTERNAL' ? 'Internal error' : known.message;
-    const errorSummary = `${known.code}: ${detail}`.slice(0, limits.jobErrorChars);
-    const retryAtMs = retryAt(job, known, atMs);
-    if (retryAtMs === null) return failFinally(this.#services, job, { errorSummary, atMs });
+    const summary = errorSummary(known, limits.jobErrorChars);
+    const retryAtMs = retryAt(known, { made: job.tries, most: limits.jobAttempts }, atMs);
+    if (retryAtMs === null) return failFinally(this.#services, job, { errorSummary: summary, atMs });
     await store.failJob(job.projectId, job.jobId, {
       lease: job.lease,
-      errorSummary,
+      errorSummary: summary,
       atMs,
       retryAtMs,
       // the job itself is fine: after any number of shutdowns the next process completes it
@@ -153,8 +134,7 @@ export class JobWorker {
 
   /** Stops claiming and waits for running jobs; `work.close()` ends them early. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
+    await this.#poller.stop();
     await Promise.allSettled(this.#running);
   }
 }
@@ -186,14 +166,6 @@ async function failFinally(
   } catch (error) {
     if (!(error instanceof GovError && error.code === 'CONFLICT')) throw error;
   }
-}
-
-/** When to try again, or null for an error of the request, which would recur. */
-function retryAt({ tries }: ClaimedJob, { transient, code }: GovError, atMs: number): number | null {
-  if (code === 'SHUTTING_DOWN') return atMs;
-  if (!transient || tries >= limits.jobAttempts) return null;
-  const jitter = 0.5 + Math.random() / 2;
-  return atMs + Math.round(2 ** tries * 1000 * jitter);
 }
 
 async function runJob(services: Services, job: ClaimedJob, signal: AbortSignal): Promise<void> {

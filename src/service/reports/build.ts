@@ -15,6 +15,7 @@ import { append, unmetered } from '../events/append.ts';
 import { witnessedNote } from '../exports/job.ts';
 import { reportCompleted, reportFailed } from './events.ts';
 import { ReportFiles, removeArtifacts } from './files.ts';
+import { errorSummary, knownError, retryAt } from '../jobs/failure.ts';
 import { LeaseLost } from '../jobs/lease-lost.ts';
 import { Lease, leaseLost } from './lease.ts';
 import { evidenceHost, reportSigner } from './evidence.ts';
@@ -53,9 +54,6 @@ const interrupted = (): GovError =>
     'OVERLOADED',
     `the process ended during each of ${limits.reportAttempts} attempts; ask for a shorter period`,
   );
-
-const knownError = (error: unknown): GovError =>
-  error instanceof GovError ? error : new GovError('INTERNAL', 'Internal error', { cause: error });
 
 async function makeReport(services: Services, lease: Lease, stored: StoredReport): Promise<void> {
   const document = await lease.current();
@@ -176,20 +174,19 @@ async function settleFailure(services: Services, { lease, stored, error }: Failu
   const { now, salt, store } = services;
   const document = await lease.release();
   const { projectId, documentId: executionId } = document;
-  const detail = error.code === 'INTERNAL' ? 'Internal error' : error.message;
-  const errorSummary = `${error.code}: ${detail}`.slice(0, limits.reportErrorChars);
+  const summary = errorSummary(error, limits.reportErrorChars);
   const nowMs = now();
-  const retryMs = retryAt(stored, error, nowMs);
+  const retryMs = retryAt(error, { made: stored.attempts, most: limits.reportAttempts }, nowMs);
   if (retryMs !== null) {
     // after any number of shutdowns the next process completes it
     const attempts = error.code === 'SHUTTING_DOWN' ? stored.attempts - 1 : stored.attempts;
-    const data = JSON.stringify({ ...stored, attempts, errorSummary });
+    const data = JSON.stringify({ ...stored, attempts, errorSummary: summary });
     const { projectId: _own, ...again } = { ...document, status: 'queued', dueMs: retryMs, data };
     return (await store.saveDocuments(projectId, [{ save: again }])) === 'saved' ? 'retried' : 'lost';
   }
-  const failed: StoredReport = { ...stored, completedMs: nowMs, errorSummary };
+  const failed: StoredReport = { ...stored, completedMs: nowMs, errorSummary: summary };
   const { reportTemplateId } = stored;
-  const event = reportFailed({ executionId, reportTemplateId, errorSummary }, { nowMs, salt });
+  const event = reportFailed({ executionId, reportTemplateId, errorSummary: summary }, { nowMs, salt });
   const report = { ...document, status: 'failed', dueMs: null, data: JSON.stringify(failed) };
   await settle(services, { report, event, deliveries: cancelled });
   await removeArtifacts(services, projectId, stored);
@@ -199,12 +196,4 @@ async function settleFailure(services: Services, { lease, stored, error }: Failu
 function cancelled(delivery: StoredDocument): StoredDocument {
   const data: StoredDelivery = { ...dataOf<StoredDelivery>(delivery), errorSummary: 'the report failed' };
   return { ...delivery, status: 'cancelled', dueMs: null, data: JSON.stringify(data) };
-}
-
-/** When to try again, or null for an error of the request, which would recur. */
-function retryAt({ attempts }: StoredReport, { transient, code }: GovError, atMs: number): number | null {
-  if (code === 'SHUTTING_DOWN') return atMs;
-  if (!transient || attempts >= limits.reportAttempts) return null;
-  const jitter = 0.5 + Math.random() / 2;
-  return atMs + Math.round(2 ** attempts * 1000 * jitter);
 }

@@ -4,6 +4,7 @@
  * `test/service/reports/worker.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { Poller } from '../call/poller.ts';
 import { buildReport } from './build.ts';
 import { reportKind } from './stored.ts';
 import type { Services } from '../dependencies.ts';
@@ -45,51 +46,30 @@ export async function processReports(
 const lookEveryMs = 10_000;
 
 export class ReportWorker {
-  readonly #services: Services;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
-  /** Why nothing could be claimed: logged once, not every time. */
-  #failure = '';
+  readonly #poller: Poller;
 
   constructor(services: Services) {
-    this.#services = services;
+    const bounds = { untilMs: Infinity, most: Infinity, isStopped: () => this.#poller.isStopped };
+    this.#poller = new Poller({
+      everyMs: lookEveryMs,
+      poll: () => processReports(services, bounds),
+      log: services.log,
+      failed: 'no report could be claimed',
+    });
   }
 
   /** Also looks for reports whose worker ended, and for those that are tried again. */
   start(): void {
-    this.#timer = setInterval(() => this.wake(), lookEveryMs);
-    this.#timer.unref();
-    this.wake();
+    this.#poller.start();
   }
 
   /** Looks for queued reports now. */
   wake(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#running ??= this.#run().finally(() => (this.#running = undefined));
-  }
-
-  async #run(): Promise<void> {
-    const bounds = { untilMs: Infinity, most: Infinity, isStopped: () => this.#stopped };
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        await processReports(this.#services, bounds);
-      }
-      this.#failure = '';
-    } catch (error) {
-      const isKnown = this.#failure === String(error);
-      this.#failure = String(error);
-      if (!this.#stopped && !isKnown) this.#services.log.error({ err: error }, 'no report could be claimed');
-    }
+    this.#poller.wake();
   }
 
   /** Stops claiming and waits for the running report; `work.close()` ends it early. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#poller.stop();
   }
 }

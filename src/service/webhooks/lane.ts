@@ -8,6 +8,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { DisabledReason } from '../../contract/webhooks.ts';
+import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../dependencies.ts';
 import { isDeletedProject } from '../call/deleted.ts';
@@ -46,7 +47,8 @@ const sentAtOnce = 4;
 /** Outcomes are saved at the latest after this time. */
 const savedAfterMs = 2000;
 const failuresBeforeHold = 3;
-const mostHeldMs = 60_000;
+/** The jitter comes on top, also of a receiver that throttles. */
+const hold: Backoff = { firstMs: 1000, mostMs: 60_000, jitter: 0 };
 const throttledMs = 5000;
 const jitter = 0.2;
 
@@ -204,8 +206,8 @@ function stateAfter(
   }
   const failures = before.failures + 1;
   const isThrottled = statusCode !== null && [429, 502, 504].includes(statusCode);
-  const grown = failures < failuresBeforeHold ? 0 : 1000 * 2 ** Math.min(failures - failuresBeforeHold, 10);
-  const own = Math.max(Math.min(grown, mostHeldMs), isThrottled ? throttledMs : 0);
+  const grown = failures < failuresBeforeHold ? 0 : backoffMs(hold, failures - failuresBeforeHold + 1, 0);
+  const own = Math.max(grown, isThrottled ? throttledMs : 0);
   const heldMs = Math.max(Math.round(own * (1 + jitter * random)), retryAfterMs ?? 0);
   return {
     ...before,

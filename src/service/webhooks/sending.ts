@@ -4,6 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
+import { Poller } from '../call/poller.ts';
 import type { Services } from '../dependencies.ts';
 import { laneKind, type LaneClass } from './endpoint.ts';
 import { laneLeaseMs, workLane } from './lane.ts';
@@ -17,61 +18,41 @@ const dayMs = 86_400_000;
 
 export class Sending {
   readonly #services: Services;
+  readonly #poller: Poller;
   readonly #running: Readonly<Record<LaneClass, Set<Promise<void>>>> = { ready: new Set(), slow: new Set() };
-  #timers: NodeJS.Timeout[] = [];
-  #claiming: Promise<void> | null = null;
-  #again = false;
+  #cleaner: NodeJS.Timeout | undefined;
   #cleaning: Promise<void> = Promise.resolve();
-  #stopped = false;
-  /** Why no lane could be claimed: logged once, not every second. */
-  #failure = '';
 
   constructor(services: Services) {
     this.#services = services;
+    this.#poller = new Poller({
+      everyMs: lookEveryMs,
+      poll: () => this.#claimAll(),
+      log: services.log,
+      failed: 'no lane of webhooks could be claimed',
+    });
   }
 
   start(): void {
-    this.#timers = [
-      setInterval(() => this.wake(), lookEveryMs).unref(),
-      setInterval(() => this.#clean(), cleanEveryMs).unref(),
-    ];
-    this.wake();
+    this.#poller.start();
+    this.#cleaner = setInterval(() => this.#clean(), cleanEveryMs).unref();
     this.#clean();
   }
 
   /** Looks for due lanes now. */
   wake(): void {
-    if (this.#stopped) return;
-    if (this.#claiming !== null) {
-      this.#again = true;
-      return;
-    }
-    this.#claiming = this.#claimAll().finally(() => {
-      this.#claiming = null;
-      if (!this.#again) return;
-      this.#again = false;
-      this.wake();
-    });
+    this.#poller.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    for (const timer of this.#timers) clearInterval(timer);
-    await this.#claiming;
+    clearInterval(this.#cleaner);
+    await this.#poller.stop();
     await this.#cleaning;
     await Promise.allSettled([...this.#running.ready, ...this.#running.slow]);
   }
 
   async #claimAll(): Promise<void> {
-    const { log } = this.#services;
-    try {
-      for (const lane of ['ready', 'slow'] as const) await this.#claim(lane);
-      this.#failure = '';
-    } catch (error) {
-      const known = this.#failure === String(error);
-      this.#failure = String(error);
-      if (!this.#stopped && !known) log.error({ err: error }, 'no lane of webhooks could be claimed');
-    }
+    for (const lane of ['ready', 'slow'] as const) await this.#claim(lane);
   }
 
   async #claim(lane: LaneClass): Promise<void> {
@@ -79,7 +60,7 @@ export class Sending {
     const running = this.#running[lane];
     // a worker that ended left its lane busy
     const statuses = lane === 'ready' ? ['ready', 'busy'] : ['slow'];
-    while (running.size < lanesAtOnce && !this.#stopped) {
+    while (running.size < lanesAtOnce && !this.#poller.isStopped) {
       const claim = { kind: laneKind, statuses, nowMs: now(), leaseMs: laneLeaseMs, becomes: 'busy' };
       const claimed = await store.claimDocument(claim);
       if (claimed === null) return;
@@ -94,9 +75,9 @@ export class Sending {
   async #work(claimed: StoredDocument): Promise<void> {
     const { log } = this.#services;
     try {
-      await workLane(this.#services, claimed, () => this.#stopped);
+      await workLane(this.#services, claimed, () => this.#poller.isStopped);
     } catch (error) {
-      if (!this.#stopped)
+      if (!this.#poller.isStopped)
         log.warn(
           { err: error, endpointId: claimed.documentId },
           'an endpoint of webhooks waits for the next try',
@@ -106,9 +87,10 @@ export class Sending {
 
   #clean(): void {
     this.#cleaning = this.#cleaning
-      .then(async () => void (await removeOld(this.#services, () => this.#stopped)))
+      .then(async () => void (await removeOld(this.#services, () => this.#poller.isStopped)))
       .catch((error: unknown) => {
-        if (!this.#stopped) this.#services.log.warn({ err: error }, 'old webhooks could not be removed yet');
+        if (!this.#poller.isStopped)
+          this.#services.log.warn({ err: error }, 'old webhooks could not be removed yet');
       });
   }
 }

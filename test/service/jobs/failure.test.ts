@@ -1,38 +1,26 @@
-/** What a job says of an attempt that failed, and whether it is repeated. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { GovError } from '../../../src/contract/problems.ts';
-import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
-import { event } from '../../support/serving.ts';
+import { errorSummary, knownError, retryAt } from '../../../src/service/jobs/failure.ts';
 
-let service: TestService;
-let ada: Tenant;
-beforeAll(async () => {
-  service = await startService();
-  ada = await service.signUp('ada');
-  await ada.call('POST', '/events', { body: event() });
+const attempts = (made: number) => ({ made, most: 3 });
+
+it('a transient error is tried again until the attempts are used up, later each time', () => {
+  const overloaded = new GovError('OVERLOADED', 'busy');
+  const first = retryAt(overloaded, attempts(1), 0);
+  const second = retryAt(overloaded, attempts(2), 0);
+  expect(first).toBeGreaterThanOrEqual(1000);
+  expect(first).toBeLessThanOrEqual(2000);
+  expect(second).toBeGreaterThanOrEqual(2000);
+  expect(second).toBeLessThanOrEqual(4000);
+  expect(retryAt(overloaded, attempts(3), 0)).toBeNull();
 });
-afterAll(() => service.end());
 
-/** The job of a proof whose first task ends with this error. */
-async function failedOnce(error: GovError) {
-  vi.spyOn(service.services.work, 'run').mockRejectedValueOnce(error);
-  const { body } = await ada.call('POST', '/proofs', { body: { runId: 'run-1', async: true } });
-  const read = async () => (await ada.call('GET', `/jobs/${body.jobId}`)).body;
-  await expect.poll(async () => (await read()).status, { timeout: 10_000 }).toMatch(/completed|failed/);
-  const { data } = (await ada.call('GET', '/jobs?limit=1')).body;
-  expect(data[0].jobId).toBe(body.jobId);
-  return read();
-}
+it('a shutdown is tried again at once, and an error of the request never', () => {
+  expect(retryAt(new GovError('SHUTTING_DOWN', 'ends'), attempts(3), 7)).toBe(7);
+  expect(retryAt(new GovError('NOT_FOUND', 'no run'), attempts(1), 0)).toBeNull();
+});
 
-describe('a job whose attempt failed', () => {
-  it('fails at once in the words of the error, also where that is a conflict', async () => {
-    const job = await failedOnce(new GovError('CONFLICT', 'expected one state, got another'));
-    expect([job.status, job.errorSummary]).toEqual(['failed', 'CONFLICT: expected one state, got another']);
-  });
-
-  it('is repeated after a transient error, whatever its code', async () => {
-    const transient = new GovError('CONFLICT', 'expected one state, got another', { transient: true });
-    const job = await failedOnce(transient);
-    expect([job.status, job.errorSummary]).toEqual(['completed', null]);
-  });
+it('a summary keeps the detail of an unknown error for the log', () => {
+  expect(errorSummary(knownError(new Error('password in a path')), 100)).toBe('INTERNAL: Internal error');
+  expect(errorSummary(new GovError('NOT_FOUND', 'no run'), 12)).toBe('NOT_FOUND: n');
 });
