@@ -171,6 +171,7 @@ export const policies = {
     method: 'GET',
     path: '/governance/policies/{policyId}/in-force',
     scope: 'governance:read',
+    command: 'policy in-force',
     summary: 'Prove that a version of a policy is part of the active set',
     params: policyParams,
     success: {

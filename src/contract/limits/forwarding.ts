@@ -1,5 +1,5 @@
 /** Limits: forwarding to a SIEM. */
-import { MiB } from './units.ts';
+import { KiB, MiB } from './units.ts';
 
 export const forwarding = {
   /** Targets of one plane or service. */
@@ -19,6 +19,10 @@ export const forwarding = {
   forwardTimeoutSeconds: 30,
   /** The part of an answer that is read. */
   forwardAnswerBytes: 1 * MiB,
+  /** Sizes that `gov forward verify` reads: of a manifest, of an object, and of its unzipped lines. */
+  forwardManifestBytes: 16 * KiB,
+  forwardObjectBytes: 16 * MiB,
+  forwardLinesBytes: 64 * MiB,
   /** Seconds and bytes that a connection of syslog carries before the receiver must confirm them. */
   forwardConfirmSeconds: 5,
   forwardConfirmBytes: 8 * MiB,

@@ -14,7 +14,8 @@ import { readPlaneFile } from '../data/config.ts';
 import { rewriteMembers } from '../data/rewrite.ts';
 import type { Variables } from '../process/layers.ts';
 import { readServiceFile } from '../service/config.ts';
-import { forwardsOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
+import { Bucket } from './bucket.ts';
+import { forwardsOf, targetOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
 import { lineOf } from './gather.ts';
 import { openTransport } from './open.ts';
 import { checkFiles } from './secure.ts';
@@ -73,6 +74,29 @@ const unknown = (dataDir: string, name: string): GovError =>
 function replace({ path, isPlane }: Omit<Edited, 'file'>, forwards: readonly TargetFile[]): void {
   const members = { forwards: forwards.length === 0 ? undefined : forwards };
   rewriteMembers(path, members, isPlane ? readPlaneFile : readServiceFile);
+}
+
+/**
+ * Opens the bucket of a configured target, by its name, or of a described one. NOT_FOUND without such a target,
+ * VALIDATION_ERROR for one that is no object store, or whose members or secret are missing.
+ */
+export function openBucket({
+  dataDir,
+  at,
+  env,
+}: {
+  readonly dataDir: string;
+  readonly at: string | TargetFile;
+  readonly env: Variables;
+}): { readonly bucket: Bucket; readonly prefix: string } {
+  const target =
+    typeof at === 'string'
+      ? readTargets(dataDir).find(({ name }) => name === at)
+      : targetOf(at, { from: 'flags', dataDir });
+  if (target === undefined) throw unknown(dataDir, String(at));
+  if (target.kind !== 's3')
+    throw new GovError('VALIDATION_ERROR', `expected a target s3://BUCKET/PREFIX, got ${target.to}`);
+  return { bucket: new Bucket(target, env), prefix: target.prefix };
 }
 
 export interface Tried {

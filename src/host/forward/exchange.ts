@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 export interface Ask {
-  readonly method: 'POST' | 'PUT';
+  readonly method: 'POST' | 'PUT' | 'GET';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -39,14 +39,17 @@ export class Exchange {
   }
 
   /** Rejects where no answer came, or half of a refusal. */
-  ask({ method, url, headers, body }: Ask): Promise<Answer> {
+  async ask(ask: Ask): Promise<Answer> {
+    return answerOf(await this.open(ask));
+  }
+
+  /** Rejects where no response came. The caller reads its body, within the same time. */
+  open({ method, url, headers, body }: Ask): Promise<IncomingMessage> {
     const send = this.#isEncrypted ? requestHttps : requestHttp;
     const ms = limits.forwardTimeoutSeconds * 1000;
     return new Promise((resolve, reject) => {
       const options = { method, headers: { ...headers, 'content-length': body.length }, agent: this.#agent };
-      const request = send(url, options, (response) => {
-        resolve(answerOf(response));
-      });
+      const request = send(url, options, resolve);
       const late = setTimeout(() => request.destroy(new Error(`no answer within ${ms / 1000} s`)), ms);
       request.once('close', () => clearTimeout(late));
       request.once('error', reject);
@@ -70,13 +73,21 @@ async function answerOf(response: IncomingMessage): Promise<Answer> {
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {
+  return (await bodyWithin(response, limits.forwardAnswerBytes)).body.toString('utf8');
+}
+
+/** Reads the body to its end, and keeps the chunks of its first `most` bytes. */
+export async function bodyWithin(
+  response: IncomingMessage,
+  most: number,
+): Promise<{ readonly body: Buffer; readonly isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= limits.forwardAnswerBytes) chunks.push(chunk);
+    if (size <= most) chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return { body: Buffer.concat(chunks), isWhole: size <= most };
 }
 
 function retryAfterOf({ headers }: IncomingMessage): number | null {

@@ -5,11 +5,11 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { manifestText } from '../../core/forward/manifest.ts';
+import { manifestSchema, manifestText } from '../../core/forward/manifest.ts';
 import { sha256Text } from '../../core/hash.ts';
+import { Bucket } from './bucket.ts';
 import type { ObjectTarget } from './config.ts';
-import { Exchange, refusalOf } from './exchange.ts';
-import { secretAt } from './secure.ts';
+import { refusalOf } from './exchange.ts';
 import {
   failed,
   reasonOf,
@@ -32,17 +32,11 @@ interface ChainState {
 
 export class ObjectTransport implements Transport {
   readonly #target: ObjectTarget;
-  readonly #exchange: Exchange;
-  readonly #secret: string;
-  /** Address of the bucket, without a final slash. */
-  readonly #base: string;
+  readonly #bucket: Bucket;
 
   constructor(target: ObjectTarget, { env }: TransportOptions) {
     this.#target = target;
-    const { endpoint, bucket, region } = target;
-    this.#base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com` : `${endpoint}/${bucket}`;
-    this.#exchange = new Exchange(this.#base.startsWith('https:'), target.tls);
-    this.#secret = secretAt(target.secret, env) ?? '';
+    this.#bucket = new Bucket(target, env);
   }
 
   async send({ source, from, to, lines }: Batch, state: unknown): Promise<Sent> {
@@ -54,7 +48,7 @@ export class ObjectTransport implements Transport {
     const bytes = await zip(lines.map(({ text }) => `${text}\n`).join(''));
     const sequence = before === null ? 0 : before.sequence + 1;
     const { text, hash } = manifestText({
-      schema: 'gov.forward-manifest/1',
+      schema: manifestSchema,
       projectId: source.projectId,
       origin: source.origin,
       sequence,
@@ -74,21 +68,8 @@ export class ObjectTransport implements Transport {
 
   /** Returns null where the object is stored. */
   async #put(key: string, body: Buffer<ArrayBuffer>, type: string): Promise<Failed | null> {
-    const { accessKeyId, region } = this.#target;
-    const url = `${this.#base}/${key.split('/').map(encodeURIComponent).join('/')}`;
     try {
-      const { AwsV4Signer } = await import('aws4fetch');
-      const signed = await new AwsV4Signer({
-        method: 'PUT',
-        url,
-        headers: { 'content-type': type, 'x-amz-content-sha256': sha256Text(body).slice('sha256:'.length) },
-        accessKeyId,
-        secretAccessKey: this.#secret,
-        service: 's3',
-        region,
-      }).sign();
-      const headers = Object.fromEntries(signed.headers);
-      const answer = await this.#exchange.ask({ method: 'PUT', url: new URL(signed.url), headers, body });
+      const answer = await this.#bucket.put(key, body, type);
       return answer.status >= 200 && answer.status <= 299 ? null : { ...refusalOf(answer), isRefused: false };
     } catch (error) {
       return failed(reasonOf(error));
@@ -96,7 +77,7 @@ export class ObjectTransport implements Transport {
   }
 
   close(): void {
-    this.#exchange.close();
+    this.#bucket.close();
   }
 }
 

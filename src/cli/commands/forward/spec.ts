@@ -4,6 +4,24 @@ import { command } from '../../program/spec.ts';
 
 const name = { name: 'name', description: 'Name of the target, such as siem' } as const;
 
+/** Where an object store is, and who asks it. */
+const storeFlags = {
+  ca: {
+    type: 'string',
+    value: 'FILE',
+    description: 'Certificates that may sign that of the receiver, PEM',
+  },
+  secretFile: { type: 'string', value: 'FILE', description: 'File with the token or secret access key' },
+  secretEnv: {
+    type: 'string',
+    value: 'VARIABLE',
+    description: 'Variable with it, for the serving process',
+  },
+  endpoint: { type: 'string', value: 'URL', description: 'Object store; default: AWS' },
+  region: { type: 'string', value: 'REGION', description: 'Region of the object store' },
+  accessKeyId: { type: 'string', value: 'ID', description: 'Access key id of the object store' },
+} as const;
+
 export const forwardAdd = command({
   name: 'forward add',
   prints:
@@ -55,11 +73,7 @@ export const forwardAdd = command({
       description: 'Of a service: only this project; repeatable',
     },
     noContent: { type: 'boolean', description: 'Leave out metadata of events and members of other leaves' },
-    ca: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Certificates that may sign that of the receiver, PEM',
-    },
+    ca: storeFlags.ca,
     cert: { type: 'string', value: 'FILE', description: 'Client certificate, PEM' },
     key: { type: 'string', value: 'FILE', description: 'Its private key, PEM' },
     serverName: { type: 'string', value: 'NAME', description: 'Name in the certificate of the receiver' },
@@ -79,15 +93,11 @@ export const forwardAdd = command({
       value: 'NAME',
       description: 'HTTP header of the secret; default: Authorization',
     },
-    secretFile: { type: 'string', value: 'FILE', description: 'File with the token or secret access key' },
-    secretEnv: {
-      type: 'string',
-      value: 'VARIABLE',
-      description: 'Variable with it, for the serving process',
-    },
-    endpoint: { type: 'string', value: 'URL', description: 'Object store; default: AWS' },
-    region: { type: 'string', value: 'REGION', description: 'Region of the object store' },
-    accessKeyId: { type: 'string', value: 'ID', description: 'Access key id of the object store' },
+    secretFile: storeFlags.secretFile,
+    secretEnv: storeFlags.secretEnv,
+    endpoint: storeFlags.endpoint,
+    region: storeFlags.region,
+    accessKeyId: storeFlags.accessKeyId,
     every: { type: 'duration', value: 'TIME', description: 'Longest time between two objects; default: 60s' },
   },
   changes: true,
@@ -129,4 +139,47 @@ export const forwardRemove = command({
   flags: { data },
   changes: true,
   examples: ['gov forward remove siem --yes'],
+});
+
+export const forwardVerify = command({
+  name: 'forward verify',
+  prints: 'ok:boolean chains:array problems:array',
+  summary: 'Verify what a target stored in an object store: the chain of manifests and each object',
+  details: [
+    'PLACE is s3://BUCKET/PREFIX, or a folder with a copy of it; --target NAME takes the address and the secret of a configured target. Without --target it needs no plane. For s3:// the defaults are AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    'Each manifest has to name the hash of the one before, the same log and the next leaves. Each object has to have the named length, SHA-256 and number of records. Objects that no manifest names count for nothing.',
+    'Manifests are not signed, and a chain cannot show that its newest part is missing. Keep the head that the command prints outside of the store. --contains HEAD then fails where that manifest was removed or rewritten.',
+  ],
+  args: [{ name: 'place', description: 'Folder, or s3://BUCKET/PREFIX', optional: true }],
+  flags: {
+    target: { type: 'string', value: 'NAME', description: 'Verify this configured target' },
+    data,
+    origin: {
+      type: 'strings',
+      value: 'ORIGIN',
+      description: 'This log has to be there, and no log that is not named; repeatable',
+    },
+    contains: {
+      type: 'strings',
+      value: 'HASH',
+      description: 'A chain has to have the manifest of this hash, such as an earlier head; repeatable',
+    },
+    ca: storeFlags.ca,
+    secretFile: storeFlags.secretFile,
+    secretEnv: { ...storeFlags.secretEnv, description: 'Variable with the secret access key' },
+    endpoint: storeFlags.endpoint,
+    region: storeFlags.region,
+    accessKeyId: storeFlags.accessKeyId,
+  },
+  exitCodes: {
+    0: 'whole',
+    3: 'a manifest or an object is missing or changed, or is of another log',
+    5: 'there is no such folder or bucket, or it has no manifest',
+    10: 'could not read the object store',
+  },
+  examples: [
+    'gov forward verify --target archive --data /var/lib/gov',
+    'gov forward verify s3://audit-bucket/gov --region eu-central-1 --origin gov.local/prj_x/audit',
+    'gov forward verify ./copy-of-the-bucket --contains sha256:2f1c8a90…',
+  ],
 });

@@ -313,3 +313,39 @@ export const policyStarterAdd = command({
     'gov policy starter add spending-limit --to policies',
   ],
 });
+
+export const policyVerify = command({
+  name: 'policy verify',
+  prints:
+    'verified:boolean code:string|null detail:string|null policyId version:integer policyHash policySetHash evaluations:integer|null firstEvaluatedAt:string|null lastEvaluatedAt:string|null trustedOrigin:string|null signatures:array notes:array',
+  summary: 'Verify without the service that a version of a policy was in force',
+  details: [
+    'PROOF is the JSON of gov policy in-force. gov computes the hash of the policy in --policy, follows the proof to the hash of the set of all policies in force, and looks for evaluations that name this set. Their file is an export of policy_evaluations with --proof, which gov verifies with the trusted keys: from --key, --trust or the trust file of the chosen context.',
+    'A verified policy was in force at each of these evaluations. Nothing is said about times between them, or about the other policies.',
+  ],
+  args: [{ name: 'proof', description: 'File with the JSON of gov policy in-force' }],
+  flags: {
+    policy: { type: 'string', value: 'FILE', required: true, description: 'The policy: *.policy or *.json' },
+    evaluations: {
+      type: 'string',
+      value: 'FILE',
+      required: true,
+      description: 'Export of policy_evaluations as JSON, with proof',
+    },
+    key: {
+      type: 'strings',
+      value: 'VKEY',
+      description: 'Trust this verifier key (C2SP signed-note); repeatable',
+    },
+    trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+  },
+  examples: [
+    'gov policy verify inforce.json --policy no-shell.policy --evaluations evaluations.json',
+    'gov policy verify inforce.json --policy no-shell.policy --evaluations evaluations.json --trust auditor.trust',
+  ],
+  exitCodes: {
+    0: 'it was in force at the evaluations that name its set',
+    2: 'no key is trusted, or a file could not be read',
+    3: 'a hash differs, the export is not authentic, or no evaluation names the set',
+  },
+});

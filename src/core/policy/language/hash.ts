@@ -61,15 +61,6 @@ export interface InForceProof {
   readonly hashes: readonly string[];
 }
 
-/** Returns the proof for one policy of the set, or undefined. Cost: that of the hash. */
-export function inForceProof(policies: readonly PolicyInSet[], policyId: string): InForceProof | undefined {
-  const sorted = inOrder(policies);
-  const index = sorted.findIndex((policy) => policy.policyId === policyId);
-  if (index < 0) return undefined;
-  const path = pathTo(index, sorted.map(leafOf));
-  return { index, size: sorted.length, hashes: path.map(hashText) };
-}
-
 export interface InForceClaim extends InForceProof {
   /** The verifier computes it from the policy. */
   readonly policyHash: string;

@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type HashedPolicy,
-  inForceProof,
   policyHash,
   type PolicyInSet,
   policySetHash,
   verifyInForce,
 } from '../../../../src/core/policy/language/hash.ts';
 import { naiveLeaf, naivePath, naiveRoot } from '../../merkle/naive.ts';
+import { inForceProof } from './in-force-proof.ts';
 
 const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const raw = (hash: string): Buffer => Buffer.from(hash.slice(7), 'hex');

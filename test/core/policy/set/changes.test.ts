@@ -3,18 +3,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/core/json/parse.ts';
 import { changesBorne, MemberIndex } from '../../../../src/core/policy/set/member-index.ts';
-import {
-  inForceProof,
-  policyHash,
-  policySetHash,
-  verifyInForce,
-} from '../../../../src/core/policy/language/hash.ts';
+import { policyHash, policySetHash, verifyInForce } from '../../../../src/core/policy/language/hash.ts';
 import {
   indexedPolicies,
   PolicySet,
   type Member,
   type PolicyVersion,
 } from '../../../../src/core/policy/set/in-force.ts';
+import { inForceProof } from '../language/in-force-proof.ts';
 
 function policy(policyId: string, version: number, condition: Json): PolicyVersion {
   const hashed = { policyId, version, action: version % 2 === 0 ? 'deny' : 'warn', severity: null } as const;
