@@ -1,8 +1,8 @@
 /**
  * Looks at the newest runs once a minute, and gives health a reason where a recent run has calls that ran ungoverned, or a
  * source with a gap. A finding counts when two looks in a row have it: telemetry may be recorded before the program that
- * asked for the decision. Without an active policy nothing governs calls, so nothing is looked at. An imported recording is
- * history: `gov runs coverage` judges it, and health leaves it out.
+ * asked for the decision. A call counts by the policies in force when it began: nothing governs calls before there is a policy.
+ * An imported recording is history: `gov runs coverage` judges it, and health leaves it out.
  * Proven by `test/plane/serve/coverage-watch.test.ts`.
  */
 import type { RunCoverage } from '../../src/contract/coverage.ts';
@@ -92,8 +92,8 @@ export class CoverageWatch implements Reporting {
   async look(): Promise<void> {
     const { projectId, store, work, now } = this.#options;
     const looked = new Map<string, Looked>();
-    const { policies } = await store.policiesInForce(projectId);
-    const runs = policies.length === 0 ? [] : await store.runs(projectId, {}, { limit: newestRuns });
+    const { policyIndex } = await store.policiesInForce(projectId);
+    const runs = policyIndex === null ? [] : await store.runs(projectId, {}, { limit: newestRuns });
     for (const { runId, events, lastTimestampMs } of runs) {
       if (isSystemRun(runId) || now() - lastTimestampMs > recentMs || events > limits.syncProofEvents)
         continue;
@@ -101,7 +101,7 @@ export class CoverageWatch implements Reporting {
       const finding =
         before?.events === events
           ? before.finding
-          : findingOf(await work.run('coverage', { projectId, runId }, { events }));
+          : findingOf(await work.run('coverage', { projectId, runId, underPolicy: true }, { events }));
       looked.set(runId, {
         events,
         finding,

@@ -29,7 +29,11 @@ const CoveredCall = Type.Object({
   verdict: oneOf(coverageVerdicts),
   decision: nullable(oneOf(['allowed', 'denied'])),
   sources: Type.Array(oneOf(reportSources)),
-  detail: nullable(Type.String({ description: 'What is missing, for the verdict gap' })),
+  detail: nullable(
+    Type.String({
+      description: 'What is missing, for the verdict gap; for ungoverned, where no policy was in force',
+    }),
+  ),
 });
 
 export const RunCoverage = Type.Object({

@@ -34,6 +34,8 @@ export interface CallFacts {
   /** The MCP proxy refused it. The client reports this refusal as a call that ended. */
   isStopped: boolean;
   readonly sightings: Map<ReportSource, Sighting>;
+  /** The oldest time that an event of the call has, stated or recorded; Unix milliseconds. */
+  firstMs: number;
   /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */
   lastMs: number;
   lastServerMs: number;
@@ -114,6 +116,7 @@ export class Calls {
     call.sightings.set(event.source, sighting);
     note(event, call, sighting);
     call.tool ??= event.tool;
+    call.firstMs = Math.min(call.firstMs, event.atMs, event.serverMs);
     call.lastMs = Math.max(call.lastMs, event.atMs);
     call.lastServerMs = Math.max(call.lastServerMs, event.serverMs);
     return call;
@@ -134,6 +137,7 @@ export class Calls {
       decision: null,
       isStopped: false,
       sightings: new Map(),
+      firstMs: Infinity,
       lastMs: 0,
       lastServerMs: 0,
     };

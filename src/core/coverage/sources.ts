@@ -11,6 +11,8 @@ export interface NumberGap {
   readonly source: 'otlp';
   readonly first: number;
   readonly last: number;
+  /** The time of the record before it or, at the start, of the record after it; Unix milliseconds. */
+  readonly atMs: number;
 }
 
 /** Programs whose log records report every call that they run. */
@@ -23,7 +25,7 @@ const partial = 'mcp';
 export class SourceFacts {
   readonly seen = new Set<ReportSource>();
   readonly #complete = new Set<ReportSource>();
-  readonly #numbers: number[] = [];
+  readonly #numbers: (readonly [number: number, atMs: number])[] = [];
   /** The newest time of a log record and of a span, in Unix milliseconds. */
   readonly #newest = { log: -1, span: -1, transcript: -1 };
   #hasProgramLogs = false;
@@ -61,7 +63,7 @@ export class SourceFacts {
     }
     this.#newest.log = Math.max(this.#newest.log, atMs);
     const number = sequenceOf(metadata);
-    if (number !== null) this.#numbers.push(number);
+    if (number !== null) this.#numbers.push([number, atMs]);
   }
 
   /** Whether a call that a source does not have is missing from it. */
@@ -79,10 +81,11 @@ export class SourceFacts {
   /** Numbers from 0 that are missing between those that came. A session that counts again fills no gap of its own. */
   gaps(): NumberGap[] {
     const gaps: NumberGap[] = [];
-    let next = 0;
-    for (const number of this.#numbers.toSorted((a, b) => a - b)) {
-      if (number > next) gaps.push({ source: 'otlp', first: next, last: number - 1 });
-      next = number + 1;
+    let [next, beforeMs] = [0, -1];
+    for (const [number, atMs] of this.#numbers.toSorted(([a], [b]) => a - b)) {
+      if (number > next)
+        gaps.push({ source: 'otlp', first: next, last: number - 1, atMs: next === 0 ? atMs : beforeMs });
+      [next, beforeMs] = [number + 1, atMs];
     }
     return gaps;
   }

@@ -3,6 +3,7 @@
  * Proven by `test/core/decided/timeline.test.ts` (a naive list of all leaves as oracle).
  */
 import { applyPolicyChange, type InForce, type PolicyChange } from './policy-change.ts';
+import { parseTimestamp } from '../time.ts';
 import { policySetHash } from '../policy/language/hash.ts';
 
 /** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
@@ -12,13 +13,18 @@ export class PolicyTimeline {
   #hash: string | undefined;
   /** Indexes of the leaves after which the first policy came into force, or the last one left it. */
   readonly #switches: number[] = [];
+  /** Their times, in Unix milliseconds. */
+  readonly #switchedMs: number[] = [];
 
   /** Adds the next change; `index`: of its leaf. */
   add(index: number, change: PolicyChange): void {
     const before = this.#inForce.get(change.policyId);
     const wasActive = this.#inForce.size > 0;
     applyPolicyChange(this.#inForce, change);
-    if (this.#inForce.size > 0 !== wasActive) this.#switches.push(index);
+    if (this.#inForce.size > 0 !== wasActive) {
+      this.#switches.push(index);
+      this.#switchedMs.push(parseTimestamp(change.at) ?? 0);
+    }
     if (this.#inForce.get(change.policyId)?.policyHash !== before?.policyHash) this.#hash = undefined;
     this.#newest = index;
   }
@@ -51,6 +57,11 @@ export class PolicyTimeline {
       else high = middle;
     }
     return low % 2 === 1;
+  }
+
+  /** Returns whether any policy was in force at a time, by the times of the changes; the last one counts where the clock went back. */
+  activeAtMs(ms: number): boolean {
+    return this.#switchedMs.findLastIndex((switchedMs) => switchedMs <= ms) % 2 === 0;
   }
 
   /** Returns whether any policy was ever in force. */

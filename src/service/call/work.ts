@@ -330,8 +330,8 @@ export interface Tasks {
     input: { readonly projectId: string; readonly block: number; readonly key: Uint8Array };
     output: readonly TermBlock[];
   };
-  /** Compares the sources of a run. */
-  coverage: { input: RunOf; output: RunCoverage };
+  /** Compares the sources of a run. `underPolicy`: without calls and gaps of times at which no policy was in force. */
+  coverage: { input: RunOf & { readonly underPolicy?: boolean }; output: RunCoverage };
   /** Replays a run: its decisions, its graph, or its steps compared with those of another run. */
   replay: { input: ReplayInput; output: ReplayedRun };
   /** A picture as PNG, with nothing but its pixels. VALIDATION_ERROR for a damaged one. */

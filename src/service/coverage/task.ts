@@ -2,8 +2,16 @@
 import type { RunCoverage } from '../../contract/coverage.ts';
 import { coverageVerdicts } from '../../contract/coverage.ts';
 import { limits } from '../../contract/limits.ts';
-import { CoverageJudge, type Coverage } from '../../core/coverage/judge.ts';
+import {
+  alarms,
+  countsOf,
+  CoverageJudge,
+  type Coverage,
+  type CoveredCall,
+} from '../../core/coverage/judge.ts';
+import type { PolicyTimeline } from '../../core/decided/timeline.ts';
 import { runEvents } from '../events/run-stream.ts';
+import { LoggedPolicies } from '../proofs/logged-policies.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
 
 /** Judges the events of a run below a leaf index. Cost: about 15 µs an event. */
@@ -15,12 +23,48 @@ export async function coverageOf(context: TaskContext, run: RunOf, beforeIndex: 
   return judge.finish();
 }
 
-export const coverage: Task<'coverage'> = async (context, run) => {
-  const { size } = await context.reader.head(run.projectId, 'audit');
-  return bodyOf(run.runId, await coverageOf(context, run, size));
+type Timeline = Pick<PolicyTimeline, 'activeAtMs'>;
+
+/** When policies were in force, from the leaves below an index. */
+export async function policyTimes(
+  context: Pick<TaskContext, 'reader' | 'breathe'>,
+  projectId: string,
+  beforeIndex: number,
+): Promise<Timeline> {
+  const policies = new LoggedPolicies(context, { projectId }, beforeIndex);
+  await policies.advance(beforeIndex);
+  return policies.timeline;
+}
+
+/** Why a call is a gap, or that no policy was in force when it ran without a decision. */
+export const detailOf = ({ verdict, detail, firstMs }: CoveredCall, policies: Timeline): string | null =>
+  verdict === 'ungoverned' && !policies.activeAtMs(firstMs) ? 'no policy was in force' : detail;
+
+export const coverage: Task<'coverage'> = async (context, { projectId, runId, underPolicy }) => {
+  const { size } = await context.reader.head(projectId, 'audit');
+  const judged = await coverageOf(context, { projectId, runId }, size);
+  if (!judged.isAlarming) return bodyOf(runId, judged);
+  const policies = await policyTimes(context, projectId, size);
+  return bodyOf(runId, underPolicy === true ? onlyUnder(judged, policies) : judged, policies);
 };
 
-function bodyOf(runId: string, judged: Coverage): RunCoverage {
+/** Without the calls and gaps of times at which no policy was in force, or may have been none. */
+function onlyUnder(judged: Coverage, policies: Timeline): Coverage {
+  // a denial is a decision, whatever was in force
+  const isUnder = ({ verdict, firstMs }: CoveredCall): boolean =>
+    verdict === 'denied_but_ran' || policies.activeAtMs(firstMs);
+  const calls = judged.calls.filter(isUnder);
+  const gaps = judged.gaps.filter(({ atMs }) => policies.activeAtMs(atMs));
+  return {
+    ...judged,
+    calls,
+    gaps,
+    counts: countsOf(calls),
+    isAlarming: gaps.length > 0 || calls.some(({ verdict }) => alarms.has(verdict)),
+  };
+}
+
+function bodyOf(runId: string, judged: Coverage, policies?: Timeline): RunCoverage {
   const { events, calls, counts, sources, gaps, isAlarming, confirmed } = judged;
   const most = limits.coverageCallsAnswered;
   const worst = calls.toSorted(
@@ -33,10 +77,15 @@ function bodyOf(runId: string, judged: Coverage): RunCoverage {
     confirmed,
     counts,
     sources: [...sources],
-    gaps: gaps.slice(0, most),
-    calls: worst.slice(0, most).map(({ index: _index, sources: reported, ...call }) => ({
-      ...call,
-      sources: [...reported],
+    gaps: gaps.slice(0, most).map(({ source, first, last }) => ({ source, first, last })),
+    calls: worst.slice(0, most).map((call) => ({
+      callId: call.callId,
+      eventId: call.eventId,
+      tool: call.tool,
+      verdict: call.verdict,
+      decision: call.decision,
+      sources: [...call.sources],
+      detail: policies === undefined ? call.detail : detailOf(call, policies),
     })),
     truncated: calls.length > most || gaps.length > most,
   };

@@ -57,9 +57,28 @@ describe('the policies in force', () => {
     );
   });
 
+  it('the timeline says by the times of the changes when a policy was in force', () => {
+    const timeline = new PolicyTimeline();
+    const move = (second: number, event: PolicyChange['event'], to: PolicyChange['to']): PolicyChange => ({
+      policyId: 'a',
+      version: 1,
+      policyHash: sha256Text('a'),
+      event,
+      from: null,
+      to,
+      at: `2026-01-01T00:00:0${second}Z`,
+    });
+    timeline.add(1, move(1, 'created', 'draft'));
+    timeline.add(2, move(2, 'published', 'active'));
+    timeline.add(3, move(4, 'transition', 'disabled'));
+    const at = (ms: number): boolean => timeline.activeAtMs(Date.parse('2026-01-01T00:00:00Z') + ms);
+    expect([1000, 1999, 2000, 3999, 4000, 9000].map(at)).toEqual([false, false, true, true, false, false]);
+  });
+
   it('the timeline has no policies in force before the first leaf', () => {
     const timeline = new PolicyTimeline();
     expect([timeline.policyIndex, timeline.everActive, timeline.activeAt(9)]).toEqual([null, false, false]);
+    expect(timeline.activeAtMs(Date.now())).toBe(false);
     expect(timeline.policySetHash).toBe(hashText(emptyRoot));
   });
 });

@@ -47,13 +47,16 @@ describe('the watch over recent runs', () => {
       now: () => Date.now() + ahead,
       log: silentLog,
     });
-    await tool('ungoverned', 1, Date.now());
+    await tool('earlier', 1, Date.now());
     await watch.look();
     await watch.look();
     // nothing governs calls before there is a policy
     expect([watch.reasons(), judged]).toEqual([[], 0]);
 
     await gov.policy('no-shell', { 'tool.name': 'shell' }, 'deny');
+    // a report that comes late, about a call from before the policy
+    await tool('late', 3, Date.now() - 60_000);
+    await tool('ungoverned', 4, Date.now());
     await tool('old', 2, Date.now() - 25 * 3600 * 1000);
     const numbered = { 'event.name': 'user_prompt', 'session.id': 'gap', 'event.sequence': 3 };
     await post(plane, 'logs', logs(log(numbered, { timeUnixNano: nanos(Date.now()) })));
@@ -65,12 +68,29 @@ describe('the watch over recent runs', () => {
       'coverage: run ungoverned has 1 ungoverned call; see gov runs coverage ungoverned',
     ]);
     // runs that have not grown are not read again
-    expect(judged).toBe(2);
+    expect(judged).toBe(4);
+    for (const runId of ['earlier', 'late']) {
+      const { covered, calls } = await gov.must('GET', `/runs/${runId}/coverage`);
+      expect(covered).toBe(false);
+      expect(calls).toMatchObject([{ verdict: 'ungoverned', detail: 'no policy was in force' }]);
+    }
 
     const { evaluationId } = await gov.tool('ungoverned', 'pay');
     await gov.ran('ungoverned', { evaluationId, toolCallId: 'c1' });
     await watch.look();
     expect(watch.reasons()).toHaveLength(1);
+    // that nothing is in force now excuses nothing
+    await tool('before-the-end', 5, Date.now());
+    await plane.call('POST', '/governance/policies/no-shell/transition', {
+      body: { targetStatus: 'disabled' },
+    });
+    await tool('after-the-end', 6, Date.now());
+    await watch.look();
+    await watch.look();
+    expect(watch.reasons().toSorted()).toEqual([
+      'coverage: run before-the-end has 1 ungoverned call; see gov runs coverage before-the-end',
+      'coverage: run gap has 3 missing log records; see gov runs coverage gap',
+    ]);
     ahead = 25 * 3600 * 1000;
     await watch.look();
     expect(watch.reasons()).toEqual([]);
@@ -87,10 +107,12 @@ describe('the watch over recent runs', () => {
       now: Date.now,
       log: silentLog,
     });
+    await gov.policy('no-kill', { 'tool.name': 'kill' }, 'deny');
     const imported = ['tool.call', 'tool.result'].map((eventType) =>
       event({
         runId: 'imported',
         eventType,
+        timestamp: new Date().toISOString(),
         resource: { name: 'pay', type: 'tool' },
         metadata: {
           importer: 'openai-chat',
@@ -126,7 +148,7 @@ describe('the watch over recent runs', () => {
       projectId: 'prj',
       store: {
         runs: () => Promise.resolve(runs.slice(0, shown)),
-        policiesInForce: () => Promise.resolve({ policies: [{}] }),
+        policiesInForce: () => Promise.resolve({ policyIndex: 1 }),
       } as never,
       work: {
         run: (_name, input) => {

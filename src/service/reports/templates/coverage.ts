@@ -5,7 +5,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { coverageVerdicts, type CoverageVerdict } from '../../../contract/coverage.ts';
 import { alarms } from '../../../core/coverage/judge.ts';
-import { coverageOf } from '../../coverage/task.ts';
+import { coverageOf, detailOf, policyTimes } from '../../coverage/task.ts';
 import { prunedBelow } from '../../events/run-stream.ts';
 import type { TaskContext } from '../../call/work.ts';
 import { count } from './period.ts';
@@ -32,6 +32,8 @@ export interface Covered {
   readonly rows: Rows;
   readonly counts: Record<CoverageVerdict, number>;
   readonly alarms: number;
+  /** Ungoverned calls that ran while no policy was in force. */
+  readonly withoutPolicy: number;
   /** Log records that sources numbered and that are missing. */
   readonly missing: number;
   readonly runs: number;
@@ -52,7 +54,8 @@ export async function coverageRows(
     CoverageVerdict,
     number
   >;
-  let [alarmed, missing, events, runs] = [0, 0, 0, 0];
+  const policies = await policyTimes(context, projectId, treeSize);
+  let [alarmed, withoutPolicy, missing, events, runs] = [0, 0, 0, 0, 0];
   for (const runId of runIds.slice(0, limits.reportCoverageRuns)) {
     if (events >= limits.reportCoverageEvents) break;
     const judged = await coverageOf(context, { projectId, runId }, treeSize).catch(nullIfPruned);
@@ -61,22 +64,25 @@ export async function coverageRows(
     events += judged.events;
     for (const { first, last } of judged.gaps) missing += last - first + 1;
     for (const call of judged.calls) {
-      const { index, tool, verdict, decision, sources, detail, callId } = call;
+      const { index, tool, verdict, decision, sources, callId, firstMs } = call;
       const isAlarm = alarms.has(verdict);
       counts[verdict] += 1;
       if (isAlarm) alarmed += 1;
+      if (verdict === 'ungoverned' && !policies.activeAtMs(firstMs)) withoutPolicy += 1;
       if (onlyAlarms && !isAlarm) continue;
+      const detail = detailOf(call, policies);
       rows.add([index, runId, tool, verdict, decision, sources.join(', '), detail, callId], isAlarm);
     }
   }
-  return { rows, counts, alarms: alarmed, missing, runs, leftOut: runIds.length - runs };
+  return { rows, counts, alarms: alarmed, withoutPolicy, missing, runs, leftOut: runIds.length - runs };
 }
 
 /** What the verdicts of calls say, so that a reader can compare them with the counts of tool calls. */
-export function alarmText({ counts, alarms: alarmed, runs }: Covered): string {
+export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: Covered): string {
   const calls = callsOf(counts);
   const idle = counts.not_run;
-  const kinds = `${counts.ungoverned} ran without a decision, ${counts.denied_but_ran} ran after a denial, ${counts.gap} lack a source`;
+  const unruled = withoutPolicy === 0 ? '' : ` (${withoutPolicy} while no policy was in force)`;
+  const kinds = `${counts.ungoverned} ran without a decision${unruled}, ${counts.denied_but_ran} ran after a denial, ${counts.gap} lack a source`;
   const undecided =
     idle === 0
       ? ''
