@@ -12,7 +12,7 @@ export const uncheckedTables = {
   idempotency:
     'answers for repeats within 24 hours, which the log does not name; `client_event` finds repeated events',
   intake_fact:
-    'what telemetry made known for 30 days: any client may send what the log has of it, and `client_event` finds repeated records',
+    'what telemetry made known for 30 days, which the log does not name: no promise about recorded events rests on it, and `client_event` finds repeated records',
   event_term: 'a cache: the log makes it again, and a search proves nothing',
   event_term_head: 'a cache: the log makes it again',
   export_chunk: 'a copy that can be made again: a download compares it with the digest in `export_job`',
