@@ -120,7 +120,7 @@ async function prepare(
   await requireReporting(services, project);
   const template = await knownTemplate(services, projectId, input.reportTemplateId);
   const checked = checkedInput(input, { projectId, template });
-  await requireRun(services, projectId, { checked, template });
+  await requireRun(services, projectId, checked.parameters.runId);
   checkDeliveries(services, input.deliveries ?? [], checked.formats);
   await requireTurn(services, projectId);
   const { randomBytes, now } = services;
@@ -160,17 +160,11 @@ async function prepare(
   return { report, deliveries };
 }
 
-/** VALIDATION_ERROR for a run without an event; run-evidence takes it, and proves that the log has no event of it. */
-async function requireRun(
-  { store }: Services,
-  projectId: string,
-  { checked, template }: { readonly checked: Checked; readonly template: KnownTemplate },
-): Promise<void> {
-  const { runId } = checked.parameters;
-  if (runId === undefined || template.run !== 'optional') return;
-  if ((await store.runEventsBelow(projectId, runId, Number.MAX_SAFE_INTEGER)) > 0) return;
+/** NOT_FOUND for a run that the log does not know. A pruned one is known. */
+async function requireRun({ store }: Services, projectId: string, runId: string | undefined): Promise<void> {
+  if (runId === undefined || (await store.run(projectId, runId)) !== null) return;
   const detail = `expected a run of the project, got ${runId}, of which the log has no event; gov runs list shows the runs`;
-  throw fieldError({ pointer: '/parameters/runId', in: 'body', code: 'NOT_ALLOWED', detail });
+  throw new GovError('NOT_FOUND', detail);
 }
 
 /** REPORT_LIMIT where the project has as many open reports as it may have. */

@@ -136,10 +136,6 @@ describe.each(worlds)('a report on %s', (world) => {
     ['/formats/0', { formats: ['docx'] }],
     ['/parameters/runId', { reportTemplateId: 'run-evidence' }],
     ['/parameters/runId', { parameters: { ...reportPeriod, runId: 'missing' } }],
-    [
-      '/parameters/runId',
-      { reportTemplateId: 'decisions-exceptions', parameters: { ...reportPeriod, runId: 'missing' } },
-    ],
     ['/parameters/projectIds/0', { parameters: { ...reportPeriod, projectIds: [`prj_${'0'.repeat(26)}`] } }],
     [
       '/deliveries',
@@ -169,6 +165,16 @@ describe.each(worlds)('a report on %s', (world) => {
     });
     expect(ended).toMatchObject({ parameters, locale: 'de-CH', timezone: 'Europe/Zurich' });
   });
+
+  it.each(['run-evidence', 'decisions-exceptions', 'replay-drift', 'incident-bundle'])(
+    'a report %s of an unknown run is not found',
+    async (reportTemplateId) => {
+      const body = { ...input, reportTemplateId, parameters: { ...reportPeriod, runId: 'missing' } };
+      const answer = await at.call('POST', '/reporting/executions', { body });
+      expect(answer.status).toBe(404);
+      expect(answer.body.detail).toContain('of which the log has no event');
+    },
+  );
 
   it('a report of an unknown template is not found', async () => {
     const body = { ...input, reportTemplateId: 'tpl_01jzzzzzzzzzzzzzzzzzzzzzzz' };
