@@ -7,7 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 export const checks = {
   recorded: 'Events were recorded automatically',
   namesSystem: 'Each run names its AI system',
-  keptSixMonths: 'Contents are kept for at least six months',
+  keptSixMonths: 'The setting keeps contents for at least six months',
   answered: 'The requests for approval were answered',
   tookTime: `Approvers took at least ${limits.reportQuickApprovalSeconds} s`,
   notOwnRequest: 'No credential decided its own request',

@@ -85,10 +85,11 @@ export const aiActLogging: Template = {
     const { toolCalls, recorders } = await activityIn(source, draft.period);
     const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
 
-    draft.figure('systems', 'AI systems in use', tally.systems.size);
+    draft.figure('systems', 'AI systems that events name', tally.systems.size);
     draft.figure('runs', 'Periods of use (runs)', uses.population + tally.moreRuns);
     draft.figure('events', 'Events recorded', tally.events);
-    draft.figure('unnamed', 'Runs that name no AI system', unnamed);
+    const atLeast = tally.moreRuns > 0 ? ', at least' : '';
+    draft.figure('unnamed', `Runs that name no AI system${atLeast}`, unnamed);
     draft.figure(
       'retention',
       'Days that contents are kept',

@@ -74,7 +74,15 @@ export async function coverageRows(
       rows.add([index, runId, tool, verdict, decision, sources.join(', '), detail, callId], isAlarm);
     }
   }
-  return { rows, counts, alarms: alarmed, withoutPolicy, missing, runs, leftOut: runIds.length - runs };
+  return {
+    rows,
+    counts,
+    alarms: alarmed,
+    withoutPolicy,
+    missing,
+    runs,
+    leftOut: runIds.length - runs,
+  };
 }
 
 /** What the verdicts of calls say, so that a reader can compare them with the counts of tool calls. */

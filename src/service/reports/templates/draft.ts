@@ -17,6 +17,7 @@ import { Evidence, isRefuted } from './shown.ts';
 import { judged, renamed, settled, unanswered, type Examined, type JudgedCheck } from '../checks/verdict.ts';
 
 type Kind = ReportFigure['kind'];
+type Words = Readonly<Record<JudgedCheck['status'], string>>;
 type FactBlock = Extract<ReportBlock, { readonly facts: unknown }>;
 
 export class Draft {
@@ -25,6 +26,8 @@ export class Draft {
   readonly evidence: Evidence;
   readonly #checks: JudgedCheck[] = [];
   readonly #figures: ReportFigure[] = [];
+  /** Figures that say what a check says, by name. */
+  readonly #verdicts = new Map<string, { readonly check: string; readonly words: Words }>();
   readonly #sections: ReportSection[] = [];
   readonly #tables: ReportTable[] = [];
 
@@ -40,6 +43,12 @@ export class Draft {
 
   figure(name: string, label: string, value: ReportCell, kind: Kind = 'number'): void {
     this.#figures.push({ name, label, value, kind });
+  }
+
+  /** A figure that says no more than its check, in a word for each status. */
+  verdictFigure(name: string, label: string, { id, words }: { id: CheckId; words: Words }): void {
+    this.#verdicts.set(name, { check: checkNames[id], words });
+    this.figure(name, label, null, 'status');
   }
 
   /** A check of the built-in templates. `checks/verdict.ts` decides its status. */
@@ -68,9 +77,15 @@ export class Draft {
   }
 
   #contents() {
+    const checks = settled(this.#checks);
     return {
-      checks: settled(this.#checks),
-      figures: [...this.#figures],
+      checks,
+      figures: this.#figures.map((figure) => {
+        const verdict = this.#verdicts.get(figure.name);
+        if (verdict === undefined) return figure;
+        const status = checks.find(({ name }) => name === verdict.check)?.status ?? 'not_shown';
+        return { ...figure, value: verdict.words[status] };
+      }),
       sections: [...this.#sections],
       tables: [...this.#tables],
     };

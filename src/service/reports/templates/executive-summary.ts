@@ -82,6 +82,8 @@ interface Topic {
   readonly found: number;
   /** Null for a topic that is only counted. */
   readonly total: number | null;
+  /** Things of the total that were not looked at. */
+  readonly unseen: number;
   readonly report: ReportTemplateId;
 }
 
@@ -104,7 +106,7 @@ function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Counte
   const [routed, replays] = [tally.recorded('gov.decision/1'), tally.recorded('gov.replay/1')];
   const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
   const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
-  const topics: readonly (readonly [string, number, number | null, ReportTemplateId])[] = [
+  const topics: readonly (readonly [string, number, number | null, ReportTemplateId, unseen?: number])[] = [
     ['Actions that policies denied', of(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
     ['Actions that policies escalated', of(evaluations, 'escalate'), evaluated, 'decisions-exceptions'],
     ['Risks that were blocked or escalated', of(risks, 'block', 'escalate'), routed, 'decisions-exceptions'],
@@ -113,22 +115,25 @@ function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Counte
       openOf(approvals) + approvals.byStatus.expired,
       approvals.total + moreApprovals,
       'decisions-exceptions',
+      moreApprovals,
     ],
     ['Tool calls without a decision', undecided, calls, 'tool-access'],
     ['Tool calls that were blocked or denied', refused, calls + refused, 'tool-access'],
     ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
     ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
-    ['Runs that name no AI system', unnamed, runs.size, 'ai-act-logging'],
-    ['Faults and gaps of recording', faults, tally.serviceEvents, 'integrity-completeness'],
+    ['Runs that name no AI system', unnamed, runs.size + tally.moreRuns, 'ai-act-logging', tally.moreRuns],
+    // what the log does not record may be a fault all the same: without one, nothing is in order
+    ['Faults and gaps of recording', faults, faults, 'integrity-completeness'],
     ['Changes to policies', tally.recorded('gov.policy/1'), null, 'policy-changes'],
     ['Erasures and prunings', erased, null, 'retention-deletion'],
   ];
-  return topics.map(([topic, found, total, report]) => ({ topic, found, total, report }));
+  return topics.map(([topic, found, total, report, unseen = 0]) => ({ topic, found, total, unseen, report }));
 }
 
-function statusOf({ found, total }: Topic): string {
+function statusOf({ found, total, unseen }: Topic): string {
   if (total === null) return 'for information';
   if (found > 0) return 'look at it';
+  if (unseen > 0) return 'not shown';
   return total === 0 ? 'nothing recorded' : 'in order';
 }
 

@@ -112,12 +112,17 @@ export const integrityCompleteness: Template = {
     const failed = [...kinds].filter(([type]) => faultTypes.has(type)).reduce((sum, [, n]) => sum + n, 0);
     const longest = tally.quiet[0];
 
-    draft.figure('faults', 'Faults and gaps of recording', failed);
+    draft.figure('faults', 'Faults and gaps that the log recorded', failed);
     draft.figure('leaves', 'Leaves of the log at the checkpoint', source.treeSize);
     draft.figure('events', 'Events recorded in the period', tally.events);
-    draft.figure('alarms', 'Tool calls that raise an alarm', covered.alarms);
+    const atLeast = covered.leftOut > 0 ? ', at least' : '';
+    draft.figure('alarms', `Tool calls that raise an alarm${atLeast}`, covered.alarms);
     draft.figure('silent', 'Silent sources', sources.silent);
-    draft.figure('missing', 'Telemetry records that are missing', sources.missing + covered.missing);
+    draft.figure(
+      'missing',
+      `Telemetry records that are missing${atLeast}`,
+      sources.missing + covered.missing,
+    );
     draft.figure('clock', 'Jumps of the clock of the service', kinds.get('clock.jumped') ?? 0);
     draft.figure('skewed', 'Events whose own time is more than 5 min off', tally.skewed);
     draft.figure(

@@ -78,11 +78,7 @@ export const policyChanges: Template = {
     draft.figure('inForce', 'Changes of what is in force', figures.effective);
     draft.figure('withRemark', 'Changes with a remark', figures.remarked);
     draft.figure('alone', 'Put in force for the same principal that wrote them', figures.alone);
-    draft.figure(
-      'unknown',
-      'Put in force by another credential, not shown to be of another person',
-      figures.unknown,
-    );
+    draft.figure('unknown', 'By another credential, no second person shown', figures.unknown);
     draft.figure('withoutReason', 'Without a reason', figures.unreasoned);
     draft.figure('weakened', 'Taken out of force or rolled back', figures.weakened);
     draft.figure('atEnd', 'Policies in force at the end', history.atEnd.size);

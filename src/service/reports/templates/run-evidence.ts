@@ -1,5 +1,4 @@
 /** Template `run-evidence`: everything that the log has of one run, and the proof of it (contract L4). */
-import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
@@ -12,6 +11,7 @@ import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
 import { barsOf, Draft, factsOf } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
 import { leavesOf } from './read.ts';
+import { proofsOf, proofTable, type Proofs } from '../counts/proofs.ts';
 import { timelineOf, timelineTable, type Timeline } from './timeline.ts';
 import { Rows } from './rows.ts';
 import { isRefuted, notShown, type AttachedProof } from './shown.ts';
@@ -25,21 +25,6 @@ const approvals: TableSpec = { ...approvalTable(), lists: 'Approvals that evalua
 const coverage: TableSpec = {
   ...coverageTable,
   lists: 'Tool calls of the run; alarms first, each part in order',
-};
-
-const proofTable: TableSpec = {
-  id: 'proofs',
-  title: 'Proofs',
-  lists: 'Proofs of the run below the checkpoint, in log order',
-  columns: columns({
-    leaf: ['Leaf', 'number'],
-    createdAt: ['Created', 'time'],
-    proofId: 'Proof',
-    layer: 'Layer',
-    status: ['Status', 'status'],
-    leaves: ['Leaves of the log', 'number'],
-    hash: ['Layer hash', 'hash'],
-  }),
 };
 
 const replayTable: TableSpec = {
@@ -90,18 +75,8 @@ export const runEvidence: Template = {
     const complete = await completeness(draft, timeline, { runId, file: name, covers: newest });
     // that a mistyped run has no event is proven, too
     const isEmpty = complete.status === 'proven' && timeline.rows.population === 0;
-    const isWhole = complete.status === 'proven' && !isEmpty;
 
-    const record = isEmpty ? 'no event' : isWhole ? 'whole' : 'not shown to be whole';
-    draft.figure('record', 'Record of the run, by the index of the log', record, 'status');
-    draft.figure('compliance', 'Policies in force were obeyed', proofs.compliance, 'status');
-    draft.figure('events', 'Events', timeline.rows.population);
-    draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');
-    draft.figure('decisions', 'Policy decisions', decided.rows.population);
-    draft.figure('exceptions', 'Denied or escalated', decided.exceptions);
-    draft.figure('ungoverned', 'Tool calls that ran without a decision', covered.counts.ungoverned);
-    draft.figure('deniedButRan', 'Tool calls that ran after a denial', covered.counts.denied_but_ran);
-    draft.figure('proof', 'Newest proof', newest?.proofId ?? null, 'text');
+    figures(draft, { isEmpty, timeline, decided, covered, proofs });
     evidenceChecks(draft, { runId, complete, timeline, proofs, covered, attached });
     sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
 
@@ -128,6 +103,37 @@ export const runEvidence: Template = {
   },
 };
 
+const unshown = 'not shown to be whole';
+
+function figures(
+  draft: Draft,
+  of: Pick<Evidenced, 'timeline' | 'covered' | 'proofs'> & {
+    readonly isEmpty: boolean;
+    readonly decided: { readonly rows: Rows; readonly exceptions: number };
+  },
+): void {
+  const { isEmpty, timeline, decided, covered, proofs } = of;
+  const { ungoverned, denied_but_ran: deniedButRan } = covered.counts;
+  draft.verdictFigure('record', 'Record of the run, by the index of the log', {
+    id: 'runWhole',
+    words: { pass: 'whole', fail: unshown, not_shown: isEmpty ? 'no event' : unshown },
+  });
+  const unsaid = proofs.compliance === 'no decision' ? 'no decision' : 'not shown';
+  draft.verdictFigure('compliance', 'Policies in force were obeyed', {
+    id: 'runObeyed',
+    words: { pass: 'yes', fail: 'no', not_shown: unsaid },
+  });
+  draft.figure('events', 'Events', timeline.rows.population);
+  draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');
+  draft.figure('decisions', 'Policy decisions', decided.rows.population);
+  draft.figure('exceptions', 'Denied or escalated', decided.exceptions);
+  // no count of a run that was not compared
+  const compared = (n: number): number | null => (covered.leftOut > 0 ? null : n);
+  draft.figure('ungoverned', 'Tool calls that ran without a decision', compared(ungoverned));
+  draft.figure('deniedButRan', 'Tool calls that ran after a denial', compared(deniedButRan));
+  draft.figure('proof', 'Newest proof', proofs.newest?.proofId ?? null, 'text');
+}
+
 /** VALIDATION_ERROR where the parameters name no run. */
 function requiredRun({ runId, reportTemplateId }: ReportSource): string {
   if (runId !== null) return runId;
@@ -148,42 +154,6 @@ async function evaluationsOf(source: ReportSource, runId: string, cases: readonl
     rows.add(evaluationRow(leaf.index, evaluation, byEvaluation.get(evaluation.id)), isException);
   }
   return { rows, exceptions };
-}
-
-interface Proofs {
-  readonly rows: Rows;
-  readonly newest: StoredProof | null;
-  readonly compliance: 'yes' | 'no' | 'no decision' | 'not shown';
-}
-
-const pageProofs = 50;
-
-async function proofsOf(
-  { reader, projectId, treeSize, breathe }: ReportSource,
-  runId: string,
-): Promise<Proofs> {
-  const rows = new Rows(proofTable);
-  let newest: StoredProof | null = null;
-  let compliance: Proofs['compliance'] = 'not shown';
-  for (let after = -1; ;) {
-    const found = await reader.loggedProofs(
-      projectId,
-      { runId, beforeIndex: treeSize },
-      { after, limit: pageProofs },
-    );
-    for (const stored of found) {
-      const { proofId, layers, createdAt } = JSON.parse(stored.proof) as ComplianceProof;
-      newest = stored;
-      for (const { name, verified, hash } of layers) {
-        if (name === 'policy_compliance') compliance = verified ? 'yes' : 'no';
-        const status = verified ? 'pass' : 'fail';
-        rows.add([stored.leafIndex, createdAt, proofId, name, status, stored.treeSize, hash], !verified);
-      }
-    }
-    after = found.at(-1)?.leafIndex ?? after;
-    if (found.length < pageProofs) return { rows, newest, compliance };
-    await breathe();
-  }
 }
 
 interface Attached {
@@ -293,10 +263,18 @@ function proofChecks(draft: Draft, { runId, timeline, proofs, attached }: Eviden
   const shown = newest === null ? null : eventsShown(newest);
   const events = timeline.rows.population;
   draft.judge('runObeyed', {
-    examined: isStated ? 1 : 0,
+    // a proof that is not attached was not verified: it can only speak against the run
+    examined: compliance === 'no' || (isStated && isAttached) ? 1 : 0,
     failed: compliance === 'no' ? 1 : 0,
     detail: `As the layer policy_compliance of ${newest?.proofId} says.`,
-    none: compliance === 'no decision' ? 'No policy decided about this run.' : `No proof says so. ${create}`,
+    none:
+      compliance === 'no decision'
+        ? 'No policy decided about this run.'
+        : isStated
+          ? `${newest?.proofId} says so and is not attached.`
+          : newest === null
+            ? `No proof says so. ${create}`
+            : `The newest proof, ${newest.proofId}, has no layer policy_compliance. ${create}`,
     missing:
       shown === null || shown >= events
         ? null

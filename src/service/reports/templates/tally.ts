@@ -54,7 +54,6 @@ export class Tally {
   leaves = 0;
   /** Events without those of the service itself. */
   events = 0;
-  serviceEvents = 0;
   /** Whether the period has the first event of the service itself. */
   serviceBegins = false;
   /** Events by type. */
@@ -127,7 +126,6 @@ export class Tally {
     const serverMs = parseTimestamp(event.server) ?? 0;
     this.#addTime(serverMs);
     if (event.runId === systemRun) {
-      this.serviceEvents += 1;
       this.serviceBegins ||= event.isFirst;
       add(this.serviceTypes, event.eventType);
       return;

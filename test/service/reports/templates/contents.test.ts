@@ -42,7 +42,7 @@ describe('ai-act-logging', () => {
     expect(checksOf(made)).toMatchObject({
       'Events were recorded automatically': 'not_shown',
       'Each run names its AI system': 'fail',
-      'Contents are kept for at least six months': 'pass',
+      'The setting keeps contents for at least six months': 'pass',
     });
   });
 
