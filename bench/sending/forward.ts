@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 import { planeInit } from '../../plane/data/init.ts';
 import type { TargetFile } from '../../src/host/forward/config.ts';
-import { addTarget, removeTarget } from '../../src/host/forward/edit.ts';
+import { addTarget, removeTarget } from '../../src/host/data/forwards.ts';
 import { startSyslog } from '../../test/host/forward/support/receivers.ts';
 import { makeAuthority } from '../../test/support/certificates.ts';
 import { serveProcess, type ServingProcess } from '../../test/support/process.ts';

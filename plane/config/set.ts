@@ -8,7 +8,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import { readPlaneFile, type PlaneSync } from '../../src/host/data/config.ts';
 import { trustOf } from './trust.ts';
-import { rewriteMembers } from '../../src/host/data/rewrite.ts';
+import { rewriteMembers } from '../../src/host/config/rewrite.ts';
 
 /** Members to change. Null removes the limit. */
 interface Changes extends Omit<PlaneSync, 'maxAgeSeconds'> {

@@ -1,12 +1,12 @@
 /**
- * Makes a directory completely or not at all (`src/host/data/files.ts`) and removes drafts of killed
+ * Makes a directory completely or not at all (`src/host/files/private.ts`) and removes drafts of killed
  * processes. Such a draft may contain keys that no erasure reaches. A process locks its draft while it fills
  * it, so an unlocked draft is abandoned. The next draft in the same folder removes it. Proven by
  * `test/plane/data/drafts.test.ts`.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeDirectory } from '../../src/host/data/files.ts';
+import { makeDirectory } from '../../src/host/files/private.ts';
 import { takeLock, type Lock } from '../../src/store/file/lock.ts';
 import { draftLock } from './files.ts';
 

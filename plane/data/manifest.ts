@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { GovError } from '../../src/contract/problems.ts';
 import { openNote, signNote, type NoteSigner, type VerifierKey } from '../../src/core/note/signed.ts';
 import { explain, type JsonSchema } from '../../src/service/call/explain.ts';
-import { oneOf, orNull, text } from '../../src/host/process/layers.ts';
+import { oneOf, orNull, text } from '../../src/host/config/layers.ts';
 import type { FileSum } from './files.ts';
 
 export interface ManifestLog {

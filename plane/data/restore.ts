@@ -11,7 +11,7 @@ import { makeFolder } from '../../src/client/sending/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { VerifierKey } from '../../src/core/note/signed.ts';
-import { syncDirectory } from '../../src/host/data/files.ts';
+import { syncDirectory } from '../../src/host/files/private.ts';
 import { fsck } from '../../src/host/data/fsck.ts';
 import {
   logsOf,

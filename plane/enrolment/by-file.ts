@@ -20,9 +20,9 @@ import { hpkePublicKey } from '../../src/core/note/hpke.ts';
 import { parseJson } from '../../src/core/json/parse.ts';
 import { randomBytes } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { refuseReadableByOthers, replacePrivate } from '../../src/host/data/files.ts';
-import { readKeys } from '../../src/host/data/keys.ts';
-import { readConfigFile } from '../../src/host/process/layers.ts';
+import { refuseReadableByOthers, replacePrivate } from '../../src/host/files/private.ts';
+import { readKeys } from '../../src/host/keys/disk.ts';
+import { readConfigFile } from '../../src/host/config/layers.ts';
 import { explain, fits, type JsonSchema } from '../../src/service/call/explain.ts';
 import {
   enrolmentOf,

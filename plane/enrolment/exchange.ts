@@ -17,8 +17,8 @@ import { parseVerifierKey, signNote } from '../../src/core/note/signed.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { possessionText, type PlaneIdentity } from '../../src/core/plane/usage-report.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { syncDirectory } from '../../src/host/data/files.ts';
-import { readKeys, telemetryKeyFile } from '../../src/host/data/keys.ts';
+import { syncDirectory } from '../../src/host/files/private.ts';
+import { readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';
 import { basePaths } from '../../src/http/route.ts';
 import { explain, type JsonSchema } from '../../src/service/call/explain.ts';
 import {

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { environments, type Environment } from '../../src/contract/auth-words.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
-import { refuseReadableByOthers, replacePrivate } from '../../src/host/data/files.ts';
-import { oneOf, orNull, readConfigFile, text, whole } from '../../src/host/process/layers.ts';
+import { refuseReadableByOthers, replacePrivate } from '../../src/host/files/private.ts';
+import { oneOf, orNull, readConfigFile, text, whole } from '../../src/host/config/layers.ts';
 import type { JsonSchema } from '../../src/service/call/explain.ts';
 
 export const enrolmentFiles = (dataDir: string) => ({

@@ -11,7 +11,7 @@ import { draftLeaf } from '../../src/core/event/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
-import { replacePrivate, syncDirectory } from '../../src/host/data/files.ts';
+import { replacePrivate, syncDirectory } from '../../src/host/files/private.ts';
 import {
   logKeyFile,
   logKeyFiles,
@@ -20,7 +20,7 @@ import {
   signersIn,
   telemetryKeyFile,
   writeLogKeys,
-} from '../../src/host/data/keys.ts';
+} from '../../src/host/keys/disk.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { keyFolders, refuseForeignKeys, settleKeys } from './own.ts';

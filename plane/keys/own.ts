@@ -12,8 +12,8 @@ import { ed25519Signer, formatTrust, mlDsa44Signer, parseTrust } from '../../src
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
 import { verifierKeyText } from '../../src/core/note/key.ts';
 import type { PlaneConfig } from '../../src/host/data/config.ts';
-import { replacePrivate, syncDirectory } from '../../src/host/data/files.ts';
-import { type HostKeys, keyName, logKeyFiles, readKeys, readPrivateKey } from '../../src/host/data/keys.ts';
+import { replacePrivate, syncDirectory } from '../../src/host/files/private.ts';
+import { type HostKeys, keyName, logKeyFiles, readKeys, readPrivateKey } from '../../src/host/keys/disk.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
 

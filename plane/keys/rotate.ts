@@ -8,7 +8,7 @@
  */
 import { join, resolve } from 'node:path';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
-import { readKeys } from '../../src/host/data/keys.ts';
+import { readKeys } from '../../src/host/keys/disk.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { Checkpoints } from '../../src/service/log/checkpoints.ts';
 import { silentLog } from '../../src/service/call/log.ts';

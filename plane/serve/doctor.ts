@@ -1,7 +1,7 @@
 /**
  * `gov plane doctor`: checks whether a plane can serve and whether its reports reach the service. Each failed
  * check says what to do. The doctor changes nothing and also runs while the plane serves. Checks shared with
- * the service are in `src/host/data/checks.ts`. Proven by `test/plane/serve/doctor.test.ts`.
+ * the service are in `src/host/process/checks.ts`. Proven by `test/plane/serve/doctor.test.ts`.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,16 +20,16 @@ import {
   type DoctorReport,
   type Examine,
   type Found,
-} from '../../src/host/data/checks.ts';
+} from '../../src/host/process/checks.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../../src/host/data/config.ts';
-import { refuseReadableByOthers } from '../../src/host/data/files.ts';
-import { isPresent, readUpkeep } from '../../src/host/data/upkeep.ts';
+import { refuseReadableByOthers } from '../../src/host/files/private.ts';
+import { isPresent, readUpkeep } from '../../src/host/files/upkeep.ts';
 import { scrubReasons } from '../../src/service/operations/reasons.ts';
 import { readScrub, scrubId, scrubKind } from '../../src/service/operations/scrub-state.ts';
-import { readKeys, type HostKeys } from '../../src/host/data/keys.ts';
-import type { Address, Variables } from '../../src/host/process/layers.ts';
-import { readRunFile } from '../../src/host/process/run-file.ts';
+import { readKeys, type HostKeys } from '../../src/host/keys/disk.ts';
+import type { Address, Variables } from '../../src/host/config/layers.ts';
+import { readRunFile } from '../../src/host/files/run.ts';
 import { reportFontsOf } from '../../src/host/reports/config.ts';
 import { readCertificate, validityFault } from '../../src/host/process/tls.ts';
 import { logKeys } from '../../src/service/log/keys.ts';

@@ -3,7 +3,7 @@
  * address and keys. Proven by `test/cli/commands/plane/places.test.ts`.
  */
 import { existsSync } from 'node:fs';
-import { readRunFile, runFileOf } from '../../src/host/process/run-file.ts';
+import { readRunFile, runFileOf } from '../../src/host/files/run.ts';
 import { lockHolder } from '../../src/store/file/lock.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 

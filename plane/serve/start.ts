@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../../src/contract/table.ts';
 import { assemble, type Assembled, type Parts } from '../../src/host/process/assemble.ts';
-import { removeDrafts } from '../../src/host/data/files.ts';
-import type { HostKeys } from '../../src/host/data/keys.ts';
+import { removeDrafts } from '../../src/host/files/private.ts';
+import type { HostKeys } from '../../src/host/keys/disk.ts';
 import {
   configHash,
   readPlaneConfig,
@@ -21,14 +21,14 @@ import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
 import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
 import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
-import { runFileOf } from '../../src/host/process/run-file.ts';
+import { runFileOf } from '../../src/host/files/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
 import { reportFontsOf } from '../../src/host/reports/config.ts';
 import { sendersOf } from '../../src/host/outbound/senders.ts';
 import { schedulingOf } from '../../src/host/process/scheduling.ts';
 import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/open.ts';
-import type { Variables } from '../../src/host/process/layers.ts';
+import type { Variables } from '../../src/host/config/layers.ts';
 import { together } from '../../src/host/process/together.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/route.ts';

@@ -3,7 +3,7 @@
  * given to another program is never signalled. Proven by `test/cli/commands/plane/stop.test.ts`.
  */
 import { pause } from '../../src/client/retry.ts';
-import { readRunFile } from '../../src/host/process/run-file.ts';
+import { readRunFile } from '../../src/host/files/run.ts';
 import { lockHolder } from '../../src/store/file/lock.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 

@@ -1,6 +1,6 @@
 /** Checks, backups and disk of a plane's data directory, for `GET /operations/integrity`. Proven by `test/plane/serve/upkeep.test.ts`. */
 import { now } from '../../src/host/process/clock.ts';
-import { isPresent, readUpkeep } from '../../src/host/data/upkeep.ts';
+import { isPresent, readUpkeep } from '../../src/host/files/upkeep.ts';
 import type { Upkeep } from '../../src/service/operations/upkeep.ts';
 import { diskOf } from './disk.ts';
 

@@ -10,7 +10,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import type { Message, NewestReport, Receipt } from '../../src/contract/telemetry.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { readKeys } from '../../src/host/data/keys.ts';
+import { readKeys } from '../../src/host/keys/disk.ts';
 import { openOwn } from '../../src/service/log/checkpoints.ts';
 import { openReader } from '../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';

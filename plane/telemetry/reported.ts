@@ -10,7 +10,7 @@ import { checkReportBy } from '../../src/core/plane/former-keys.ts';
 import { parseTrust } from '../../src/core/note/trust.ts';
 import { reportedAuditHead, reportedHead } from '../../src/core/plane/usage-report.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { readKeys } from '../../src/host/data/keys.ts';
+import { readKeys } from '../../src/host/keys/disk.ts';
 import { rememberHeads, type LackedHead } from '../../src/store/file/copies.ts';
 import type { NamedHead } from '../../src/store/file/heads.ts';
 import { openReader } from '../../src/store/sqlite/store.ts';

@@ -1,6 +1,6 @@
 /**
  * The parts that only a hosted service has: people, projects created at run time, a payment provider.
- * `src/host/process/hosting.ts` creates them. Proven by `test/host/process/hosting.test.ts`.
+ * `src/host/service/hosting.ts` creates them. Proven by `test/host/service/hosting.test.ts`.
  */
 import type { AuthConfiguration, Environment } from '../contract/auth.ts';
 import type { NoteSigner } from '../core/note/signed.ts';

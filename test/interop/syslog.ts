@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planeInit } from '../../plane/data/init.ts';
 import { planeServe } from '../../plane/serve/start.ts';
-import { addTarget, tryTarget } from '../../src/host/forward/edit.ts';
+import { addTarget, tryTarget } from '../../src/host/data/forwards.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import { makeAuthority } from '../support/certificates.ts';
 

@@ -25,7 +25,7 @@ import {
   whole,
   type Address,
   type Variables,
-} from '../process/layers.ts';
+} from '../config/layers.ts';
 import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import type { LogLevel } from '../process/log.ts';

@@ -31,11 +31,11 @@ import type { JudgeNote } from '../../store/fsck/check.ts';
 import type { FsckReport } from '../../store/fsck/check.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
-import { readKeys } from './keys.ts';
-import { readMasterKey } from './master-key.ts';
-import { noteUpkeep } from './upkeep.ts';
+import { readKeys } from '../keys/disk.ts';
+import { readMasterKey } from '../keys/master.ts';
+import { noteUpkeep } from '../files/upkeep.ts';
 import { now } from '../process/clock.ts';
-import type { Variables } from '../process/layers.ts';
+import type { Variables } from '../config/layers.ts';
 import { readServiceConfig } from '../service/config.ts';
 
 export type { FsckReport } from '../../store/fsck/check.ts';
@@ -138,7 +138,7 @@ function copyStore(from: string, to: string): void {
 
 /** Checks receipts with the key of the installation's cosigner, under any former name. */
 async function receiptJudge(dataDir: string): Promise<JudgeReceipt> {
-  const { createCosigner } = await import('../process/hosting.ts');
+  const { createCosigner } = await import('../service/hosting.ts');
   const { storeKey } = readKeys(dataDir);
   const { algorithm, publicKey } = parseVerifierKey(createCosigner(storeKey, 'gov.fsck').verifierKey);
   return (note) => {

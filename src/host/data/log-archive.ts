@@ -25,7 +25,7 @@ import { canonicalize, canonicalText, type Json, readJson } from '../../core/jso
 import { Frontier, leafHash, verifyConsistency } from '../../core/merkle/tree.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
 import { syncFile } from '../../store/file/paths.ts';
-import { fitting, removeDrafts, syncDirectory } from './files.ts';
+import { fitting, removeDrafts, syncDirectory } from '../files/private.ts';
 
 export const archiveMediaType = 'application/vnd.gov.archive.v1+ndjson';
 

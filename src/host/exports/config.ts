@@ -5,7 +5,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { ExportHolding } from '../../store/port/store.ts';
-import { invalid, whole, type Variables } from '../process/layers.ts';
+import { invalid, whole, type Variables } from '../config/layers.ts';
 
 /** Members of `plane.json` and `service.json`. */
 export interface ExportsFile {

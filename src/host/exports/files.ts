@@ -17,7 +17,7 @@ import {
   type ByteRange,
 } from '../../service/exports/artifacts.ts';
 import { isOutOfFiles, problemOf } from '../../store/file/faults.ts';
-import { syncDirectory } from '../data/files.ts';
+import { syncDirectory } from '../files/private.ts';
 
 export function fileArtifacts(directory: string, randomBytes: (size: number) => Uint8Array): Artifacts {
   const folderOf = ({ projectId }: ArtifactOf): string => join(directory, projectId);

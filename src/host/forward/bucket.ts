@@ -3,7 +3,7 @@
  * `test/host/forward/objects.test.ts` and `test/host/forward/verify.test.ts`.
  */
 import { sha256Text } from '../../core/hash.ts';
-import type { Variables } from '../process/layers.ts';
+import type { Variables } from '../config/layers.ts';
 import type { ObjectTarget } from './config.ts';
 import { bodyWithin, Exchange, type Answer } from './exchange.ts';
 import { secretAt } from './secure.ts';

@@ -10,7 +10,7 @@ import type { ForwardFilter } from '../../core/forward/filter.ts';
 import { ocsfVersions, type OcsfVersion } from '../../core/forward/ocsf.ts';
 import { decisionWords, type DecisionWord } from '../../core/forward/record.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { filePath, invalid, oneOf, text, whole } from '../process/layers.ts';
+import { filePath, invalid, oneOf, text, whole } from '../config/layers.ts';
 
 const httpShapes = ['ndjson', 'array', 'splunk', 'elastic'] as const;
 export type HttpShape = (typeof httpShapes)[number];

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import type { LogSource } from '../../core/forward/record.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Project, Store } from '../../store/port/store.ts';
-import type { Variables } from '../process/layers.ts';
+import type { Variables } from '../config/layers.ts';
 import type { ForwardTarget } from './config.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Transport, TransportOptions } from './transport.ts';

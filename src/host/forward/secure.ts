@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { GovError } from '../../contract/problems.ts';
-import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { refuseReadableByOthers } from '../data/files.ts';
-import { invalid, type Variables } from '../process/layers.ts';
+import { secretFile, secretOf } from '../config/secrets.ts';
+import { refuseReadableByOthers } from '../files/private.ts';
+import { invalid, type Variables } from '../config/layers.ts';
 import type { SecretPlace, TlsPlaces } from './config.ts';
 
 /** VALIDATION_ERROR where a file cannot be read, FORBIDDEN where others may read the key. */

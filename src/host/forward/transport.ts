@@ -2,7 +2,7 @@
 import type { Log } from '../../service/call/log.ts';
 import { escapedLine } from '../../core/visible.ts';
 import type { LogSource } from '../../core/forward/record.ts';
-import type { Variables } from '../process/layers.ts';
+import type { Variables } from '../config/layers.ts';
 
 /** One record, encoded. */
 export interface Line {

@@ -5,8 +5,8 @@
 import { resolve } from 'node:path';
 import { callbackFile } from '../../contract/auth-words.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { filePath, invalid, text, type Variables } from '../process/layers.ts';
+import { secretFile, secretOf } from '../config/secrets.ts';
+import { filePath, invalid, text, type Variables } from '../config/layers.ts';
 import type { IssuerConfig } from './id-token.ts';
 import { urlFault } from './url-fault.ts';
 

@@ -18,7 +18,7 @@ import { emailOf, refused, type Answer, type Identified } from './dev-issuer-ans
 import { AuthorizationCodes } from './dev-issuer-codes.ts';
 import { confirmedPage, signInPage } from './dev-issuer-pages.ts';
 import type { IssuerConfig } from './id-token.ts';
-import type { Address } from '../process/layers.ts';
+import type { Address } from '../config/layers.ts';
 
 /** The address is the same at each start, because a person is identified by (issuer, subject). */
 const devIssuerAddress: Address = { host: '127.0.0.1', port: 7472 };

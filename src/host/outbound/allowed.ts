@@ -5,7 +5,7 @@
  */
 import { BlockList, isIPv4 } from 'node:net';
 import { parseSubnet } from '../../http/admit/address.ts';
-import { invalid } from '../process/layers.ts';
+import { invalid } from '../config/layers.ts';
 
 /** The ports of receivers (contract N7). */
 export const usualPorts: readonly number[] = [443, 8443];

@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { filePath, invalid, text } from '../process/layers.ts';
+import { filePath, invalid, text } from '../config/layers.ts';
 import { Allowed } from './allowed.ts';
 
 /** Members of the file. */

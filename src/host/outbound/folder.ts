@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { isFileName } from '../../service/deliveries/file-name.ts';
 import type { Outbound, OutboundAnswer } from '../../service/outbound.ts';
-import { syncDirectory } from '../data/files.ts';
+import { syncDirectory } from '../files/private.ts';
 
 /** Older parts are of a crash: no delivery takes this long. */
 const partMs = 3_600_000;

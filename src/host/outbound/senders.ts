@@ -4,7 +4,7 @@
  */
 import { relative, resolve } from 'node:path';
 import type { Outbound } from '../../service/outbound.ts';
-import { filePath, invalid, type Variables } from '../process/layers.ts';
+import { filePath, invalid, type Variables } from '../config/layers.ts';
 import { fileSender } from './folder.ts';
 import { mailSender } from './mail.ts';
 import { smtpOf, type SmtpFile } from './smtp.ts';

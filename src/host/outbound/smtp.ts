@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { filePath, invalid, oneOf, text, whole, type Variables } from '../process/layers.ts';
+import { secretFile, secretOf } from '../config/secrets.ts';
+import { filePath, invalid, oneOf, text, whole, type Variables } from '../config/layers.ts';
 
 const tlsModes = ['starttls', 'implicit', 'none'] as const;
 

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { secondsBuckets, type OperationStats } from '../../http/answer/stats.ts';
 import type { Counts } from '../../service/dependencies.ts';
 import type { Store } from '../../store/port/store.ts';
-import type { Address } from './layers.ts';
+import type { Address } from '../config/layers.ts';
 
 export interface MetricsSource {
   readonly stats: readonly OperationStats[];

@@ -6,8 +6,8 @@ import { resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { cronSecretOf, type CronSecret } from '../../service/access/cron-secret.ts';
-import { secretFile, secretOf } from '../data/config-secrets.ts';
-import { filePath, invalid, oneOf, type Variables } from './layers.ts';
+import { secretFile, secretOf } from '../config/secrets.ts';
+import { filePath, invalid, oneOf, type Variables } from '../config/layers.ts';
 
 const schedulers = ['timer', 'cron'] as const;
 

@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Log } from '../../service/call/log.ts';
-import type { Variables } from './layers.ts';
+import type { Variables } from '../config/layers.ts';
 
 export interface Supervisor {
   ready(status: string): void;

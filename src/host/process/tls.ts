@@ -9,8 +9,8 @@ import { resolve, sep } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
-import { refuseReadableByOthers } from '../data/files.ts';
-import { invalid, type Picked, type Variables } from './layers.ts';
+import { refuseReadableByOthers } from '../files/private.ts';
+import { invalid, type Picked, type Variables } from '../config/layers.ts';
 import { editedText } from '../../core/text.ts';
 
 export interface TlsFiles {

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { invalid, text, type Variables } from '../process/layers.ts';
+import { invalid, text, type Variables } from '../config/layers.ts';
 import { isFontFile } from './fonts.ts';
 
 /** A member of plane.json and service.json. */

@@ -15,7 +15,7 @@ import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
 import type { ReportingPlan } from '../../service/hosting.ts';
 import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
-import { refuseReadableByOthers } from '../data/files.ts';
+import { refuseReadableByOthers } from '../files/private.ts';
 import { issuerOf, issuerSchema, type IssuerFile } from '../identity/config.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
 import {
@@ -33,9 +33,9 @@ import {
   type Address,
   type Picked,
   type Variables,
-} from '../process/layers.ts';
+} from '../config/layers.ts';
 import type { LogLevel } from '../process/log.ts';
-import { databaseOf, secretFile, secretOf } from '../data/config-secrets.ts';
+import { databaseOf, secretFile, secretOf } from '../config/secrets.ts';
 import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
 import { reportFontsMembers, reportFontsOf, type ReportFontsFile } from '../reports/config.ts';
 import { sendersOf, type Senders, type SendersFile } from '../outbound/senders.ts';

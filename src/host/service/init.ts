@@ -6,11 +6,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { randomBytes } from '../process/clock.ts';
-import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
-import { createKeys } from '../data/keys.ts';
-import { type Asked, refuseOther } from '../data/made-before.ts';
-import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../process/layers.ts';
-import { databaseOf } from '../data/config-secrets.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
+import { createKeys } from '../keys/disk.ts';
+import { type Asked, refuseOther } from '../config/made-before.ts';
+import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../config/layers.ts';
+import { databaseOf } from '../config/secrets.ts';
 import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from './config.ts';
 
 export interface ServiceInitOptions {

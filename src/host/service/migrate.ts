@@ -4,8 +4,8 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { migrate, type Migrated } from '../../store/postgres/store.ts';
-import type { Variables } from '../process/layers.ts';
-import { databaseOf } from '../data/config-secrets.ts';
+import type { Variables } from '../config/layers.ts';
+import { databaseOf } from '../config/secrets.ts';
 
 export interface ServiceMigrateOptions {
   /** See `--database`, with the owner's role. Absent: GOV_DATABASE. */

@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseVerifierKey, type VerifierKey } from '../../core/note/key.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { invalid, text, whole, type Variables } from '../process/layers.ts';
+import { invalid, text, whole, type Variables } from '../config/layers.ts';
 import type { LogWitnesses } from './client.ts';
 import type { WitnessesOptions } from './options.ts';
 import type { WitnessConfig } from './options.ts';

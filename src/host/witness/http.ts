@@ -11,7 +11,7 @@ import { parseWitnessRequest, sizeType } from '../../core/note/witness.ts';
 import { connectionsThatFit } from '../process/open-files.ts';
 import type { Log } from '../../service/call/log.ts';
 import { troubleOf } from '../../store/file/faults.ts';
-import type { Address } from '../process/layers.ts';
+import type { Address } from '../config/layers.ts';
 import type { Cosign, WitnessStore } from './store.ts';
 
 export interface WitnessServer {

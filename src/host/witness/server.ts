@@ -19,9 +19,9 @@ import { isKeyName, parseVerifierKey, type VerifierKey } from '../../core/note/k
 import type { Log } from '../../service/call/log.ts';
 import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
-import { makeDirectory, syncDirectory, writePrivate } from '../data/files.ts';
-import { privatePem, readPrivateKey } from '../data/keys.ts';
-import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from '../process/layers.ts';
+import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
+import { privatePem, readPrivateKey } from '../keys/disk.ts';
+import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from '../config/layers.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import { createLog, logLevels, type LogLevel } from '../process/log.ts';
 import { listenAsWitness } from './http.ts';

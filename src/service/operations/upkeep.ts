@@ -1,4 +1,4 @@
-/** What commands on the machine of a plane say about its data directory; `src/host/data/upkeep.ts` reads it. */
+/** What commands on the machine of a plane say about its data directory; `src/host/files/upkeep.ts` reads it. */
 
 /** The state of a disk. */
 interface DiskState {

@@ -1,6 +1,6 @@
 /**
  * The distance between two clocks.
- * Proven by `test/store/postgres/connection/clock.test.ts` and `test/host/data/doctor.test.ts`.
+ * Proven by `test/store/postgres/connection/clock.test.ts` and `test/host/service/doctor.test.ts`.
  */
 
 /** A reading of another clock between two readings of the own clock; Unix milliseconds. */

@@ -1,6 +1,6 @@
 /**
  * Checks whether a master key is the one that seals a log, using only the log's own bodies.
- * Proven by `test/host/data/master-key.test.ts`.
+ * Proven by `test/host/keys/master.test.ts`.
  */
 import { statSync } from 'node:fs';
 import { isSealed, otherMasterKey } from '../erasure/body-seal.ts';

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { planeFileSchema, readPlaneConfig } from '../../../src/host/data/config.ts';
 import { outboundOf } from '../../../src/host/outbound/config.ts';
 import { sendersOf } from '../../../src/host/outbound/senders.ts';
-import { filePath } from '../../../src/host/process/layers.ts';
+import { filePath } from '../../../src/host/config/layers.ts';
 import { schedulingOf } from '../../../src/host/process/scheduling.ts';
 import { readServiceConfig, serviceFileSchema } from '../../../src/host/service/config.ts';
 import type { JsonSchema } from '../../../src/service/call/explain.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { readPlaneConfig, settingsOf, type PlaneFlags } from '../../../src/host/data/config.ts';
-import { parseAddress } from '../../../src/host/process/layers.ts';
+import { parseAddress } from '../../../src/host/config/layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

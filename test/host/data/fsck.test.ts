@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '../../../src/host/process/clock.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { createKeys } from '../../../src/host/data/keys.ts';
+import { createKeys } from '../../../src/host/keys/disk.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { doctor } from '../../../src/host/data/doctor.ts';
+import { doctor } from '../../../src/host/service/doctor.ts';
 import { openService } from '../../../src/host/service/serve.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { silentLog } from '../../../src/service/call/log.ts';

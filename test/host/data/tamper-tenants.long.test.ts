@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { operate, restoreProject, setCustomer, setQuotas } from '../../../src/host/identity/operator.ts';
+import { operate, restoreProject, setCustomer, setQuotas } from '../../../src/host/service/operator.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { positionBits as postgresBits } from '../../../src/store/postgres/schema/tables.ts';
 import { positionBits as sqliteBits } from '../../../src/store/file/position.ts';

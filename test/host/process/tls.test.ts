@@ -8,7 +8,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planeInit } from '../../../plane/data/init.ts';
 import { readPlaneConfig } from '../../../src/host/data/config.ts';
-import { doctor } from '../../../src/host/data/doctor.ts';
+import { doctor } from '../../../src/host/service/doctor.ts';
 import { openTls, readCertificate } from '../../../src/host/process/tls.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { makeAuthority, type Issued } from '../../support/certificates.ts';

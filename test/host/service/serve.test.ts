@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '../../../src/host/process/clock.ts';
-import { createKeys } from '../../../src/host/data/keys.ts';
+import { createKeys } from '../../../src/host/keys/disk.ts';
 import { serviceServe } from '../../../src/host/service/serve.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';

@@ -7,7 +7,7 @@ import { ed25519Of } from '../../../plane/telemetry/report.ts';
 import type { AttestationProof, UsageAccepted } from '../../../src/contract/telemetry.ts';
 import { attestationText } from '../../../src/core/plane/attestation.ts';
 import { signNote } from '../../../src/core/note/signed.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { startService, type TestService } from '../../support/hosted.ts';
 import {
   register,

@@ -21,7 +21,7 @@ import { planeRestore } from '../../../plane/data/restore.ts';
 import { retireKeys, rotateKeys } from '../../../plane/keys/rotate.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
-import { logKeyFiles, readKeys } from '../../../src/host/data/keys.ts';
+import { logKeyFiles, readKeys } from '../../../src/host/keys/disk.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { copyStore } from '../../../src/store/file/copies.ts';
 

@@ -13,7 +13,7 @@ import type { KeysChanged } from '../../../plane/keys/order.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { readKeys, telemetryKeyFile } from '../../../src/host/data/keys.ts';
+import { readKeys, telemetryKeyFile } from '../../../src/host/keys/disk.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { projectRoot } from '../../paths.ts';
 import { enrolFake, openTelemetryPlane, setClock } from '../support/enrolled.ts';

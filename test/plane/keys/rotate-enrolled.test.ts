@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { planeInit } from '../../../plane/data/init.ts';
 import { retireKeys, rotateKeys } from '../../../plane/keys/rotate.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { openTelemetryPlane, register, setClock, type TestTelemetryPlane } from '../support/enrolled.ts';
 

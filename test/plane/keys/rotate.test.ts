@@ -25,7 +25,7 @@ import { draftLeaf } from '../../../src/core/event/record.ts';
 import { verifyBundle } from '../../../src/core/proof/verify.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { openReader, openStore } from '../../../src/store/sqlite/store.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';

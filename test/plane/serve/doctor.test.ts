@@ -19,7 +19,7 @@ import { planeDoctor } from '../../../plane/serve/doctor.ts';
 import { enrolmentFiles } from '../../../plane/enrolment/stored.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
-import type { DoctorReport } from '../../../src/host/data/checks.ts';
+import type { DoctorReport } from '../../../src/host/process/checks.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { rememberHeads } from '../../../src/store/file/copies.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';

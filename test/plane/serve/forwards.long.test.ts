@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe, type RunningPlane } from '../../../plane/serve/start.ts';
-import { addTarget } from '../../../src/host/forward/edit.ts';
+import { addTarget } from '../../../src/host/data/forwards.ts';
 import type { TargetFile } from '../../../src/host/forward/config.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { startSyslog, type SyslogReceiver } from '../../host/forward/support/receivers.ts';

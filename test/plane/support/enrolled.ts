@@ -22,7 +22,7 @@ import { Telemetry } from '../../../plane/telemetry/schedule.ts';
 import type { MeteredType } from '../../../src/contract/operation.ts';
 import type { UsageReport } from '../../../src/contract/telemetry.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { Checkpoints } from '../../../src/service/log/checkpoints.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Project } from '../../../src/store/port/store.ts';

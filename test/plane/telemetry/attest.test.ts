@@ -11,7 +11,7 @@ import { challengeId, verifyAttestation } from '../../../src/core/plane/attestat
 import { encodeBase64 } from '../../../src/core/json/base64.ts';
 import { meteredTypes } from '../../../src/contract/operation.ts';
 import { reportedHead } from '../../../src/core/plane/usage-report.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { explain, type JsonSchema } from '../../../src/service/call/explain.ts';
 import {
   enrolFake,

@@ -6,7 +6,7 @@ import { eventIndex } from '../../../src/core/id.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
-import { readKeys } from '../../../src/host/data/keys.ts';
+import { readKeys } from '../../../src/host/keys/disk.ts';
 import { readOn, startPass, type ScrubServices } from '../../../src/service/operations/scrub.ts';
 import { readScrub, unread, type ScrubState } from '../../../src/service/operations/scrub-state.ts';
 import { openReader } from '../../../src/store/sqlite/store.ts';

@@ -25,7 +25,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) =
     confirm: noConfirm ? ('none' as const) : undefined,
     everySeconds: every === undefined ? undefined : Math.ceil(every / 1000),
   };
-  const { addTarget } = await import('../../../host/forward/edit.ts');
+  const { addTarget } = await import('../../../host/data/forwards.ts');
   const added = addTarget(dataDir, present(given));
   if (out.isHuman)
     await out.lines([safe`added ${added.name}: ${added.format} to ${added.to}, from ${added.from}`]);

@@ -14,7 +14,7 @@ const columns: readonly Column[] = ['name', 'to', 'format', 'from', 'eventTypes'
 const view: View = { columns, wide: columns, id: 'name', items: undefined };
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
-  const { readTargets } = await import('../../../host/forward/edit.ts');
+  const { readTargets } = await import('../../../host/data/forwards.ts');
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const items = readTargets(dataDir).map(({ name, to, format, from, filter, content, projects }) => ({
     name,

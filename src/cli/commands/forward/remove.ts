@@ -8,7 +8,7 @@ import type { forwardRemove as spec } from './spec.ts';
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, io } = call;
   await confirm(`this ends the forwarding to ${args.name}`, '--yes', call);
-  const { removeTarget } = await import('../../../host/forward/edit.ts');
+  const { removeTarget } = await import('../../../host/data/forwards.ts');
   removeTarget(resolve(io.cwd, flags.data ?? session.dataDir()), args.name);
   await out.note(safe`removed ${args.name}; a serving process sends until its next start`);
 };

@@ -8,7 +8,7 @@ import { plainView } from '../../terminal/view.ts';
 import type { forwardTest as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) => {
-  const { tryTarget } = await import('../../../host/forward/edit.ts');
+  const { tryTarget } = await import('../../../host/data/forwards.ts');
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const asked = { env: io.env, nowMs: Date.now(), random: randomBytes(6).toString('hex') };
   const tried = await tryTarget(dataDir, args.name, asked);

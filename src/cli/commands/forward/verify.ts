@@ -49,7 +49,7 @@ async function openArchive({ args, flags, io, session }: Call) {
   if ((place === undefined) === (target === undefined))
     throw usage('expected a folder, s3://BUCKET/PREFIX or --target NAME, and only one of them');
   if (place !== undefined && !place.startsWith('s3://')) return folderArchive(resolve(io.cwd, place));
-  const { openBucket } = await import('../../../host/forward/edit.ts');
+  const { openBucket } = await import('../../../host/data/forwards.ts');
   const path = (name: string | undefined) => (name === undefined ? undefined : resolve(io.cwd, name));
   const { bucket, prefix } = openBucket({
     dataDir: target === undefined ? io.cwd : resolve(io.cwd, data ?? session.dataDir()),

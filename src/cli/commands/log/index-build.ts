@@ -39,7 +39,7 @@ async function build({ flags, io, session }: Invocation<typeof spec>): Promise<B
   }
   if (projectId === undefined) throw usage('--project-id: expected the project whose log to index');
   const [{ operate }, { buildIndex }] = await Promise.all([
-    import('../../../host/identity/operator.ts'),
+    import('../../../host/service/operator.ts'),
     import('../../../host/data/build-index.ts'),
   ]);
   return operate({ dataDir, env: io.env, logLevel: 'warn' }, (services) => buildIndex(services, projectId));

@@ -61,7 +61,7 @@ async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<Pru
   const { projectId: project } = flags;
   if (project === undefined) throw usage('--project-id: expected the project whose log to prune');
   const [{ operate }, { pruneLog }] = await Promise.all([
-    import('../../../host/identity/operator.ts'),
+    import('../../../host/service/operator.ts'),
     import('../../../host/data/prune.ts'),
   ]);
   const place = { dataDir, env: io.env, logLevel: 'warn' };

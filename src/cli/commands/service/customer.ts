@@ -10,7 +10,7 @@ import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   if ((flags.set === undefined) === !flags.clear) throw usage('expected one of --set cus_… and --clear');
-  const { operate, setCustomer } = await import('../../../host/identity/operator.ts');
+  const { operate, setCustomer } = await import('../../../host/service/operator.ts');
   const options = { dataDir: flags.data, env: io.env, logLevel: 'warn' };
   const done = await operate(options, (services) =>
     setCustomer(services, args.organization, flags.set ?? null),

@@ -6,7 +6,7 @@ import type { serviceDoctor as spec } from './spec.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { data: dataDir, ...options } = flags;
-  const { doctor } = await import('../../../host/data/doctor.ts');
+  const { doctor } = await import('../../../host/service/doctor.ts');
   const report = await doctor({ ...options, dataDir, env: io.env });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
   await printChecks(report, out);

@@ -38,7 +38,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     );
   }
   if (made.engine === 'sqlite') return out.note(safe`next: gov service serve --data ${dataDir}`);
-  const { doctor } = await import('../../../host/data/doctor.ts');
+  const { doctor } = await import('../../../host/service/doctor.ts');
   const { checks } = await doctor({ dataDir, env: io.env });
   const database = checks.filter(
     ({ name, status }) => ['database', 'tables'].includes(name) && status !== 'ok',

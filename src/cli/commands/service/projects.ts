@@ -22,7 +22,7 @@ const wide: readonly Column[] = [
 const view: View = { columns, wide, id: 'projectId', items: undefined };
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
-  const { everyProject, operate } = await import('../../../host/identity/operator.ts');
+  const { everyProject, operate } = await import('../../../host/service/operator.ts');
   const { data: dataDir, organization } = flags;
   const filter = organization === undefined ? {} : { organizationId: organization };
   await operate({ dataDir, env: io.env, logLevel: 'warn' }, async (services) => {

@@ -11,7 +11,7 @@ import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = Object.fromEntries(flags.set.map(readQuota));
-  const { operate, setQuotas } = await import('../../../host/identity/operator.ts');
+  const { operate, setQuotas } = await import('../../../host/service/operator.ts');
   const options = { dataDir: flags.data, env: io.env, logLevel: 'warn' };
   const { changed, project } = await operate(options, (services) =>
     setQuotas(services, args.project, wanted),

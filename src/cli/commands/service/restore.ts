@@ -8,7 +8,7 @@ import type { serviceRestore as spec } from './spec.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
-  const { operate, restoreProject } = await import('../../../host/identity/operator.ts');
+  const { operate, restoreProject } = await import('../../../host/service/operator.ts');
   const options = { dataDir: flags.data, env: io.env, logLevel: 'warn' };
   const { changed, project } = await operate(options, (services) => restoreProject(services, args.project));
   if (!out.isHuman) return out.one({ changed, ...project }, plainView(['changed', ...Object.keys(project)]));

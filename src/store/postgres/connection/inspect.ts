@@ -1,7 +1,7 @@
 /**
  * The facts about a database for `gov service doctor`, over a connection like that of a serving process.
  * Source: PostgreSQL 18, chapters 9.27 (system information functions) and 52 (system catalogs).
- * Proven by `test/host/data/doctor.test.ts`.
+ * Proven by `test/host/service/doctor.test.ts`.
  */
 import { Client } from 'pg';
 import type { GovError } from '../../../contract/problems.ts';

@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
-import { createSeal } from '../../../../src/host/process/seal.ts';
+import { createSeal } from '../../../../src/host/keys/seal.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
 import type { Services } from '../../../../src/service/dependencies.ts';
 import type { OutboundAnswer, OutboundPost } from '../../../../src/service/outbound.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRunFile, runFileName, type RunFile } from '../../core/plane/run-file.ts';
-import { replacePrivate } from '../data/files.ts';
+import { replacePrivate } from './private.ts';
 
 export const runFileOf = (dataDir: string): string => join(dataDir, runFileName);
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { doctor, type DoctorReport } from '../../../src/host/data/doctor.ts';
+import { doctor, type DoctorReport } from '../../../src/host/service/doctor.ts';
 import { engines, startService, type StartService, type TestService } from '../../support/hosted.ts';
 
 const ended: (() => Promise<void>)[] = [];

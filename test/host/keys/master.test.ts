@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
-import { readMasterKey } from '../../../src/host/data/master-key.ts';
+import { readMasterKey } from '../../../src/host/keys/master.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { engines, startService } from '../../support/hosted.ts';
 import { checkedCalls, event, startPlane } from '../../support/serving.ts';

@@ -4,7 +4,7 @@
  * `keys/attestation.p256.pem` signs exported statements, since cosign and sigstore verify P-256.
  * `keys/store.key` is the source of derived keys. Rotated keys have a number in their names,
  * `keys/log.2.ed25519.pem`. All keys directly in `keys/` sign a log, and `plane/keys/own.ts` moves them as the
- * log says. Proven by `test/plane/data/init.test.ts`, `test/host/data/keys.test.ts` and
+ * log says. Proven by `test/plane/data/init.test.ts`, `test/host/keys/disk.test.ts` and
  * `test/plane/keys/rotate.test.ts`.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
@@ -19,7 +19,7 @@ import {
 } from '../../core/note/checkpoint.ts';
 import { type DsseEnvelope, inTotoPayloadType, signDsse } from '../../core/note/dsse.ts';
 import { keyIdText, parseVerifierKey } from '../../core/note/key.ts';
-import { refuseReadableByOthers, replacePrivate, writePrivate } from './files.ts';
+import { refuseReadableByOthers, replacePrivate, writePrivate } from '../files/private.ts';
 
 const storeKeyBytes = 32;
 

@@ -1,6 +1,6 @@
 /**
  * The checks of `gov service doctor` and `gov plane doctor`. Each check reports a result and the next step.
- * This file has the runner and the checks that both commands share. Proven by `test/host/data/doctor.test.ts`
+ * This file has the runner and the checks that both commands share. Proven by `test/host/service/doctor.test.ts`
  * and `test/plane/serve/doctor.test.ts`.
  */
 import { accessSync, constants } from 'node:fs';
@@ -8,11 +8,11 @@ import type { ClientRequest } from 'node:http';
 import { createServer } from 'node:net';
 import { GovNetworkError } from '../../client/errors.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Address } from '../process/layers.ts';
+import type { Address } from '../config/layers.ts';
 import { bytesText } from '../../core/byte-size.ts';
 import { artifactBytes } from '../exports/artifact-bytes.ts';
 import type { MigrationStep } from '../../store/file/migrate.ts';
-import { hasSpace } from '../process/probe.ts';
+import { hasSpace } from './probe.ts';
 
 interface Check {
   readonly name: string;

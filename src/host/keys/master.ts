@@ -2,15 +2,15 @@
  * The master key of a data directory, which seals bodies at rest (docs/how-to/encrypt-bodies.md). It comes from
  * a file that only its owner reads, from the environment, or from a systemd credential. `keys/master.check`
  * identifies the key, so that no process serves the directory without it or with another key. Where that file
- * is missing, the log identifies the key. Proven by `test/host/data/master-key.test.ts`.
+ * is missing, the log identifies the key. Proven by `test/host/keys/master.test.ts`.
  */
 import { hkdfSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import { masterKeyBytes, otherMasterKey } from '../../store/erasure/body-seal.ts';
-import { refuseReadableByOthers, writePrivate } from './files.ts';
-import type { Variables } from '../process/layers.ts';
+import { refuseReadableByOthers, writePrivate } from '../files/private.ts';
+import type { Variables } from '../config/layers.ts';
 
 /**
  * Returns 32 bytes, or undefined where no key is given and none is needed. Sources in order:

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { refuseReadableByOthers } from './files.ts';
-import { invalid, type Picked, type Variables } from '../process/layers.ts';
+import { refuseReadableByOthers } from '../files/private.ts';
+import { invalid, type Picked, type Variables } from './layers.ts';
 
 /** Returns the secret in the variable NAME, or in the file that NAME_FILE names. */
 export function secretOf(env: Variables, name: string): Picked | null {

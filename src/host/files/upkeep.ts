@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Upkeep } from '../../service/operations/upkeep.ts';
-import { replacePrivate } from './files.ts';
+import { replacePrivate } from './private.ts';
 
 export type KeptUpkeep = Pick<Upkeep, 'fsck' | 'backup'>;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '../../../src/host/process/clock.ts';
-import { createKeys, type HostKeys, readKeys } from '../../../src/host/data/keys.ts';
+import { createKeys, type HostKeys, readKeys } from '../../../src/host/keys/disk.ts';
 
 describe('keys', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gov-keys-'));

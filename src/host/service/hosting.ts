@@ -1,7 +1,7 @@
 /**
  * The parts of a hosted service: identity provider, payment provider, new projects, the seal of stored answers,
  * and the cosigner of data planes. Loads a provider only where one is configured. Proven by
- * `test/host/process/hosting.test.ts`.
+ * `test/host/service/hosting.test.ts`.
  */
 import { createHash, createPrivateKey, hkdfSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
@@ -12,11 +12,11 @@ import type { Hosting } from '../../service/hosting.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { now, randomBytes } from './clock.ts';
-import { genesisLeaf } from '../data/genesis.ts';
-import type { HostKeys } from '../data/keys.ts';
-import type { ServiceConfig } from '../service/config.ts';
-import { createSeal } from './seal.ts';
+import { now, randomBytes } from '../process/clock.ts';
+import { genesisLeaf } from '../keys/genesis.ts';
+import type { HostKeys } from '../keys/disk.ts';
+import type { ServiceConfig } from './config.ts';
+import { createSeal } from '../keys/seal.ts';
 
 /**
  * Returns the parts without contacting a provider. VALIDATION_ERROR where the configuration of a provider is

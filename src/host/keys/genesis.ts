@@ -6,7 +6,7 @@
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Project } from '../../store/port/store.ts';
-import type { HostKeys } from './keys.ts';
+import type { HostKeys } from './disk.ts';
 
 export const genesisLeaf = (project: Project, keys: HostKeys, nowMs: number): LeafDraft =>
   draftLeaf('gov.genesis/1', {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { explain, type JsonSchema } from '../../service/call/explain.ts';
-import { logLevels, type LogLevel } from './log.ts';
+import { logLevels, type LogLevel } from '../process/log.ts';
 import { editedText } from '../../core/text.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;

@@ -7,7 +7,7 @@ import {
   setCustomer,
   setQuotas,
   type OperatedProject,
-} from '../../../src/host/identity/operator.ts';
+} from '../../../src/host/service/operator.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Services } from '../../../src/service/dependencies.ts';

@@ -1,7 +1,7 @@
 /**
  * `gov service doctor`: checks whether a service could serve with its configuration, and names the next step
  * where it could not. Changes nothing, except that it writes a record into the write-ahead log of the database.
- * Proven by `test/host/data/doctor.test.ts`.
+ * Proven by `test/host/service/doctor.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -19,14 +19,14 @@ import {
   type DoctorReport,
   type Examine,
   type Found,
-} from './checks.ts';
+} from '../process/checks.ts';
 import { now } from '../process/clock.ts';
-import { assertSameKeys } from '../process/hosting.ts';
-import { readKeys, type HostKeys } from './keys.ts';
-import { readServiceConfig, type ServiceConfig, type ServiceFlags } from '../service/config.ts';
-import type { Variables } from '../process/layers.ts';
+import { assertSameKeys } from './hosting.ts';
+import { readKeys, type HostKeys } from '../keys/disk.ts';
+import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './config.ts';
+import type { Variables } from '../config/layers.ts';
 
-export type { DoctorReport } from './checks.ts';
+export type { DoctorReport } from '../process/checks.ts';
 
 export async function doctor(
   options: { readonly dataDir: string; readonly env?: Variables } & ServiceFlags,

@@ -2,7 +2,7 @@
  * The operator's tasks on the store of a hosted service: list projects, restore a deleted one, set quotas, and
  * set the payment customer of an organization. Each change and its event of the system run are one append. On
  * SQLite the service must be stopped. On PostgreSQL it continues, and uses a change within five seconds. Proven
- * by `test/host/identity/operator.test.ts`.
+ * by `test/host/service/operator.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -25,7 +25,7 @@ import {
 } from '../../service/access/tenant-change.ts';
 import type { StoredProject } from '../../store/port/store.ts';
 import { once } from '../process/once.ts';
-import { openService, type ServiceOptions } from '../service/serve.ts';
+import { openService, type ServiceOptions } from './serve.ts';
 
 /**
  * Opens the store, runs `work`, signs grown logs, and closes. Throws as `openService` does, and CONFLICT while

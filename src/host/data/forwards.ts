@@ -10,16 +10,16 @@ import { GovError } from '../../contract/problems.ts';
 import { testNotice } from '../../core/forward/notice.ts';
 import type { LogSource } from '../../core/forward/record.ts';
 import { silentLog } from '../../service/call/log.ts';
-import { readPlaneFile } from '../data/config.ts';
-import { rewriteMembers } from '../data/rewrite.ts';
-import type { Variables } from '../process/layers.ts';
+import { readPlaneFile } from './config.ts';
+import { rewriteMembers } from '../config/rewrite.ts';
+import type { Variables } from '../config/layers.ts';
 import { readServiceFile } from '../service/config.ts';
-import { Bucket } from './bucket.ts';
-import { forwardsOf, targetOf, type ForwardsFile, type ForwardTarget, type TargetFile } from './config.ts';
-import { lineOf } from './gather.ts';
-import { openTransport } from './open.ts';
-import { checkFiles } from './secure.ts';
-import type { Sent } from './transport.ts';
+import { Bucket } from '../forward/bucket.ts';
+import { forwardsOf, targetOf, type ForwardsFile, type ForwardTarget, type TargetFile } from '../forward/config.ts';
+import { lineOf } from '../forward/gather.ts';
+import { openTransport } from '../forward/open.ts';
+import { checkFiles } from '../forward/secure.ts';
+import type { Sent } from '../forward/transport.ts';
 
 interface Edited {
   readonly path: string;

@@ -1,4 +1,4 @@
-/** Seals texts that are stored and hold secrets, such as kept answers. Proven by `test/host/process/hosting.test.ts`. */
+/** Seals texts that are stored and hold secrets, such as kept answers. Proven by `test/host/service/hosting.test.ts`. */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Seal } from '../../service/hosting.ts';
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeDirectory, removeDrafts, replacePrivate } from '../../../src/host/data/files.ts';
+import { makeDirectory, removeDrafts, replacePrivate } from '../../../src/host/files/private.ts';
 import { projectRoot } from '../../paths.ts';
 
 let folder: string;
@@ -23,7 +23,7 @@ const replacing = (before: string): string[] => [
    const { renameSync } = fs;
    fs.renameSync = (...names) => { ${before}; renameSync(...names); };
    syncBuiltinESMExports();
-   const { replacePrivate } = await import(${JSON.stringify(join(projectRoot, 'src/host/data/files.ts'))});
+   const { replacePrivate } = await import(${JSON.stringify(join(projectRoot, 'src/host/files/private.ts'))});
    replacePrivate(${JSON.stringify(join(folder, 'secret'))}, 'theirs');`,
 ];
 

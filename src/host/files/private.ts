@@ -1,6 +1,6 @@
 /**
  * Writes of small private files and of new directories. A replacement is atomic: a crash leaves the old content
- * or the new. Proven by `test/host/data/files.test.ts`.
+ * or the new. Proven by `test/host/files/private.test.ts`.
  */
 import {
   closeSync,
