@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { explain, type JsonSchema } from '../../service/call/explain.ts';
-import { logLevels, type LogLevel } from '../process/log.ts';
 import { editedText } from '../../core/text.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -80,6 +79,9 @@ export const whole = (minimum: number, maximum: number): JsonSchema => ({
   maximum,
 });
 export const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /** The members of every serving process. */
 export const servingMembers = {

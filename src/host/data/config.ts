@@ -24,11 +24,11 @@ import {
   text,
   whole,
   type Address,
+  type LogLevel,
   type Variables,
 } from '../config/layers.ts';
 import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
-import type { LogLevel } from '../process/log.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 import { outboundMembers, type OutboundFile } from '../outbound/config.ts';
 import { reportFontsMembers, type ReportFontsFile } from '../reports/config.ts';

@@ -5,9 +5,7 @@
  */
 import { pino } from 'pino';
 import type { Log } from '../../service/call/log.ts';
-
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+import type { LogLevel } from '../config/layers.ts';
 
 /** Each pattern keeps the prefix and removes the rest. A JWT keeps its header. */
 const tokens =

@@ -31,10 +31,10 @@ import {
   text,
   whole,
   type Address,
+  type LogLevel,
   type Picked,
   type Variables,
 } from '../config/layers.ts';
-import type { LogLevel } from '../process/log.ts';
 import { databaseOf, secretFile, secretOf } from '../config/secrets.ts';
 import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
 import { reportFontsMembers, reportFontsOf, type ReportFontsFile } from '../reports/config.ts';

@@ -21,9 +21,17 @@ import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
 import { privatePem, readPrivateKey } from '../keys/disk.ts';
-import { oneOf, parseAddress, parseLogLevel, readConfigFile, text } from '../config/layers.ts';
+import {
+  logLevels,
+  oneOf,
+  parseAddress,
+  parseLogLevel,
+  readConfigFile,
+  text,
+  type LogLevel,
+} from '../config/layers.ts';
 import { untilStopped } from '../process/lifecycle.ts';
-import { createLog, logLevels, type LogLevel } from '../process/log.ts';
+import { createLog } from '../process/log.ts';
 import { listenAsWitness } from './http.ts';
 import { openMark, refuseForgotten } from './mark.ts';
 import { placeOf, refuseCopy, refuseLostOrLinked } from './place.ts';
