@@ -1,178 +1,69 @@
 /**
- * The rooms of the source tree: which folder of a layer may import which other, and that no imports form a ring. The
- * layers themselves are in `tidy.test.ts`. An edge that is missing here is a decision: add it in a commit of its own,
- * with the reason.
+ * The rooms inside each floor (`test/rooms.ts`): which room may import which, and by which files. No imports form a ring.
+ * The floors themselves are in `test/tidy.test.ts`.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from './paths.ts';
+import { rooms, type Room } from './rooms.ts';
 
-/** Subject folders inside a layer → the sibling folders that they may import; files at the layer's root are open to all. */
-const innerLaw: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  'src/core/': {
-    json: [],
-    merkle: [],
-    note: ['json', 'merkle'],
-    event: ['json', 'merkle'],
-    completeness: ['json', 'merkle', 'event'],
-    graph: ['json', 'merkle', 'event'],
-    decided: ['json', 'merkle', 'event', 'policy'],
-    policy: ['json', 'merkle'],
-    risk: ['json', 'graph'],
-    replay: ['json', 'merkle', 'graph', 'decided', 'policy', 'risk'],
-    // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
-    coverage: ['json', 'event'],
-    // Signatures of people over decisions, which a layer judges.
-    approval: ['json', 'event', 'decided'],
-    proof: [
-      'json',
-      'merkle',
-      'note',
-      'event',
-      'completeness',
-      'graph',
-      'decided',
-      'risk',
-      'coverage',
-      'approval',
-    ],
-    export: ['json', 'merkle', 'note', 'event', 'completeness', 'graph', 'decided', 'replay', 'proof'],
-    plane: ['json', 'merkle', 'note', 'policy', 'risk'],
-    report: ['json', 'merkle', 'note', 'proof', 'plane'], // units follow from leaves of the metering log
-    forward: ['json', 'event', 'decided'],
-    // The index has terms of events and of evaluations.
-    search: ['event', 'decided'],
-    intake: ['json', 'coverage'],
-    mcp: ['json'],
-    agents: ['json', 'intake'],
-  },
-  // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
-  'src/store/': {
-    port: [],
-    schema: [],
-    erasure: ['port'],
-    rules: ['port'],
-    append: ['port', 'erasure', 'rules'],
-    read: ['port', 'append', 'rules'],
-    file: ['port', 'append', 'erasure', 'schema'],
-    fsck: ['port', 'append', 'erasure', 'rules', 'file'],
-    sqlite: ['port', 'append', 'erasure', 'rules', 'read', 'file'],
-    postgres: ['port', 'append', 'erasure', 'rules', 'read', 'schema', 'file', 'fsck'],
-  },
-};
+const words = (text = ''): string[] => text.split(' ').filter((word) => word !== '');
 
-/**
- * Layers whose rooms, the folders directly in them, stand in one order: a room may import those before it, so that no
- * two rooms need each other. Files at the layer's root wire the rooms up, and no room imports them.
- */
-const roomOrder: Readonly<Record<string, readonly string[]>> = {
-  'src/cli/': [
-    // the language of commands and their failures, and what a terminal shows
-    'program',
-    'terminal',
-    // where a command runs: settings, contexts, credentials
-    'keychain',
-    'context',
-    // the commands as data
-    'ci',
-    'policy',
-    'specs',
-    'grammar',
-    // what commands share, by subject
-    'api',
-    'progress',
-    'trust',
-    'keys',
-    'approvals',
-    'download',
-    'runs',
-    'search',
-    'push',
-    'update',
-    'completion',
-    'reports',
-    'replay',
-    'enrolment',
-    'quickstart',
-    'start',
-    'mcp',
-    'agents',
-    'schedules',
-    'operations',
-    'screens',
-    'auth',
-    'webhooks',
-    'doctor',
-    'commands',
-  ],
-  'src/console/': [
-    // the address, the connection and the session; then what pages are made of
-    'browser',
-    'parts',
-    // pages by subject
-    'approvals',
-    'verify',
-    'runs',
-    'planes',
-    'webhooks',
-    'policies',
-    'projects',
-    'reports',
-    'exports',
-    'keys',
-    'events',
-    'home',
-    // the list of pages, and the frame around them
-    'app',
-  ],
-};
+interface Placed {
+  readonly floor: string;
+  readonly room: string;
+  /** The file below its room, without its suffix. */
+  readonly file: string;
+}
 
 /** A command's spec lies beside the file that runs it, but many rooms read specs, and only `commands` runs them. */
 const isSpec = /^src\/cli\/commands\/(?:[^/]+\/(?:[^/]+-)?spec|nouns|specs|by-noun)\.ts$/;
 
-/** The room of a file: a folder of its layer; '' for a file at the layer's root. */
-function roomOf(path: string, layer: string): string {
-  if (isSpec.test(path)) return 'specs';
-  const [room = '', ...rest] = path.slice(layer.length).split('/');
-  return rest.length === 0 ? '' : room;
+const floorOf = (path: string): string | undefined =>
+  Object.keys(rooms).find((each) => path.startsWith(each));
+
+/** Null for a file outside of the floors, or at the root of one. */
+function placeOf(path: string): Placed | null {
+  const floor = floorOf(path);
+  if (floor === undefined) return null;
+  const [room = '', ...rest] = path.slice(floor.length).split('/');
+  if (rest.length === 0) return null;
+  return { floor, room: isSpec.test(path) ? 'specs' : room, file: rest.join('/').replace(/\.tsx?$/, '') };
 }
 
-/** An import of a room that comes later in the order of the layer, of a root file, or of a room that the order lacks. */
-function orderFaults(path: string, target: string): string[] {
-  const layer = Object.keys(roomOrder).find((each) => path.startsWith(each) && target.startsWith(each));
-  if (layer === undefined) return [];
-  const order = roomOrder[layer]!;
-  const [from, to] = [roomOf(path, layer), roomOf(target, layer)];
-  if (from === '' || from === to) return [];
-  if (!order.includes(from)) return [`${path}: the order of ${layer} lacks ${from}`];
-  return to !== '' && order.indexOf(to) < order.indexOf(from) && order.includes(to)
-    ? []
-    : [`${path}: ${layer}${from} may not import ${target}`];
+const lawOf = ({ floor, room }: Placed): Room | undefined => rooms[floor]?.[room];
+
+const isSame = (one: Placed | null, other: Placed): boolean =>
+  one?.floor === other.floor && one.room === other.room;
+
+/** The rooms that a room may import: those that its law names, or else all before it in the list. */
+function mayImport({ floor, room }: Placed): readonly string[] {
+  const law = rooms[floor] ?? {};
+  const order = Object.keys(law);
+  return law[room]?.may === undefined ? order.slice(0, order.indexOf(room)) : words(law[room].may);
 }
 
-const engineOf = (path: string): string | undefined => /^src\/store\/(sqlite|postgres)\//.exec(path)?.[1];
+/** Only tests look into a room. */
+const usesDoors = (path: string): boolean => !path.startsWith('test/');
 
-/** Edges inside a layer that `innerLaw` does not have, and imports that reach into an engine past its `store.ts`. */
-function innerFaults(path: string, target: string): string[] {
+/** What is wrong with an import, in sentences; both paths are relative to the project. */
+function faults(path: string, target: string): string[] {
+  const [from, to] = [placeOf(path), placeOf(target)];
+  if (to === null || isSame(from, to)) return [];
+  const { floor, room, file } = to;
   const found: string[] = [];
-  const layer = Object.keys(innerLaw).find((each) => path.startsWith(each) && target.startsWith(each));
-  if (layer !== undefined) {
-    const [from, to] = [path, target].map((each) => each.slice(layer.length).split('/'));
-    const crosses = from!.length > 1 && to!.length > 1 && from![0] !== to![0];
-    if (crosses && !innerLaw[layer]![from![0]!]?.includes(to![0]!))
-      found.push(`${path}: ${layer}${from![0]} may not import ${layer}${to![0]}`);
-  }
-  const engine = engineOf(target);
-  const isOutside = !path.startsWith('src/store/') && !path.startsWith('test/');
-  if (engine !== undefined && isOutside && target !== `src/store/${engine}/store.ts`)
-    found.push(`${path}: reaches into the ${engine} engine past its store.ts, to ${target}`);
+  if (from?.floor === floor && (lawOf(from) === undefined || !mayImport(from).includes(room)))
+    found.push(`${path}: the room ${from.room} may not import ${floor}${room}`);
+  const doors = lawOf(to)?.doors;
+  if (usesDoors(path) && doors !== undefined && !words(doors).includes(file))
+    found.push(`${path}: ${target} is no door of its room; test/rooms.ts lists the doors`);
   return found;
 }
 
 /** The imports of a file that name another one, type-only and lazy ones included, as paths from the project's root. */
 const importsOf = (path: string, source: string): string[] =>
-  [...source.matchAll(/(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g)].map(([, specifier = '']) =>
+  [...source.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*'(\.[^']+)'/g)].map(([, specifier = '']) =>
     posix.join(posix.dirname(path), specifier),
   );
 
@@ -199,53 +90,97 @@ function rings(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   return found;
 }
 
-describe('the rooms of the source tree', () => {
+describe('the rooms of the floors', () => {
   const files = globSync(['src/**/*.{ts,tsx}', '{plane,test,scripts,bench,examples}/**/*.ts'], {
     cwd: projectRoot,
   }).map((path) => path.replaceAll('\\', '/'));
   const imports = new Map(
     files.map((path) => [path, importsOf(path, readFileSync(`${projectRoot}/${path}`, 'utf8'))]),
   );
+  const edges = [...imports].flatMap(([path, targets]) => targets.map((target) => ({ path, target })));
 
-  it('every import respects the edges inside a layer and reaches an engine only through its store.ts', () => {
-    const found = [...imports].flatMap(([path, targets]) =>
-      targets.flatMap((target) => innerFaults(path, target)),
-    );
-    expect(found).toEqual([]);
-  });
-
-  it('every room imports only rooms that come before it in the order of its layer', () => {
-    const found = [...imports].flatMap(([path, targets]) =>
-      targets.flatMap((target) => orderFaults(path, target)),
-    );
-    expect(found).toEqual([]);
+  it('every import goes to a room that its own may import, through a door', () => {
+    expect(edges.length).toBeGreaterThan(1000);
+    expect(edges.flatMap(({ path, target }) => faults(path, target))).toEqual([]);
   });
 
   it('the source tree has no ring of imports', () => {
     expect(rings(imports)).toEqual([]);
   });
+
+  it('a room imports only rooms before it in the list, so that no ring of rooms forms', () => {
+    const found = Object.entries(rooms).flatMap(([floor, law]) => {
+      const order = Object.keys(law);
+      return order.flatMap((room, at) =>
+        words(law[room]?.may)
+          .filter((other) => !order.slice(0, at).includes(other))
+          .map((other) => `${floor}${room}: ${other} is no room before it`),
+      );
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('no ring runs through a file at the root of a floor, which counts as a room', () => {
+    for (const floor of Object.keys(rooms)) {
+      const nodes = new Map<string, string[]>();
+      const nodeOf = (path: string): string => placeOf(path)?.room ?? path;
+      for (const { path, target } of edges) {
+        if (!path.startsWith(floor) || !target.startsWith(floor) || nodeOf(path) === nodeOf(target)) continue;
+        nodes.set(nodeOf(path), [...(nodes.get(nodeOf(path)) ?? []), nodeOf(target)]);
+      }
+      expect(rings(nodes), floor).toEqual([]);
+    }
+  });
+
+  it('every folder of a floor is a room of the list, and every room is a folder', () => {
+    for (const [floor, law] of Object.entries(rooms)) {
+      const places = files.map(placeOf).filter((place) => place?.floor === floor);
+      const folders = new Set(places.map((place) => place?.room));
+      expect([...folders].sort(), floor).toEqual(Object.keys(law).sort());
+    }
+  });
+
+  it('every allowed edge and every door is used', () => {
+    const used = new Set(
+      edges.flatMap(({ path, target }) => {
+        const [from, to] = [placeOf(path), placeOf(target)];
+        if (to === null || !usesDoors(path) || isSame(from, to)) return [];
+        const door = `${to.floor}${to.room}: door ${to.file}`;
+        return from?.floor === to.floor ? [door, `${from.floor}${from.room}: edge ${to.room}`] : [door];
+      }),
+    );
+    const listed = Object.entries(rooms).flatMap(([floor, law]) =>
+      Object.entries(law).flatMap(([room, { may, doors }]) => [
+        ...words(may).map((other) => `${floor}${room}: edge ${other}`),
+        ...words(doors).map((file) => `${floor}${room}: door ${file}`),
+      ]),
+    );
+    expect(listed.filter((each) => !used.has(each))).toEqual([]);
+  });
 });
 
-describe('the rules of the rooms', () => {
+describe('the law of rooms', () => {
   it.each([
     ['an engine from the plane', 'plane/data/a.ts', 'src/store/sqlite/open.ts'],
-    ['one engine from the other', 'src/store/postgres/a.ts', 'src/store/sqlite/store.ts'],
     ['proofs from the tree', 'src/core/merkle/a.ts', 'src/core/proof/verify.ts'],
-  ])('the rules inside a layer refuse %s', (_, path, target) => {
-    expect(innerFaults(path, target)).toHaveLength(1);
+    ['one engine from the other', 'src/store/postgres/a.ts', 'src/store/sqlite/store.ts'],
+    ['a room of the service in a lower one', 'src/host/files/a.ts', 'src/host/service/serve.ts'],
+    ['the inside of a room from another floor', 'src/cli/a.ts', 'src/host/witness/lane.ts'],
+    ['a later room', 'src/cli/program/a.ts', 'src/cli/terminal/safe.ts'],
+    ['a command from a spec', 'src/cli/commands/policy/spec.ts', 'src/cli/commands/policy/create.ts'],
+    ['a room without a law', 'src/cli/unknown/a.ts', 'src/cli/program/exit.ts'],
+  ])('the law refuses %s', (_, path, target) => {
+    expect(faults(path, target)).not.toEqual([]);
   });
 
   it.each([
-    ['a later room', 'src/cli/terminal/out.ts', 'src/cli/context/settings.ts'],
-    ['a file of the root', 'src/cli/context/session.ts', 'src/cli/run.ts'],
-    ['a command from a spec', 'src/cli/commands/policy/spec.ts', 'src/cli/commands/policy/create.ts'],
-    ['a room without a place', 'src/cli/unknown/a.ts', 'src/cli/program/exit.ts'],
-  ])('the order of rooms refuses %s', (_, path, target) => {
-    expect(orderFaults(path, target)).toHaveLength(1);
-  });
-
-  it('the order of rooms lets a room read a spec', () => {
-    expect(orderFaults('src/cli/approvals/sign.ts', 'src/cli/commands/approvals/spec.ts')).toEqual([]);
+    ['a file of the same room', 'src/host/witness/a.ts', 'src/host/witness/lane.ts'],
+    ['a door from another floor', 'plane/serve/a.ts', 'src/host/files/run.ts'],
+    ['the inside of a room in its test', 'test/host/witness/a.test.ts', 'src/host/witness/lane.ts'],
+    ['a file at the root of a floor', 'src/core/merkle/a.ts', 'src/core/hash.ts'],
+    ['a spec in a room', 'src/cli/approvals/sign.ts', 'src/cli/commands/approvals/spec.ts'],
+  ])('the law accepts %s', (_, path, target) => {
+    expect(faults(path, target)).toEqual([]);
   });
 
   it('the ring search finds a ring of imports, and no file that only leads to it', () => {

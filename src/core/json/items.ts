@@ -4,9 +4,9 @@
  * the profile. Large lists are read in slices, so that other requests are answered in between. Input is attacker controlled.
  * Proven by `test/core/json/items.test.ts`.
  */
+import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { sha256 } from '../hash.ts';
 import { countValues, decodeJson, parseJson, type Json, type JsonBounds } from './parse.ts';
 import { scan } from './scan.ts';
 import {
@@ -100,7 +100,7 @@ function itemOf(bytes: Uint8Array, [from, to]: Span, bounds: JsonBounds): Json |
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
     requireJson(bytes, [from, to]);
-    const digest = sha256(item).toString('hex');
+    const digest = hash('sha256', item, 'hex');
     return { [refused]: true, kind: kindOf(error, item, bounds), detail: error.message, digest };
   }
 }

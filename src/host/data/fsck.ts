@@ -31,6 +31,7 @@ import type { JudgeNote } from '../../store/fsck/check.ts';
 import type { FsckReport } from '../../store/fsck/check.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
+import { createCosigner } from '../keys/cosigner.ts';
 import { readKeys } from '../keys/disk.ts';
 import { readMasterKey } from '../keys/master.ts';
 import { noteUpkeep } from '../files/upkeep.ts';
@@ -66,7 +67,7 @@ async function judged({ env = process.env, ...options }: HostFsckOptions): Promi
   const keys = isService ? ownKeys(dataDir) : trustedKeys(dataDir);
   const judges = {
     ...(keys === null ? {} : { judgeNote: noteJudge(keys) }),
-    ...(isService ? { judgeReceipt: await receiptJudge(dataDir) } : {}),
+    ...(isService ? { judgeReceipt: receiptJudge(dataDir) } : {}),
   };
   const asked = { ...options, ...judges };
   const { database: url } = isService ? readServiceConfig(dataDir, {}, env) : { database: null };
@@ -137,8 +138,7 @@ function copyStore(from: string, to: string): void {
 }
 
 /** Checks receipts with the key of the installation's cosigner, under any former name. */
-async function receiptJudge(dataDir: string): Promise<JudgeReceipt> {
-  const { createCosigner } = await import('../service/hosting.ts');
+function receiptJudge(dataDir: string): JudgeReceipt {
   const { storeKey } = readKeys(dataDir);
   const { algorithm, publicKey } = parseVerifierKey(createCosigner(storeKey, 'gov.fsck').verifierKey);
   return (note) => {

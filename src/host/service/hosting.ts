@@ -3,9 +3,9 @@
  * and the cosigner of data planes. Loads a provider only where one is configured. Proven by
  * `test/host/service/hosting.test.ts`.
  */
-import { createHash, createPrivateKey, hkdfSync } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
-import { ed25519Cosigner, type NoteSigner } from '../../core/note/signed.ts';
+import type { NoteSigner } from '../../core/note/signed.ts';
 import { configKeyName } from '../../core/plane/config.ts';
 import { typeId } from '../../core/id.ts';
 import type { Hosting } from '../../service/hosting.ts';
@@ -13,6 +13,7 @@ import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { now, randomBytes } from '../process/clock.ts';
+import { createCosigner } from '../keys/cosigner.ts';
 import { genesisLeaf } from '../keys/genesis.ts';
 import type { HostKeys } from '../keys/disk.ts';
 import type { ServiceConfig } from './config.ts';
@@ -57,19 +58,6 @@ function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
   if (signer === undefined) throw new Error('expected an Ed25519 signer, got none');
   return signer;
 }
-
-/**
- * The cosigner `<logName>/cosigner`. HKDF-SHA-256 derives its Ed25519 key from the store key. Every process of
- * an installation is therefore the same cosigner, also after a restore of `keys/`.
- */
-export function createCosigner(storeKey: Uint8Array, logName: string): NoteSigner {
-  const seed = Buffer.from(hkdfSync('sha256', storeKey, '', 'gov.cosigner/v1', 32));
-  const key = Buffer.concat([ed25519Prefix, seed]);
-  return ed25519Cosigner(`${logName}/cosigner`, createPrivateKey({ key, format: 'der', type: 'pkcs8' }));
-}
-
-/** PKCS #8 prefix of an Ed25519 key (RFC 8410 section 7), before its 32 bytes. */
-const ed25519Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /**
  * Checks that every process of an installation has the keys of the first one. Another process could sign

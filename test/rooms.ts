@@ -1,0 +1,239 @@
+/**
+ * The rooms of each floor, lowest first.
+ *
+ * `may`: the sibling rooms that a room imports, by type too. They stand before the room in its list, so that no ring of
+ * rooms can form. Absent: every room before it.
+ *
+ * `doors`: the files that other rooms and other floors import, without `.ts`. The other files of a room are its own: they
+ * change without a look elsewhere. A door is a file and no list of names, because a test can check it without a
+ * compiler. It is no index file either, because that loads the whole room at each start of the command line. Absent:
+ * every file is a door.
+ *
+ * Names are separated by spaces. A new edge or door is a decision: add it in a commit of its own, with the reason.
+ */
+export interface Room {
+  readonly may?: string;
+  readonly doors?: string;
+}
+
+/** Floor → room → its law. A file at the root of a floor counts as a room of its own, and is open to all. */
+export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
+  'src/core/': {
+    json: {
+      may: '',
+      doors:
+        'base64 canonical digest items large-list members object parse pointer shape sliced text-lines ' +
+        'token',
+    },
+    merkle: {
+      may: '',
+      doors: 'list-root multi-proof shared-path tile tile-path tile-proof tile-source tree',
+    },
+    schedule: { may: '', doors: 'cron window' },
+    webhook: { may: '' },
+    note: {
+      may: 'json merkle',
+      doors:
+        'checkpoint dsse hpke key key-history signature signed signed-by tlog-proof tree-head trust ' +
+        'witness',
+    },
+    event: { may: 'json merkle' },
+    completeness: { may: 'json merkle event' },
+    graph: { may: 'json merkle event', doors: 'builder declaration derivation lineage rows union' },
+    policy: {
+      may: 'json merkle',
+      doors:
+        'evaluate/clause evaluate/compile evaluate/decision evaluate/time-slice ' +
+        'explain/decisive-clauses explain/detail explain/reasoning impact/changes impact/history ' +
+        'language/ast language/canonical language/diff-lines language/hash language/lexer ' +
+        'language/parse language/read-set language/text lint/check lint/coverage lint/finding ' +
+        'set/in-force set/lifecycle set/member tool-text/fold',
+    },
+    decided: { may: 'json merkle event policy' },
+    risk: { may: 'json graph', doors: 'config inputs router' },
+    replay: {
+      may: 'json merkle graph policy decided risk',
+      doors: 'again align collector drift fields graph run-compare steps withdrawn',
+    },
+    // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
+    coverage: { may: 'json event', doors: 'judge report' },
+    // Signatures of people over decisions, which a layer judges.
+    approval: { may: 'json event decided' },
+    proof: {
+      may: 'json merkle note event completeness graph decided risk coverage approval',
+      doors:
+        'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
+        'determinism disclosed integrity layers read-bundle rests statement verdict verify',
+    },
+    export: {
+      may: 'json merkle note event completeness graph decided replay proof',
+      doors: 'answer artifact check-rows checks completeness filters row row-lists verify',
+    },
+    plane: {
+      may: 'json merkle note policy risk',
+      doors:
+        'attestation config enrolment-request former-keys identity metering run-file signature ' +
+        'usage-order usage-report version',
+    },
+    // Units follow from leaves of the metering log.
+    report: {
+      may: 'json merkle note proof plane',
+      doors:
+        'artifacts format inputs model pdf/render presentation signature template-hash units verify ' +
+        'verify-pages',
+    },
+    forward: { may: 'json event decided', doors: 'encode filter manifest notice ocsf record syslog' },
+    // The index has terms of events and of evaluations.
+    search: { may: 'event decided' },
+    intake: {
+      may: 'json coverage',
+      doors:
+        'call-ids failure fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
+        'otlp/sources receive reconcile registry run source subagents',
+    },
+    mcp: { may: 'json' },
+    agents: { may: 'json intake' },
+  },
+  // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
+  'src/store/': {
+    port: {
+      may: '',
+      doors:
+        'bounds caller documents event-terms exports index-map metering planes project request ' +
+        'request-bytes rows store tenancy',
+    },
+    schema: { may: '' },
+    erasure: { may: 'port' },
+    rules: { may: 'port' },
+    append: {
+      may: 'port erasure rules',
+      doors:
+        'altered approvals blocks buckets clock-skew counted-sql documents effects leaf ledger notices ' +
+        'pending period random repeats sequencer spell tile-parts time-counts trees usage-row',
+    },
+    read: { may: 'port rules append' },
+    file: {
+      may: 'port schema erasure append',
+      doors:
+        'body-seal connection copies cut faults filesystem growth heads hosted inspect keys-left lock ' +
+        'master-key migrate paths position pruned reader schema/tables signed-heads statement subjects ' +
+        'subjects-copy tail tiles',
+    },
+    fsck: {
+      may: 'port erasure rules append file',
+      doors: 'check run tables tenants/organization-life tenants/rows',
+    },
+    sqlite: { may: 'port erasure rules append read file', doors: 'store' },
+    postgres: { may: 'port schema erasure rules append read file fsck', doors: 'store' },
+  },
+  // A room may import all before it: commands share by subject, and new ones come often.
+  'src/cli/': {
+    // The language of commands and their failures, and what a terminal shows.
+    program: {},
+    terminal: {
+      doors:
+        'answer-view ascii ask browser checks clipped graph input io keys numbers out output-file ' +
+        'report safe spool table tree verdict view width yaml',
+    },
+    // Where a command runs: settings, contexts, credentials.
+    keychain: { doors: 'probe secrets' },
+    context: {
+      doors:
+        'certificate command config config-write credentials definition explain folder guard place ' +
+        'plane-directory run-file secret-file session settings stored target trust web',
+    },
+    // The commands as data.
+    ci: { doors: 'checks flags proof report' },
+    policy: {},
+    specs: {},
+    grammar: {},
+    // What commands share, by subject.
+    api: {},
+    progress: { doors: 'show waiting' },
+    trust: {},
+    keys: {},
+    approvals: {},
+    download: { doors: 'begun created deliver file' },
+    runs: {},
+    search: {},
+    push: { doors: 'client-sink import-time run' },
+    update: {},
+    completion: { doors: 'complete scripts' },
+    reports: {},
+    replay: {},
+    enrolment: {},
+    quickstart: { doors: 'agent plane show source' },
+    start: {},
+    mcp: {
+      doors: 'gate http pin-policy pins server-name stdio tools wrap/edits wrap/json-config wrap/toml-config',
+    },
+    agents: {
+      doors:
+        'connection-file doctor drill/judge drill/results drill/start drill/timer hook hook-entry ' +
+        'install key mcp/proxied program setup/all setup/codex setup/edit show-changes target',
+    },
+    schedules: {},
+    operations: {},
+    screens: {
+      doors: 'approvals/state effects events/follow keys runs/load runs/state start store top/watch',
+    },
+    auth: { doors: 'id-token identity sign-in target' },
+    webhooks: {},
+    doctor: { doors: 'bundle diagnose finding' },
+    commands: { doors: 'commands/run generated loaders' },
+  },
+  'src/console/': {
+    // The address, the connection and the session; then what pages are made of.
+    browser: {},
+    parts: {
+      doors:
+        'action button confirm counted download empty error-box field filters loading page-head paged ' +
+        'read-all remote-text rows-shown secret section size status table tabs time',
+    },
+    // Pages by subject.
+    approvals: { doors: 'approvers call list load page principal' },
+    verify: {},
+    runs: { doors: 'entry-details list page timeline words' },
+    planes: {},
+    webhooks: { doors: 'page' },
+    policies: { doors: 'list page' },
+    projects: {},
+    reports: { doors: 'deliveries list page schedules' },
+    exports: {},
+    keys: {},
+    events: {},
+    home: { doors: 'page' },
+    // The list of pages, and the frame around them.
+    app: { doors: 'root' },
+  },
+  'src/host/': {
+    // Private files of a data directory, and the small facts that processes leave there for each other.
+    files: { may: '' },
+    // What plane.json and service.json have in common: the layers of a value, secrets, changes of a file.
+    config: { may: 'files' },
+    keys: { may: 'files config' },
+    pictures: { may: '' },
+    reports: { may: 'config' },
+    exports: { may: 'files config' },
+    outbound: { may: 'files config', doors: 'allowed config open senders smtp' },
+    identity: { may: 'config', doors: 'config dev-issuer id-token issuer-keys portal' },
+    forward: { may: 'files config', doors: 'config gather open secure transport' },
+    // Puts a serving process together and runs it, whatever it serves.
+    process: {
+      may: 'files config keys pictures reports exports outbound',
+      doors:
+        'assemble checks clock lifecycle log metrics once open-files postgres-engine run scheduling ' +
+        'sqlite-engine thread-work tls together',
+    },
+    witness: { may: 'files config keys process', doors: 'config lacked-head server' },
+    service: {
+      may: 'files config keys reports exports outbound identity forward process witness',
+      doors: 'config doctor init migrate operator serve',
+    },
+    // Commands on a data directory, whether it is that of a plane or of a service.
+    data: {
+      may: 'files config keys reports exports outbound forward process witness service',
+      doors: 'build-index compact config forwards fsck prune',
+    },
+  },
+};
