@@ -19,7 +19,7 @@ import { possessionText, type PlaneIdentity } from '../../src/core/plane/usage-r
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/host/files/private.ts';
 import { readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';
-import { basePaths } from '../../src/http/route.ts';
+import { basePaths } from '../../src/http/call/route.ts';
 import { explain, type JsonSchema } from '../../src/service/call/explain.ts';
 import {
   enrolmentFiles,

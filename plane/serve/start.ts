@@ -31,7 +31,7 @@ import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/op
 import type { Variables } from '../../src/host/config/layers.ts';
 import { together } from '../../src/host/process/together.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
-import { basePaths } from '../../src/http/route.ts';
+import { basePaths } from '../../src/http/call/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import type { Services } from '../../src/service/dependencies.ts';

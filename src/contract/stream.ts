@@ -1,5 +1,5 @@
 /**
  * Header of the answer that opens `GET /events/stream`: the sequence that the stream begins after.
- * Tested by `test/http/stream.engines.long.test.ts`.
+ * Tested by `test/http/stream/events.engines.long.test.ts`.
  */
 export const streamAfterHeader = 'gov-stream-after';

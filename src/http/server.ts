@@ -23,8 +23,8 @@ import { endWithProblem } from './answer/raw.ts';
 import { isClosing, writeAnswer, type Written } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
 import { spendOfAddress, type Gate } from './admit/gate.ts';
-import { consolePaths, renderConsole, toConsole } from './console.ts';
-import { mount } from './mount.ts';
+import { consolePaths, renderConsole, toConsole } from './answer/console.ts';
+import { mount } from './call/mount.ts';
 import { mountReceivers, otlpPaths } from './otlp/receive.ts';
 import { Origins } from './admit/origins.ts';
 import { Overload } from './admit/overload.ts';
@@ -33,10 +33,10 @@ import { renderVerifyPage, verifyPagePath } from './answer/verify-page.ts';
 import { renderProblem } from './answer/problem.ts';
 import { Rates, type RateOptions } from './admit/rates.ts';
 import { newRequestId, requestId } from './admit/request-id.ts';
-import { basePaths, methodsAt } from './route.ts';
-import { asGovError } from './errors.ts';
+import { basePaths, methodsAt } from './call/route.ts';
+import { asGovError } from './answer/errors.ts';
 import type { OperationStats } from './answer/stats.ts';
-import { asksForStream, streamPaths, Streams } from './stream.ts';
+import { asksForStream, streamPaths, Streams } from './stream/events.ts';
 import { Unsent, unsentBounds } from './answer/unsent.ts';
 
 export interface ServerOptions {

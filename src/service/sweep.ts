@@ -1,6 +1,6 @@
 /**
  * Deletes expired stored answers and job requests (contract D6, H5), at the start and every ten minutes.
- * Proven by `test/http/idempotency.engines.test.ts`.
+ * Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import type { Services } from './dependencies.ts';
 

@@ -12,7 +12,7 @@ import {
   type Tenant,
   type TestService,
 } from '../support/hosted.ts';
-import { basePaths } from '../../src/http/route.ts';
+import { basePaths } from '../../src/http/call/route.ts';
 import { fillProject } from './support/filled.ts';
 import { races } from './support/races.ts';
 import type { Contender, Race, Racing } from './support/racing.ts';

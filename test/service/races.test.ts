@@ -1,6 +1,6 @@
 /** Two processes on one PostgreSQL change one project at once. `races.long.test.ts` has every operation that writes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { basePaths } from '../../src/http/route.ts';
+import { basePaths } from '../../src/http/call/route.ts';
 import {
   engines,
   startService,

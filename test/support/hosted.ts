@@ -13,7 +13,7 @@ import { run, type Running } from '../../src/host/process/run.ts';
 import { openService, type ServiceOptions } from '../../src/host/service/serve.ts';
 import { defaultRates, type ServiceFile } from '../../src/host/service/config.ts';
 import { serviceInit } from '../../src/host/service/init.ts';
-import { basePaths } from '../../src/http/route.ts';
+import { basePaths } from '../../src/http/call/route.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import type { Services } from '../../src/service/dependencies.ts';
 import { clientId, startIssuer, type LocalIssuer } from '../host/identity/issuer.ts';

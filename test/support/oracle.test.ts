@@ -95,7 +95,7 @@ describe('the oracle', () => {
     'cannot open /var/lib/gov/gov.db',
     'ENOENT: /tmp/gov-plane-x/heads.db',
     'in node_modules/pg/lib/client.js',
-    'src/http/execute.ts:12',
+    'src/http/call/execute.ts:12',
     'SELECT record FROM leaf',
     'SQLITE_BUSY: database is locked',
     'duplicate key value violates unique constraint "leaf_pkey"',

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { table, type OperationId } from '../../contract/table.ts';
 import type { ServerOptions } from '../../http/server.ts';
-import { basePaths } from '../../http/route.ts';
+import { basePaths } from '../../http/call/route.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
 import { assemble, type Assembled, type Engine } from '../process/assemble.ts';

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { cronHeader } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../call/route.ts';
 import { spendOfAddress } from './gate.ts';
 
 /** UNAUTHENTICATED without a secret, INVALID_CREDENTIAL for another one, RATE_LIMITED for too many of them. */

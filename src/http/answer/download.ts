@@ -11,7 +11,7 @@ import { GovError } from '../../contract/problems.ts';
 import { chunkBytes } from '../../service/exports/artifacts.ts';
 import type { Streamed } from '../../service/call/answer.ts';
 import { writeHead } from './write.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../call/route.ts';
 
 /**
  * Writes the answer. Rejects only before the first byte; a later error ends the connection, which the client

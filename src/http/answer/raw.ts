@@ -1,6 +1,6 @@
 /**
  * Answers on a bare socket, where Node gives no response: before there is a request, and in place of an upgrade. Proven by
- * `test/http/transport.test.ts` and `test/http/stream.engines.long.test.ts`.
+ * `test/http/transport.test.ts` and `test/http/stream/events.engines.long.test.ts`.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -16,13 +16,13 @@ import { Denied, type OperationPlace } from '../../service/access/shown.ts';
 import { authenticate, spend } from '../admit/gate.ts';
 import { checkEnvelope } from '../admit/negotiate.ts';
 import { readToken } from '../admit/presented.ts';
-import { requireScope } from '../admit/request.ts';
+import { requireScope } from '../call/admit.ts';
 import { renderProblem } from '../answer/problem.ts';
 import { OperationStats } from '../answer/stats.ts';
 import { writeAnswer } from '../answer/write.ts';
-import { asGovError } from '../errors.ts';
-import { noticeLines } from '../mount.ts';
-import { basePaths, type MountOptions } from '../route.ts';
+import { asGovError } from '../answer/errors.ts';
+import { noticeLines } from '../call/mount.ts';
+import { basePaths, type MountOptions } from '../call/route.ts';
 
 type Environment = OperationPlace['environment'];
 

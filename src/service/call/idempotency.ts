@@ -1,6 +1,6 @@
 /**
  * The idempotency record of a call: the store keeps it, so that a repeat gets the same answer (contract D6;
- * draft-ietf-httpapi-idempotency-key). Proven by `test/http/idempotency.engines.test.ts`.
+ * draft-ietf-httpapi-idempotency-key). Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { IdempotencyWrite, StoredResponse } from '../../store/port/store.ts';

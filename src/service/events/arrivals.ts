@@ -3,7 +3,7 @@
  * readers; each picks the events that match its filter. The newest events stay in memory as long as a reader
  * waits, and an idle reader costs next to nothing. A reader further back reads the store itself. Readers wake
  * at once after a pause, then at most every `limits.streamWakeMs`. Proven by
- * `test/service/events/arrivals.test.ts` and `test/http/stream.engines.long.test.ts`.
+ * `test/service/events/arrivals.test.ts` and `test/http/stream/events.engines.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { StoreReader } from '../../store/port/store.ts';

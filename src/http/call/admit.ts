@@ -8,11 +8,11 @@ import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/access/shown.ts';
-import { requireCronSecret } from './cron.ts';
-import { authenticate, spend, spendOfAddress, type Gate } from './gate.ts';
-import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from './negotiate.ts';
-import { readPresented, readToken } from './presented.ts';
-import { isHeavy, type Route } from '../route.ts';
+import { requireCronSecret } from '../admit/cron.ts';
+import { authenticate, spend, spendOfAddress, type Gate } from '../admit/gate.ts';
+import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from '../admit/negotiate.ts';
+import { readPresented, readToken } from '../admit/presented.ts';
+import { isHeavy, type Route } from './route.ts';
 
 /** Admits a request or throws. Returns a promise only where the store must look up a credential. */
 export function admit(route: Route, request: FastifyRequest): Promise<void> | undefined {

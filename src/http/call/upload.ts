@@ -1,14 +1,14 @@
 /**
  * Reads an upload: `multipart/form-data` (RFC 7578) with one part, a file. Any other part, a second file, a file that
  * is too large and a body that ends early are refused. An attacker controls every byte. Proven by
- * `test/http/upload.test.ts`.
+ * `test/http/call/upload.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import type { Operation } from '../contract/operation.ts';
-import { GovError } from '../contract/problems.ts';
-import { fieldError } from '../service/call/schema.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { GovError } from '../../contract/problems.ts';
+import { fieldError } from '../../service/call/schema.ts';
 
 type Upload = NonNullable<Operation['upload']>;
 

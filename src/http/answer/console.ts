@@ -1,17 +1,17 @@
 /**
  * Serves the console, a web page of static files, at `/console/` (contract P13). The page is public and holds no data:
  * everything that it shows it gets from the API with its session. Only its own scripts run in it, nothing may frame it,
- * and it makes no HTML from text (Trusted Types). Proven by `test/http/console.test.ts`.
+ * and it makes no HTML from text (Trusted Types). Proven by `test/http/answer/console.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip as gzipWithCallback } from 'node:zlib';
-import { callbackFile } from '../contract/auth-words.ts';
-import { GovError } from '../contract/problems.ts';
-import { hasTag } from '../service/call/entity-tag.ts';
-import type { Written } from './answer/write.ts';
+import { callbackFile } from '../../contract/auth-words.ts';
+import { GovError } from '../../contract/problems.ts';
+import { hasTag } from '../../service/call/entity-tag.ts';
+import type { Written } from './write.ts';
 
 const brotli = promisify(brotliCompress);
 const gzip = promisify<Buffer, object, Buffer>(gzipWithCallback);
@@ -20,7 +20,7 @@ const gzip = promisify<Buffer, object, Buffer>(gzipWithCallback);
 export const consolePaths = ['/console', '/console/', '/console/:file'] as const;
 
 /** Where the build writes the page. */
-const folder = new URL('../../dist/console/', import.meta.url);
+const folder = new URL('../../../dist/console/', import.meta.url);
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',

@@ -2,23 +2,23 @@
  * The `Idempotency-Key` header (contract D6; draft-ietf-httpapi-idempotency-key). Reads the key, fingerprints
  * the request, and answers a repeat with the stored answer. The store keeps each answer in the transaction of
  * its effect. The fingerprint is an HMAC over the original body: with a plain hash, a reader of the database
- * could guess redacted values and check each guess. Proven by `test/http/idempotency.engines.test.ts`.
+ * could guess redacted values and check each guess. Proven by `test/http/call/idempotency.engines.test.ts`.
  */
-import { limits } from '../contract/limits.ts';
-import { GovError, problems } from '../contract/problems.ts';
-import { sha256 } from '../core/hash.ts';
-import type { Pace } from '../core/json/items.ts';
-import { canonicalize, type Json } from '../core/json/parse.ts';
-import type { Caller } from '../service/call/caller.ts';
-import { append, keyReused, unmetered } from '../service/events/append.ts';
-import type { StoredResponse } from '../store/port/store.ts';
-import { problemMediaType, renderProblem } from './answer/problem.ts';
-import { jsonMediaType, type Written } from './answer/write.ts';
-import { eachPiece } from '../core/json/sliced.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError, problems } from '../../contract/problems.ts';
+import { sha256 } from '../../core/hash.ts';
+import type { Pace } from '../../core/json/items.ts';
+import { canonicalize, type Json } from '../../core/json/parse.ts';
+import type { Caller } from '../../service/call/caller.ts';
+import { append, keyReused, unmetered } from '../../service/events/append.ts';
+import type { StoredResponse } from '../../store/port/store.ts';
+import { problemMediaType, renderProblem } from '../answer/problem.ts';
+import { jsonMediaType, type Written } from '../answer/write.ts';
+import { eachPiece } from '../../core/json/sliced.ts';
 import type { Route } from './route.ts';
-import { openKept, type Idempotency } from '../service/call/idempotency.ts';
-import { fieldError } from '../service/call/schema.ts';
-import type { Services } from '../service/dependencies.ts';
+import { openKept, type Idempotency } from '../../service/call/idempotency.ts';
+import { fieldError } from '../../service/call/schema.ts';
+import type { Services } from '../../service/dependencies.ts';
 
 /** Visible ASCII, and the RFC 8941 string form around it. */
 const visible = /^[\x21-\x7e]+$/;

@@ -1,17 +1,17 @@
 /** Turns the rows of the contract table into routes of Fastify. Proven by `test/http/transport.test.ts`. */
 import type { FastifyInstance } from 'fastify';
-import { limits } from '../contract/limits.ts';
-import { rowNullDropper } from '../contract/nulls.ts';
-import { accessOf, type Operation } from '../contract/operation.ts';
-import { table, type OperationId } from '../contract/table.ts';
-import type { OperationPlace } from '../service/access/shown.ts';
-import { admit } from './admit/request.ts';
-import { jsonMediaType } from './answer/write.ts';
+import { limits } from '../../contract/limits.ts';
+import { rowNullDropper } from '../../contract/nulls.ts';
+import { accessOf, type Operation } from '../../contract/operation.ts';
+import { table, type OperationId } from '../../contract/table.ts';
+import type { OperationPlace } from '../../service/access/shown.ts';
+import { admit } from './admit.ts';
+import { jsonMediaType } from '../answer/write.ts';
 import { InFlight } from './in-flight.ts';
-import { rateOf, type HeaderLines } from './admit/rates.ts';
+import { rateOf, type HeaderLines } from '../admit/rates.ts';
 import { basePaths, isHeavy, methodsAt, type AnyHandler, type MountOptions, type Route } from './route.ts';
 import { fail, serve } from './execute.ts';
-import { OperationStats } from './answer/stats.ts';
+import { OperationStats } from '../answer/stats.ts';
 
 /**
  * Mounts every operation once below each base path. Returns one counter for each operation, shared by both

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { limits } from '../../src/contract/limits.ts';
-import { event, startPlane, type TestPlane } from '../support/serving.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {

@@ -1,30 +1,30 @@
 /**
  * Runs one admitted request: strict JSON, exact validation, idempotency, handler, answer. Proven by
- * `test/http/hostile.test.ts` and `test/http/idempotency.engines.test.ts`.
+ * `test/http/hostile.test.ts` and `test/http/call/idempotency.engines.test.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
-import { parseItems } from '../core/json/items.ts';
-import { defaultBounds, largeBounds, parseJson, type Json } from '../core/json/parse.ts';
-import { parseJsonInSlices } from '../core/json/sliced.ts';
-import { notFound } from '../service/call/answer.ts';
-import { hasTag } from '../service/call/entity-tag.ts';
-import type { Caller } from '../service/call/caller.ts';
-import type { Conditions } from '../service/call/handler.ts';
-import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
-import { fieldError, loadCheck, refusal } from '../service/call/schema.ts';
-import type { Slice } from '../service/call/slices.ts';
-import { Denied } from '../service/access/shown.ts';
-import { compress, isCompressible } from './answer/compress.ts';
-import { jsonMediaType, writeAnswer, type Written } from './answer/write.ts';
-import { readmit } from './admit/request.ts';
-import { asRouteError } from './errors.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { parseItems } from '../../core/json/items.ts';
+import { defaultBounds, largeBounds, parseJson, type Json } from '../../core/json/parse.ts';
+import { parseJsonInSlices } from '../../core/json/sliced.ts';
+import { notFound } from '../../service/call/answer.ts';
+import { hasTag } from '../../service/call/entity-tag.ts';
+import type { Caller } from '../../service/call/caller.ts';
+import type { Conditions } from '../../service/call/handler.ts';
+import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
+import { fieldError, loadCheck, refusal } from '../../service/call/schema.ts';
+import type { Slice } from '../../service/call/slices.ts';
+import { Denied } from '../../service/access/shown.ts';
+import { compress, isCompressible } from '../answer/compress.ts';
+import { jsonMediaType, writeAnswer, type Written } from '../answer/write.ts';
+import { readmit } from './admit.ts';
+import { asRouteError } from '../answer/errors.ts';
 import { readIdempotency, readIdempotencyInSlices, replay, runOnce } from './idempotency.ts';
 import { namedBy, type Route } from './route.ts';
-import { renderProblem } from './answer/problem.ts';
-import { streamAnswer } from './answer/download.ts';
-import { requireSigned } from './admit/signed.ts';
+import { renderProblem } from '../answer/problem.ts';
+import { streamAnswer } from '../answer/download.ts';
+import { requireSigned } from '../admit/signed.ts';
 import { readParams, readQuery } from './text.ts';
 import { readUpload, uploadBody } from './upload.ts';
 

@@ -3,29 +3,29 @@
  * JSON event per message. The server reads events from the store page by page, only as fast as the client
  * reads. At most one page waits for a client. The server closes a stalled stream with 1013; the client
  * resumes by `after`. Each page passes the same admission as a request. Proven by
- * `test/http/stream.engines.long.test.ts` and `test/http/admit/revoked.test.ts`.
+ * `test/http/stream/events.engines.long.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
-import { streams } from '../contract/events.ts';
-import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
-import type { Caller } from '../service/call/caller.ts';
-import type { JsonSchema } from '../service/call/explain.ts';
-import { EventTails, type NewEventReader } from '../service/events/arrivals.ts';
-import type { Services } from '../service/dependencies.ts';
-import { Denied, type OperationPlace } from '../service/access/shown.ts';
-import { requireScope } from './admit/request.ts';
-import type { Origins } from './admit/origins.ts';
-import { authenticate, spend, type Gate } from './admit/gate.ts';
-import { checkEnvelope, repeatedFault } from './admit/negotiate.ts';
-import { endWithProblem } from './answer/raw.ts';
-import { requestId } from './admit/request-id.ts';
-import { basePaths } from './route.ts';
-import { streamAfterHeader } from '../contract/stream.ts';
-import { asGovError } from './errors.ts';
-import { readQuery } from './text.ts';
+import { streams } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Caller } from '../../service/call/caller.ts';
+import type { JsonSchema } from '../../service/call/explain.ts';
+import { EventTails, type NewEventReader } from '../../service/events/arrivals.ts';
+import type { Services } from '../../service/dependencies.ts';
+import { Denied, type OperationPlace } from '../../service/access/shown.ts';
+import { requireScope } from '../call/admit.ts';
+import type { Origins } from '../admit/origins.ts';
+import { authenticate, spend, type Gate } from '../admit/gate.ts';
+import { checkEnvelope, repeatedFault } from '../admit/negotiate.ts';
+import { endWithProblem } from '../answer/raw.ts';
+import { requestId } from '../admit/request-id.ts';
+import { basePaths } from '../call/route.ts';
+import { streamAfterHeader } from '../../contract/stream.ts';
+import { asGovError } from '../answer/errors.ts';
+import { readQuery } from '../call/text.ts';
 
 // a schema of the contract is JSON Schema
 const streamQuery = streams.streamEvents.query as unknown as JsonSchema;

@@ -2,23 +2,23 @@
  * A row of the contract table as the server mounts it, once for each environment. Proven by
  * `test/http/transport.test.ts`.
  */
-import type { DropNulls } from '../contract/nulls.ts';
-import type { Access, Operation } from '../contract/operation.ts';
-import type { OperationId } from '../contract/table.ts';
-import type { Caller } from '../service/call/caller.ts';
-import type { Handlers, Presented } from '../service/call/handler.ts';
-import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../service/call/answer.ts';
-import type { Credentials } from '../service/access/credentials.ts';
-import type { BodyCheck } from '../service/call/schema.ts';
-import type { Services } from '../service/dependencies.ts';
-import type { OperationPlace } from '../service/access/shown.ts';
-import type { Gate } from './admit/gate.ts';
+import type { DropNulls } from '../../contract/nulls.ts';
+import type { Access, Operation } from '../../contract/operation.ts';
+import type { OperationId } from '../../contract/table.ts';
+import type { Caller } from '../../service/call/caller.ts';
+import type { Handlers, Presented } from '../../service/call/handler.ts';
+import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
+import type { Credentials } from '../../service/access/credentials.ts';
+import type { BodyCheck } from '../../service/call/schema.ts';
+import type { Services } from '../../service/dependencies.ts';
+import type { OperationPlace } from '../../service/access/shown.ts';
+import type { Gate } from '../admit/gate.ts';
 import type { InFlight } from './in-flight.ts';
-import type { Origins } from './admit/origins.ts';
-import type { Overload } from './admit/overload.ts';
-import type { HeaderLines, RateName } from './admit/rates.ts';
-import type { OperationStats } from './answer/stats.ts';
-import type { Unsent } from './answer/unsent.ts';
+import type { Origins } from '../admit/origins.ts';
+import type { Overload } from '../admit/overload.ts';
+import type { HeaderLines, RateName } from '../admit/rates.ts';
+import type { OperationStats } from '../answer/stats.ts';
+import type { Unsent } from '../answer/unsent.ts';
 
 export interface MountOptions {
   readonly services: Services;

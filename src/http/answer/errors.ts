@@ -3,9 +3,9 @@
  * by `test/http/transport.test.ts` and `test/http/hostile.test.ts`.
  */
 import type { FastifyRequest } from 'fastify';
-import { limits } from '../contract/limits.ts';
-import { GovError } from '../contract/problems.ts';
-import type { Route } from './route.ts';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Route } from '../call/route.ts';
 
 /**
  * Maps the errors of Fastify and of the connection to codes of the register. An unknown error becomes

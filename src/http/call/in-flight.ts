@@ -1,9 +1,9 @@
 /**
  * Idempotency keys whose first request is still running in this process.
- * Proven by `test/http/idempotency.engines.test.ts`.
+ * Proven by `test/http/call/idempotency.engines.test.ts`.
  */
-import { GovError } from '../contract/problems.ts';
-import type { Idempotency } from '../service/call/idempotency.ts';
+import { GovError } from '../../contract/problems.ts';
+import type { Idempotency } from '../../service/call/idempotency.ts';
 
 export class InFlight {
   readonly #keys = new Set<string>();

@@ -1,7 +1,7 @@
 /** The console's files as plane and service serve them: security headers, caching, compression, base path. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { send, startPlane, type TestPlane } from '../support/serving.ts';
+import { send, startPlane, type TestPlane } from '../../support/serving.ts';
 
 describe('the files of the console', () => {
   let plane: TestPlane;

@@ -3,11 +3,11 @@
  * spelling only. Repeated, unknown or wrong parameters are errors, as in a body. Proven by
  * `test/http/hostile.test.ts`.
  */
-import type { FieldCode } from '../contract/field-codes.ts';
-import { limits } from '../contract/limits.ts';
-import type { FieldError } from '../contract/problems.ts';
-import { echo, explain, type JsonSchema } from '../service/call/explain.ts';
-import { refusal } from '../service/call/schema.ts';
+import type { FieldCode } from '../../contract/field-codes.ts';
+import { limits } from '../../contract/limits.ts';
+import type { FieldError } from '../../contract/problems.ts';
+import { echo, explain, type JsonSchema } from '../../service/call/explain.ts';
+import { refusal } from '../../service/call/schema.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

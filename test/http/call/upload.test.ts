@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { GovError } from '../../src/contract/problems.ts';
-import { readUpload } from '../../src/http/upload.ts';
-import { multipart } from '../support/upload.ts';
+import { GovError } from '../../../src/contract/problems.ts';
+import { readUpload } from '../../../src/http/call/upload.ts';
+import { multipart } from '../../support/upload.ts';
 
 const upload = { part: 'file', bytes: 100 };
 const file = { bytes: Buffer.from('0123456789') };

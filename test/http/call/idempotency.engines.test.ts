@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { limits } from '../../src/contract/limits.ts';
-import { readIdempotency, readIdempotencyInSlices } from '../../src/http/idempotency.ts';
-import { deriveSecrets } from '../../src/service/call/secrets.ts';
-import { event, startPlane, type TestPlane } from '../support/serving.ts';
-import type { Answer } from '../support/answer.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { readIdempotency, readIdempotencyInSlices } from '../../../src/http/call/idempotency.ts';
+import { deriveSecrets } from '../../../src/service/call/secrets.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import type { Answer } from '../../support/answer.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {
