@@ -206,6 +206,18 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // The list of pages, and the frame around them.
     app: { doors: 'root' },
   },
+  'src/http/': {
+    answer: { may: '' },
+    // What a request must pass before its body is read, whatever it asks for.
+    admit: {
+      may: 'answer',
+      doors: 'address cron gate negotiate origins overload presented rates request-id signed sockets',
+    },
+    // The call of one operation, from its route to its handler.
+    call: { may: 'answer admit', doors: 'admit mount route text' },
+    otlp: { may: 'answer admit call', doors: 'receive' },
+    stream: { may: 'answer admit call', doors: 'events' },
+  },
   'src/host/': {
     // Private files of a data directory, and the small facts that processes leave there for each other.
     files: { may: '' },

@@ -5,11 +5,14 @@
 import type { FastifyRequest } from 'fastify';
 import { cronHeader } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Route } from '../call/route.ts';
-import { spendOfAddress } from './gate.ts';
+import type { Services } from '../../service/dependencies.ts';
+import { spendOfAddress, type Gate } from './gate.ts';
 
 /** UNAUTHENTICATED without a secret, INVALID_CREDENTIAL for another one, RATE_LIMITED for too many of them. */
-export function requireCronSecret({ services, gate }: Route, request: FastifyRequest): void {
+export function requireCronSecret(
+  { services, gate }: { readonly services: Pick<Services, 'cronSecret' | 'log'>; readonly gate: Gate | null },
+  request: FastifyRequest,
+): void {
   const sent = request.headers[cronHeader];
   const { cronSecret, log } = services;
   if (typeof sent === 'string' && cronSecret.matches(sent)) return;

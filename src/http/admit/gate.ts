@@ -11,7 +11,8 @@ import type { OperationPlace } from '../../service/access/shown.ts';
 import type { Addresses } from './address.ts';
 import type { Origins } from './origins.ts';
 import { readShown } from './presented.ts';
-import type { HeaderLines, RateName, Rates, Spent } from './rates.ts';
+import type { HeaderLines } from '../answer/write.ts';
+import type { RateName, Rates, Spent } from './rates.ts';
 
 /** What protects a hosted service: origins, rates and client addresses. */
 export interface Gate {

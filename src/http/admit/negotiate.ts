@@ -7,17 +7,9 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { fieldError } from '../../service/call/schema.ts';
 import { problemMediaType } from '../answer/problem.ts';
+import { isPlainlyFramed } from '../answer/write.ts';
 
 const jsonType = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
-
-/**
- * Whether every reader agrees where a message ends (RFC 9112 section 6.1): `chunked` and no other coding.
- * Node's parser rejects other codings too, but only after it has emitted the request, as one without a body.
- */
-export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  return coding === undefined || /^\s*chunked\s*$/i.test(coding);
-}
 
 /**
  * HEADERS_TOO_LARGE beyond limits that Node's parser does not enforce. VALIDATION_ERROR where a proxy could

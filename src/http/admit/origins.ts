@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { sessionCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { HeaderLines } from './rates.ts';
+import type { HeaderLines } from '../answer/write.ts';
 
 const requestHeaders = [
   'authorization',

@@ -8,6 +8,7 @@ import type { MeteredType, Operation } from '../../contract/operation.ts';
 import { accessOf } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { TenantRules } from '../../service/call/settings.ts';
+import type { HeaderLines } from '../answer/write.ts';
 import { Buckets, type Level } from './buckets.ts';
 
 /** A value of 0 turns a limit off. Default: the limits of the contract. */
@@ -46,9 +47,6 @@ interface Limit {
   /** The value of the header `RateLimit-Policy`. */
   readonly policy: string;
 }
-
-/** Names and values of headers, alternating. */
-export type HeaderLines = readonly string[];
 
 export interface Spent {
   readonly lines: HeaderLines;

@@ -8,17 +8,25 @@ import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import type { OperationId } from '../../contract/table.ts';
 import { chunkBytes } from '../../service/exports/artifacts.ts';
 import type { Streamed } from '../../service/call/answer.ts';
+import type { Services } from '../../service/dependencies.ts';
 import { writeHead } from './write.ts';
-import type { Route } from '../call/route.ts';
+import type { Unsent } from './unsent.ts';
+
+interface Download {
+  readonly services: Pick<Services, 'log'>;
+  readonly unsent: Unsent;
+  readonly id: OperationId;
+}
 
 /**
  * Writes the answer. Rejects only before the first byte; a later error ends the connection, which the client
  * notices.
  */
 export async function streamAnswer(
-  { services, unsent, id }: Route,
+  { services, unsent, id }: Download,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   { status, headers, bytes, chunks, still }: Streamed,
 ): Promise<void> {

@@ -4,8 +4,8 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
+import type { Operation } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Route } from '../call/route.ts';
 
 /**
  * Maps the errors of Fastify and of the connection to codes of the register. An unknown error becomes
@@ -36,7 +36,11 @@ export function asGovError(error: unknown): GovError {
  * Maps like `asGovError`. A body that is too large gets the limit of its operation and, where declared, its
  * size.
  */
-export function asRouteError({ row }: Route, error: unknown, { headers }: FastifyRequest): GovError {
+export function asRouteError(
+  { row }: { readonly row: Operation },
+  error: unknown,
+  { headers }: FastifyRequest,
+): GovError {
   const { code } = (error ?? {}) as { code?: unknown };
   if (code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return asGovError(error);
   const limit = row.bodyBytes ?? limits.bodyBytes;

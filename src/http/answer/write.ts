@@ -7,11 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-import { isPlainlyFramed } from '../admit/negotiate.ts';
-import type { HeaderLines } from '../admit/rates.ts';
 
 export const apiVersion = '1.0.0';
 export const jsonMediaType = 'application/json; charset=utf-8';
+
+/** Names and values of headers, alternating. */
+export type HeaderLines = readonly string[];
 
 export interface Written {
   readonly status: number;
@@ -87,6 +88,15 @@ export function writeHead(
   }
   response.writeHead(status, flat);
   return true;
+}
+
+/**
+ * Whether every reader agrees where a message ends (RFC 9112 section 6.1): `chunked` and no other coding.
+ * Node's parser rejects other codings too, but only after it has emitted the request, as one without a body.
+ */
+export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || /^\s*chunked\s*$/i.test(coding);
 }
 
 const traceForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:-.*)?$/;

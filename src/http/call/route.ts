@@ -16,7 +16,8 @@ import type { Gate } from '../admit/gate.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Origins } from '../admit/origins.ts';
 import type { Overload } from '../admit/overload.ts';
-import type { HeaderLines, RateName } from '../admit/rates.ts';
+import type { RateName } from '../admit/rates.ts';
+import type { HeaderLines } from '../answer/write.ts';
 import type { OperationStats } from '../answer/stats.ts';
 import type { Unsent } from '../answer/unsent.ts';
 

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Deprecation, Operation } from '../../../src/contract/operation.ts';
 import { table } from '../../../src/contract/table.ts';
-import { writeRaw, type Written } from '../../../src/http/answer/write.ts';
+import { writeRaw, type HeaderLines, type Written } from '../../../src/http/answer/write.ts';
 import { noticeLines } from '../../../src/http/call/mount.ts';
-import type { HeaderLines } from '../../../src/http/admit/rates.ts';
 import { send } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 
