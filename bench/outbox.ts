@@ -11,7 +11,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { enrolPlane } from '../plane/enrolment/exchange.ts';
 import { planeInit, projectOf as planeProject } from '../plane/data/init.ts';
-import { ServiceLink, type LinkMessage } from '../plane/enrolment/link.ts';
+import { ServiceLink, type LinkMessage } from '../plane/service/link.ts';
 import { openOutbox, type Outbox } from '../plane/telemetry/outbox.ts';
 import { makeReports, type Maker } from '../plane/telemetry/report.ts';
 import { Sender } from '../plane/telemetry/sender.ts';

@@ -21,8 +21,8 @@ import { gauge } from '../../src/host/process/metrics.ts';
 import type { Background } from '../../src/host/process/run.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import { theService, type HeldConfig } from './apply.ts';
-import { enrolmentStamp, readEnrolment, readTelemetrySettings } from '../enrolment/stored.ts';
-import { problemOf, ServiceLink, type LinkAnswer } from '../enrolment/link.ts';
+import { enrolmentStamp, readEnrolment, readTelemetrySettings } from '../service/enrolment.ts';
+import { problemOf, ServiceLink, type LinkAnswer } from '../service/link.ts';
 import { isObject } from '../../src/core/json/object.ts';
 
 export interface SyncOptions {

@@ -5,7 +5,7 @@
 import type { PlaneConfigTrust } from '../../src/core/plane/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import type { PlaneSync } from '../../src/host/data/config.ts';
-import { readEnrolment, type Enrolment } from '../enrolment/stored.ts';
+import { readEnrolment, type Enrolment } from '../service/enrolment.ts';
 
 /** The trust from `plane.json`, else from the enrolment. Null where neither names a service. */
 export function trustOf(

@@ -33,7 +33,12 @@ import {
   type EnrolResult,
 } from './exchange.ts';
 import { goOnBehind } from '../telemetry/by-file.ts';
-import { enrolmentFiles, readTelemetrySettings, refuseEnrolled, type TelemetryMode } from './stored.ts';
+import {
+  enrolmentFiles,
+  readTelemetrySettings,
+  refuseEnrolled,
+  type TelemetryMode,
+} from '../service/enrolment.ts';
 import { ed25519Of } from '../telemetry/report.ts';
 
 interface Asked {

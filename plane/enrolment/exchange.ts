@@ -31,8 +31,15 @@ import {
   type Enrolment,
   type PlaneCredential,
   type TelemetryMode,
-} from './stored.ts';
-import { connectionTo, exchange, problemOf, ServiceLink, type LinkAnswer, type LinkFiles } from './link.ts';
+} from '../service/enrolment.ts';
+import {
+  connectionTo,
+  exchange,
+  problemOf,
+  ServiceLink,
+  type LinkAnswer,
+  type LinkFiles,
+} from '../service/link.ts';
 import { ed25519Of, identityOf } from '../telemetry/report.ts';
 
 export interface EnrolOptions {

@@ -44,7 +44,7 @@ import { refuseForeignKeys, settledKeys } from '../keys/own.ts';
 import { outboxFile } from '../telemetry/outbox.ts';
 import { examineService } from './reach.ts';
 import { holdToReported } from '../telemetry/reported.ts';
-import { telemetryStatus } from './status.ts';
+import { telemetryStatus } from '../telemetry/status.ts';
 
 export interface PlaneDoctorOptions extends PlaneFlags {
   readonly dataDir: string;

@@ -9,7 +9,7 @@ import { readPlaneFile } from '../../src/host/data/config.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { captureInForce } from '../config/content.ts';
 import { diskOf, type Disk } from './disk.ts';
-import { telemetryStatus, type TelemetryStatus } from './status.ts';
+import { telemetryStatus, type TelemetryStatus } from '../telemetry/status.ts';
 
 export interface Overview {
   readonly disk: Disk | null;

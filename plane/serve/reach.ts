@@ -12,8 +12,8 @@ import { fail, ok, warn, type Examine, type Found } from '../../src/host/process
 import { now } from '../../src/host/process/clock.ts';
 import type { Variables } from '../../src/host/config/layers.ts';
 import { aheadMs } from '../../src/store/append/clock-skew.ts';
-import { enrolmentFiles, readEnrolment, type Enrolment } from '../enrolment/stored.ts';
-import { connectionTo } from '../enrolment/link.ts';
+import { enrolmentFiles, readEnrolment, type Enrolment } from '../service/enrolment.ts';
+import { connectionTo } from '../service/link.ts';
 
 const patienceMs = 5000;
 /** Clock differences from which the service refuses a message, and from which the doctor warns. */

@@ -8,7 +8,7 @@ import type { CheckpointSigner } from '../../src/core/note/checkpoint.ts';
 import type { PlaneIdentity } from '../../src/core/plane/usage-report.ts';
 import type { Project } from '../../src/store/port/store.ts';
 import type { TreeName } from '../../src/store/port/store.ts';
-import type { Enrolment } from '../enrolment/stored.ts';
+import type { Enrolment } from '../service/enrolment.ts';
 import type { LogReader } from './meter-log.ts';
 import type { Outbox } from './outbox.ts';
 

@@ -19,8 +19,8 @@ import {
   readTelemetrySettings,
   type Enrolment,
   type TelemetrySettings,
-} from '../enrolment/stored.ts';
-import { refuseWithoutAddress, ServiceLink } from '../enrolment/link.ts';
+} from '../service/enrolment.ts';
+import { refuseWithoutAddress, ServiceLink } from '../service/link.ts';
 import { mergeReports } from './merge.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
 import { reportTime, type Maker } from './maker.ts';
@@ -28,7 +28,7 @@ import { makeReports } from './report.ts';
 import { holdToReported, trustedKeys } from './reported.ts';
 import { Sender } from './sender.ts';
 import { messageOf } from './settle.ts';
-import { statusOf, telemetryMetrics } from '../serve/status.ts';
+import { statusOf, telemetryMetrics } from './status.ts';
 
 const lookMs = 1000;
 /** Wait after a failure to make reports. */

@@ -8,12 +8,12 @@ import type { Environment } from '../../src/client/proxy.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { silentLog } from '../../src/service/call/log.ts';
 import { openMaker, untilSigned } from './by-file.ts';
-import { readTelemetrySettings } from '../enrolment/stored.ts';
-import { ServiceLink } from '../enrolment/link.ts';
+import { readTelemetrySettings } from '../service/enrolment.ts';
+import { ServiceLink } from '../service/link.ts';
 import { makeReports, type Maker } from './report.ts';
 import { holdToReported } from './reported.ts';
 import { Sender, type SenderOptions } from './sender.ts';
-import { statusOf, type TelemetryStatus } from '../serve/status.ts';
+import { statusOf, type TelemetryStatus } from './status.ts';
 
 export interface SendOptions {
   readonly dataDir: string;

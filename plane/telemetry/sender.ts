@@ -13,7 +13,7 @@ import { backoffMs, type Backoff } from '../../src/core/backoff.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import { askedFor, newestIn, takeNewest } from './adopt.ts';
 import { answerChallenge, challengeIn } from './attest.ts';
-import type { LinkAnswer, LinkMessage } from '../enrolment/link.ts';
+import type { LinkAnswer, LinkMessage } from '../service/link.ts';
 import type { OutboxReport, StoredChallenge, StoredReport } from './outbox.ts';
 import { reportTime, type Maker } from './maker.ts';
 import { makeReports } from './report.ts';

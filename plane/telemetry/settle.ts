@@ -9,8 +9,8 @@ import type { UsageReport } from '../../src/contract/telemetry.ts';
 import { joinNote, openNote, parseVerifierKey, splitNote } from '../../src/core/note/signed.ts';
 import { retryAfter } from '../../src/client/errors.ts';
 import { challengeIn } from './attest.ts';
-import type { Enrolment } from '../enrolment/stored.ts';
-import { problemOf } from '../enrolment/link.ts';
+import type { Enrolment } from '../service/enrolment.ts';
+import { problemOf } from '../service/link.ts';
 import type { Outbox, StoredChallenge, StoredReport } from './outbox.ts';
 
 /** The response of a link, which is also the content of a receipt. */

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shownMessages } from '../../../plane/telemetry/by-file.ts';
-import { readEnrolment } from '../../../plane/enrolment/stored.ts';
+import { readEnrolment } from '../../../plane/service/enrolment.ts';
 import { ed25519Of } from '../../../plane/telemetry/report.ts';
 import type { AttestationProof, UsageAccepted } from '../../../src/contract/telemetry.ts';
 import { attestationText } from '../../../src/core/plane/attestation.ts';

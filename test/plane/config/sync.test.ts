@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { withHeldConfig } from '../../../plane/config/direct.ts';
 import { ConfigSync } from '../../../plane/config/sync.ts';
 import { enrolPlane } from '../../../plane/enrolment/exchange.ts';
-import { enrolmentFiles, writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
+import { enrolmentFiles, writeTelemetrySettings } from '../../../plane/service/enrolment.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import type { HeldPlaneConfig, TelemetryConfig } from '../../../src/contract/plane-config.ts';
 import { build } from '../../../src/client/version.ts';

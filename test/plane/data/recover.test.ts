@@ -9,7 +9,7 @@ import { outboxFile } from '../../../plane/telemetry/outbox.ts';
 import { planeRecover } from '../../../plane/data/recover.ts';
 import { planeRestore } from '../../../plane/data/restore.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { silentLog } from '../../../src/service/call/log.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { exportUsage, takeReceipts } from '../../../plane/telemetry/by-file.ts';
 import { askByFile, takeEnrolmentAnswer, type AnswerOptions } from '../../../plane/enrolment/by-file.ts';
-import { readEnrolment, writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
+import { readEnrolment, writeTelemetrySettings } from '../../../plane/service/enrolment.ts';
 import { rotateCredentials } from '../../../plane/enrolment/exchange.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import type { EnrolmentAnswer, Message } from '../../../src/contract/telemetry.ts';

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { planeDoctor } from '../../../plane/serve/doctor.ts';
-import { enrolmentFiles } from '../../../plane/enrolment/stored.ts';
+import { enrolmentFiles } from '../../../plane/service/enrolment.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import type { DoctorReport } from '../../../src/host/process/checks.ts';

@@ -15,7 +15,7 @@ import {
   writeTelemetrySettings,
   type Enrolment,
   type TelemetrySettings,
-} from '../../../plane/enrolment/stored.ts';
+} from '../../../plane/service/enrolment.ts';
 import { planeInit, projectOf } from '../../../plane/data/init.ts';
 import { readOutbox, type Outbox } from '../../../plane/telemetry/outbox.ts';
 import { Telemetry } from '../../../plane/telemetry/schedule.ts';

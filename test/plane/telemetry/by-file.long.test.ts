@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exportUsage, shownMessages, takeReceipts } from '../../../plane/telemetry/by-file.ts';
 import { outboxFile } from '../../../plane/telemetry/outbox.ts';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import type { Message, Receipt, UsageAccepted } from '../../../src/contract/telemetry.ts';
 import type { Tenant } from '../../support/hosted.ts';
 import { eachWithPlane } from '../support/each.ts';

@@ -12,7 +12,7 @@ import { outboxFile } from '../../../plane/telemetry/outbox.ts';
 import { overviewOf } from '../../../plane/serve/overview.ts';
 import { planeRecover } from '../../../plane/data/recover.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';

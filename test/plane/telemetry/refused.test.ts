@@ -4,7 +4,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sendUsage } from '../../../plane/telemetry/send-now.ts';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import type { Tenant } from '../../support/hosted.ts';
 import { eachWithPlane } from '../support/each.ts';
 import { register, setClock, type TestTelemetryPlane, type Wire } from '../support/enrolled.ts';

@@ -1,7 +1,7 @@
 /** A plane that reports to a real service: accepted, cosigned, challenged and verified. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import {
   register,

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { sendUsage } from '../../../plane/telemetry/send-now.ts';
-import { writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
+import { writeTelemetrySettings } from '../../../plane/service/enrolment.ts';
 import { govHere } from '../../cli/support/tool.ts';
 import type { Tenant } from '../../support/hosted.ts';
 import { eachWithPlane } from '../support/each.ts';

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import type { Tenant } from '../../support/hosted.ts';
 import { eachWithPlane } from '../support/each.ts';
 import { answer, setClock, type TestTelemetryPlane, type Wire } from '../support/enrolled.ts';

@@ -1,8 +1,8 @@
 /** Telemetry of a plane that serves: taken up while it runs, told by health and metrics, never in the way. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { enrolPlane, rotateCredentials } from '../../../plane/enrolment/exchange.ts';
-import { writeEnrolment, writeTelemetrySettings } from '../../../plane/enrolment/stored.ts';
-import { telemetryStatus } from '../../../plane/serve/status.ts';
+import { writeEnrolment, writeTelemetrySettings } from '../../../plane/service/enrolment.ts';
+import { telemetryStatus } from '../../../plane/telemetry/status.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 import { register, startWire, type Wire } from '../support/enrolled.ts';

@@ -52,7 +52,7 @@ export const planeEnroll = command({
       type: 'string',
       choices: ['auto', 'manual-file', 'off'],
       value: 'MODE',
-      // the same words as in plane/enrolment/stored.ts
+      // the same words as in plane/service/enrolment.ts
       description:
         'Who sends reports: the plane (auto), you with gov plane usage export (manual-file), nobody (off); default: auto, and manual-file with --answer',
     },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEnrolment } from '../../../../plane/enrolment/stored.ts';
+import { readEnrolment } from '../../../../plane/service/enrolment.ts';
 import { planeInit } from '../../../../plane/data/init.ts';
 import { startService, type Tenant, type TestService } from '../../../support/hosted.ts';
 import { register } from '../../../plane/support/enrolled.ts';

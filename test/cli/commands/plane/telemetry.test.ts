@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeInit } from '../../../../plane/data/init.ts';
-import { readEnrolment, writeEnrolment } from '../../../../plane/enrolment/stored.ts';
+import { readEnrolment, writeEnrolment } from '../../../../plane/service/enrolment.ts';
 import type { Message } from '../../../../src/contract/telemetry.ts';
 import { startService, type Tenant, type TestService } from '../../../support/hosted.ts';
 import { register } from '../../../plane/support/enrolled.ts';

@@ -12,8 +12,8 @@ import {
   readTelemetrySettings,
   type Enrolment,
   type TelemetryMode,
-} from '../enrolment/stored.ts';
-import { outboxFile, readOutbox, type Outbox } from '../telemetry/outbox.ts';
+} from '../service/enrolment.ts';
+import { outboxFile, readOutbox, type Outbox } from './outbox.ts';
 
 export interface TelemetryStatus {
   readonly enrolled: boolean;

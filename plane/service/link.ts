@@ -11,7 +11,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { aheadMs } from '../../src/store/append/clock-skew.ts';
 import { parseSigningSecret, signTelemetry } from '../../src/core/plane/signature.ts';
-import { credentialsOf, type Enrolment, type PlaneCredential } from './stored.ts';
+import { credentialsOf, type Enrolment, type PlaneCredential } from './enrolment.ts';
 
 export interface LinkAnswer {
   readonly status: number;
