@@ -248,4 +248,23 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       doors: 'build-index compact config forwards fsck prune',
     },
   },
+  'plane/': {
+    keys: { may: '', doors: 'own rotate rotate-serving' },
+    // What a plane knows of its service, and the way to reach it.
+    service: { may: '', doors: 'enrolment link' },
+    telemetry: {
+      may: 'service',
+      doors: 'by-file maker outbox report reported schedule send-now sender status',
+    },
+    enrolment: { may: 'service telemetry', doors: 'by-file exchange' },
+    config: { may: 'keys service', doors: 'apply content direct set sync verify' },
+    data: {
+      may: 'keys telemetry config',
+      doors: 'backup build-index files init prune recover restore',
+    },
+    serve: {
+      may: 'keys service telemetry config data',
+      doors: 'doctor overview served start stop',
+    },
+  },
 };

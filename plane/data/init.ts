@@ -10,7 +10,7 @@ import { typeId } from '../../src/core/id.ts';
 import type { LeafDraft } from '../../src/core/event/record.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
-import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
+import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../../src/host/files/private.ts';
 import { genesisLeaf } from '../../src/host/keys/genesis.ts';
 import { createKeys, type HostKeys } from '../../src/host/keys/disk.ts';
@@ -170,14 +170,6 @@ async function fillStore(
     await store.close();
   }
 }
-
-export const projectOf = (file: Pick<PlaneFile, keyof Project & keyof PlaneFile> & PlaneFile): Project => ({
-  projectId: file.projectId,
-  organizationId: file.organizationId,
-  environment: file.environment,
-  auditOrigin: file.origin,
-  meteringOrigin: file.meteringOrigin,
-});
 
 const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialised => ({
   created,

@@ -13,14 +13,14 @@ import { draftLeaf } from '../../src/core/event/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { auditEpochOrigin } from '../../src/core/plane/usage-report.ts';
 import { now } from '../../src/host/process/clock.ts';
-import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
+import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { replacePrivate, syncDirectory, writePrivate } from '../../src/host/files/private.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { headsIn, logsOf, rememberHeads, compareKnownHeads } from '../../src/store/file/copies.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { copyPrivate, dataFiles } from './files.ts';
 import { makeHeld } from './drafts.ts';
-import { fillPlane, projectOf } from './init.ts';
+import { fillPlane } from './init.ts';
 import { firstAuditOrigin, meteringLog } from '../telemetry/maker.ts';
 import { reportedHeads } from '../telemetry/reported.ts';
 

@@ -12,7 +12,7 @@ import { agentClients } from '../../core/agents/clients.ts';
 import type { DrillsWanted } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
-import type { ExportHolding } from '../../store/port/store.ts';
+import type { ExportHolding, Project } from '../../store/port/store.ts';
 import {
   layers,
   oneOf,
@@ -243,6 +243,15 @@ export const readPlaneFile = (path: string): PlaneFile =>
     planeFileSchema,
     `expected a plane at ${path}; make one with gov plane init`,
   ) as PlaneFile;
+
+/** The one project of a plane. */
+export const projectOf = (file: PlaneFile): Project => ({
+  projectId: file.projectId,
+  organizationId: file.organizationId,
+  environment: file.environment,
+  auditOrigin: file.origin,
+  meteringOrigin: file.meteringOrigin,
+});
 
 /**
  * The project settings in a plane's configuration. VALIDATION_ERROR where the retention in production is too

@@ -16,12 +16,12 @@ import {
   type Enrolment,
   type TelemetrySettings,
 } from '../../../plane/service/enrolment.ts';
-import { planeInit, projectOf } from '../../../plane/data/init.ts';
+import { planeInit } from '../../../plane/data/init.ts';
 import { readOutbox, type Outbox } from '../../../plane/telemetry/outbox.ts';
 import { Telemetry } from '../../../plane/telemetry/schedule.ts';
 import type { MeteredType } from '../../../src/contract/operation.ts';
 import type { UsageReport } from '../../../src/contract/telemetry.ts';
-import { readPlaneFile } from '../../../src/host/data/config.ts';
+import { projectOf, readPlaneFile } from '../../../src/host/data/config.ts';
 import { readKeys } from '../../../src/host/keys/disk.ts';
 import { Checkpoints } from '../../../src/service/log/checkpoints.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
