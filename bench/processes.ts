@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { genesisLeaf } from '../src/host/keys/genesis.ts';
 import { readKeys } from '../src/host/keys/disk.ts';
 import { serviceInit } from '../src/host/service/init.ts';
-import { createKey } from '../src/service/access/token-format.ts';
+import { createKey } from '../src/service/credentials/token-format.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';
 import { startServer } from '../test/store/postgres/support/server.ts';
 import { storedProject, tenant } from '../test/store/support/tenants.ts';

@@ -5,7 +5,7 @@
 import { openOutbound } from '../../src/host/outbound/open.ts';
 import { Allowed } from '../../src/host/outbound/allowed.ts';
 import { Webhooks } from '../../src/service/webhooks/work.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import { makeAuthority } from '../../test/support/certificates.ts';
 import { startReceiver } from '../../test/support/network/receiver.ts';
 import { answered, openPostOffice, projectId } from '../../test/service/webhooks/support/post-office.ts';

@@ -22,11 +22,11 @@ import {
 } from '../../src/core/plane/config.ts';
 import { systemRun } from '../../src/core/event/record.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
-import { append, unmetered } from '../../src/service/events/append.ts';
-import type { ApplyOptions, PlaneConfig } from '../../src/service/planes/applied-config.ts';
+import { append, unmetered } from '../../src/service/writes/append.ts';
+import type { ApplyOptions, PlaneConfig } from '../../src/service/hosting/plane-config.ts';
 import type { Caller } from '../../src/service/call/caller.ts';
-import type { DraftedChange } from '../../src/service/policies/drafted-change.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { DraftedChange } from '../../src/service/in-force/drafted-change.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import type { StoredSettings } from '../../src/service/call/settings.ts';
 import type { StoredPolicy } from '../../src/store/port/store.ts';
 import type { PlaneConfig as PlaneConfigFile } from '../../src/host/data/config.ts';

@@ -8,7 +8,7 @@ import { readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/da
 import { once } from '../../src/host/process/once.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { silentLog, type Log } from '../../src/service/call/log.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import { heldConfig, type HeldConfig } from './apply.ts';
 import { planeKeys } from '../keys/own.ts';
 

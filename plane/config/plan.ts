@@ -20,7 +20,7 @@ import type { PolicySet } from '../../src/core/policy/set/in-force.ts';
 import type { LeafDraft } from '../../src/core/event/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
-import type { PlainEffect } from '../../src/service/events/append.ts';
+import type { PlainEffect } from '../../src/service/writes/append.ts';
 import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../src/store/port/store.ts';
 
 /** The author of everything that a configuration brought. No key and no person has this id. */

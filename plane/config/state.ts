@@ -9,7 +9,7 @@ import type { OpenPlaneConfig } from '../../src/core/plane/config.ts';
 import { openEvent, systemRun, type EventDraft } from '../../src/core/event/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
-import { systemEvent } from '../../src/service/system.ts';
+import { systemEvent } from '../../src/service/writes/system.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
 import type { Plan } from './plan.ts';
 

@@ -17,10 +17,10 @@ import {
   type PlaneConfigTrust,
   type OpenPlaneConfig,
 } from '../../src/core/plane/config.ts';
-import { appendOrStale, unmetered } from '../../src/service/events/append.ts';
+import { appendOrStale, unmetered } from '../../src/service/writes/append.ts';
 import { routerOf } from '../../src/service/policies/risk-router.ts';
 import { loadCheck } from '../../src/service/call/schema.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import { inTurns } from '../../src/service/call/time-slice.ts';
 import type { ConfigCopy } from './copy.ts';
 import { planOf, type Plan } from './plan.ts';

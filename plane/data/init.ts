@@ -17,9 +17,9 @@ import { createKeys, type HostKeys } from '../../src/host/keys/disk.ts';
 import { refuseOther } from '../../src/host/config/made-before.ts';
 import { parseAddress, parseOptionalAddress } from '../../src/host/config/layers.ts';
 import { Checkpoints } from '../../src/service/log/checkpoints.ts';
-import { createKey } from '../../src/service/access/token-format.ts';
+import { createKey } from '../../src/service/credentials/token-format.ts';
 import { silentLog } from '../../src/service/call/log.ts';
-import { keyCreated } from '../../src/service/system.ts';
+import { keyCreated } from '../../src/service/writes/system.ts';
 import type { Project } from '../../src/store/port/store.ts';
 import { openStore } from '../../src/store/sqlite/store.ts';
 

@@ -34,7 +34,7 @@ import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';
 import { basePaths } from '../../src/http/call/route.ts';
 import type { ServerOptions } from '../../src/http/server.ts';
 import type { Log } from '../../src/service/call/log.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';

@@ -11,11 +11,11 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { limits } from '../contract/limits.ts';
 import { GovError, noOperation } from '../contract/problems.ts';
 import { table, type OperationId } from '../contract/table.ts';
-import type { Handlers } from '../service/call/handler.ts';
+import type { Handlers } from '../service/port/handler.ts';
 import type { Log } from '../service/call/log.ts';
 import { prepareChecks } from '../service/call/schema.ts';
 import { cookieNames } from '../service/console/cookie-names.ts';
-import type { Services } from '../service/dependencies.ts';
+import type { Services } from '../service/port/services.ts';
 import { repeatedFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
 import { compress, isCompressible } from './answer/compress.ts';

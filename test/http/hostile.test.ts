@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalize, type Json } from '../../src/core/json/parse.ts';
-import { createToken } from '../../src/service/access/token-format.ts';
+import { createToken } from '../../src/service/credentials/token-format.ts';
 import { event, startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;

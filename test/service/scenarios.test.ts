@@ -67,7 +67,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     'while somebody else changes it: test/service/reports/schedules/handlers.test.ts',
   'deleteReportSchedule 409':
     'while somebody else changes it: test/service/reports/schedules/handlers.test.ts',
-  'retryReportDelivery 409': 'one that did not fail: test/service/deliveries/due.test.ts',
+  'retryReportDelivery 409': 'one that did not fail: test/service/reports/deliveries/due.test.ts',
   ...Object.fromEntries(
     ['Schedules', 'Executions', 'Deliveries', 'Cleanup'].map((work) => [
       `runReport${work} 429`,

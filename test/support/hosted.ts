@@ -15,7 +15,7 @@ import { defaultRates, type ServiceFile } from '../../src/host/service/config.ts
 import { serviceInit } from '../../src/host/service/init.ts';
 import { basePaths } from '../../src/http/call/route.ts';
 import { silentLog } from '../../src/service/call/log.ts';
-import type { Services } from '../../src/service/dependencies.ts';
+import type { Services } from '../../src/service/port/services.ts';
 import { clientId, startIssuer, type LocalIssuer } from '../host/identity/issuer.ts';
 import { checkedCalls, type CallOptions } from './serving.ts';
 import type { Answer } from './answer.ts';

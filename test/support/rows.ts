@@ -5,7 +5,7 @@
 import type { TSchema } from 'typebox';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table, type OperationId, type Table } from '../../src/contract/table.ts';
-import { createToken } from '../../src/service/access/token-format.ts';
+import { createToken } from '../../src/service/credentials/token-format.ts';
 import { event } from './serving.ts';
 
 /** What a row can be asked about. */

@@ -4,7 +4,7 @@
  * leaves the part that was saved. Proven by `test/host/data/build-index.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 
 export interface BuiltIndex {
   readonly projectId: string;

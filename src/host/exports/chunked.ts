@@ -9,7 +9,7 @@ import {
   type ArtifactOf,
   type Artifacts,
   type ArtifactWriter,
-} from '../../service/exports/artifacts.ts';
+} from '../../service/hosting/artifacts.ts';
 import type { ExportChunks } from '../../store/postgres/store.ts';
 
 export const chunkArtifacts = (

@@ -15,7 +15,7 @@ import {
   type Artifacts,
   type ArtifactWriter,
   type ByteRange,
-} from '../../service/exports/artifacts.ts';
+} from '../../service/hosting/artifacts.ts';
 import { isOutOfFiles, problemOf } from '../../store/file/faults.ts';
 import { syncDirectory } from '../files/private.ts';
 

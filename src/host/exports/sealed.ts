@@ -12,7 +12,7 @@ import {
   type Artifacts,
   type ArtifactWriter,
   type ByteRange,
-} from '../../service/exports/artifacts.ts';
+} from '../../service/hosting/artifacts.ts';
 
 /** Prefix of the name of a sealed artifact. */
 const mark = 'sealed1.';

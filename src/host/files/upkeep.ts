@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Upkeep } from '../../service/operations/upkeep.ts';
+import type { Upkeep } from '../../service/hosting/upkeep.ts';
 import { replacePrivate } from './private.ts';
 
 export type KeptUpkeep = Pick<Upkeep, 'fsck' | 'backup'>;

@@ -4,7 +4,7 @@
  * several processes serve one store, a lease in the document lets one of them send.
  * Proven by `test/host/forward/lane.test.ts`.
  */
-import type { ForwardGap, ForwardStatus } from '../../service/forwards/status.ts';
+import type { ForwardGap, ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { DocumentReader, DocumentStore, StoredDocument } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
 

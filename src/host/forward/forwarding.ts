@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { LogSource } from '../../core/forward/record.ts';
-import type { Forwards, ForwardStatus } from '../../service/forwards/status.ts';
+import type { Forwards, ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
 import { readCursor, statusOf } from './cursor.ts';

@@ -9,7 +9,7 @@ import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import { gapNotice } from '../../core/forward/notice.ts';
 import type { LogSource } from '../../core/forward/record.ts';
 import type { Log } from '../../service/call/log.ts';
-import type { ForwardStatus } from '../../service/forwards/status.ts';
+import type { ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
 import {

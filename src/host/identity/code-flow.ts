@@ -7,7 +7,7 @@
 import * as oauth from 'oauth4webapi';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { BrowserSignIn, SignInSecrets } from '../../service/hosting.ts';
+import type { BrowserSignIn, SignInSecrets } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';
 import { providerFetch } from './provider-fetch.ts';
 import { readDiscovery, reasonOf, type IssuerPlace } from './issuer-keys.ts';

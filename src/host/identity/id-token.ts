@@ -7,7 +7,7 @@
 import { errors, jwtVerify, type JWSHeaderParameters, type JWTPayload } from 'jose';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { IdentityProvider, VerifiedPerson } from '../../service/hosting.ts';
+import type { IdentityProvider, VerifiedPerson } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';
 import { CodeFlow, type ClientConfig } from './code-flow.ts';
 import { IssuerKeys } from './issuer-keys.ts';

@@ -7,7 +7,7 @@
 import { version } from '../../client/version.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { BillingPortal } from '../../service/hosting.ts';
+import type { BillingPortal } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';
 import { providerFetch } from './provider-fetch.ts';
 import { urlFault } from './url-fault.ts';

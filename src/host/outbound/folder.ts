@@ -7,8 +7,8 @@ import { constants, createReadStream } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { isFileName } from '../../service/deliveries/file-name.ts';
-import type { Outbound, OutboundAnswer } from '../../service/outbound.ts';
+import { isFileName } from '../../service/reports/deliveries/file-name.ts';
+import type { Outbound, OutboundAnswer } from '../../service/hosting/outbound.ts';
 import { syncDirectory } from '../files/private.ts';
 
 /** Older parts are of a crash: no delivery takes this long. */

@@ -3,7 +3,7 @@
  * the same Message-ID however often a message is sent. Loads nodemailer with the first message. Proven by
  * `test/host/outbound/mail.test.ts` against a real SMTP server.
  */
-import type { OutboundAnswer, OutboundMail } from '../../service/outbound.ts';
+import type { OutboundAnswer, OutboundMail } from '../../service/hosting/outbound.ts';
 import type { SmtpConfig } from './smtp.ts';
 
 /** Over everything from the connection to the reply for the message. */

@@ -1,6 +1,6 @@
 /** Creates what a process sends out with. Loads the modules for HTTPS with the first message. */
 import { limits } from '../../contract/limits.ts';
-import type { Outbound } from '../../service/outbound.ts';
+import type { Outbound } from '../../service/hosting/outbound.ts';
 import type { OutboundConfig } from './config.ts';
 import type { Sending } from './post.ts';
 import { refusalOf } from './target.ts';

@@ -6,7 +6,7 @@
 import { request as httpsRequest, type Agent } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
-import type { OutboundAnswer, OutboundPost } from '../../service/outbound.ts';
+import type { OutboundAnswer, OutboundPost } from '../../service/hosting/outbound.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { targetOf, type Lookup, type Target } from './target.ts';
 

@@ -3,7 +3,7 @@
  * `test/host/outbound/senders.test.ts`.
  */
 import { relative, resolve } from 'node:path';
-import type { Outbound } from '../../service/outbound.ts';
+import type { Outbound } from '../../service/hosting/outbound.ts';
 import { filePath, invalid, type Variables } from '../config/layers.ts';
 import { fileSender } from './folder.ts';
 import { mailSender } from './mail.ts';

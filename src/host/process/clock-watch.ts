@@ -3,9 +3,9 @@
  * and, for a jump on a plane, as an event of run `gov.system`. Proven by `test/plane/clock.test.ts`.
  */
 import { parseTimestamp } from '../../core/time.ts';
-import { clockChanged } from '../../service/system.ts';
-import { unmetered } from '../../service/events/append.ts';
-import type { Services } from '../../service/dependencies.ts';
+import { clockChanged } from '../../service/writes/system.ts';
+import { unmetered } from '../../service/writes/append.ts';
+import type { Services } from '../../service/port/services.ts';
 
 const lookEveryMs = 1000;
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { cpuUsage } from 'node:process';
 import { limits } from '../../contract/limits.ts';
 import { secondsBuckets, type OperationStats } from '../../http/answer/stats.ts';
-import type { Counts } from '../../service/dependencies.ts';
+import type { Counts } from '../../service/port/services.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Address } from '../config/layers.ts';
 

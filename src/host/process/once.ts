@@ -2,7 +2,7 @@
  * Commands that open a store, do one thing and end. They start no work beside it: an index that follows the log would be cut off
  * when the store closes, and a serving process extends it anyway. Proven by `test/host/service/operator.test.ts`.
  */
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 import type { Assembled } from './assemble.ts';
 
 /** Runs `work`, signs what it appended, and closes everything, also after a failure. */

@@ -12,7 +12,7 @@ import { handlers } from '../../service/handlers.ts';
 import { startExpiringChallenges } from '../../service/planes/expired-challenges.ts';
 import { startRemovingExports } from '../../service/exports/sweep.ts';
 import { startRetention } from '../../service/erasure/retention.ts';
-import { startSweeping } from '../../service/sweep.ts';
+import { startSweeping } from '../../service/operations/sweep.ts';
 import { Scrubber } from '../../service/operations/scrubber.ts';
 import { startReportingUses } from '../../service/access/report-uses.ts';
 import type { Assembled } from './assemble.ts';

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import { cronSecretOf, type CronSecret } from '../../service/access/cron-secret.ts';
+import { cronSecretOf, type CronSecret } from '../../service/hosting/cron-secret.ts';
 import { secretFile, secretOf } from '../config/secrets.ts';
 import { filePath, invalid, oneOf, type Variables } from '../config/layers.ts';
 

@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
 import { configKeyName } from '../../core/plane/config.ts';
 import { typeId } from '../../core/id.ts';
-import type { Hosting } from '../../service/hosting.ts';
+import type { Hosting } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';

@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { MeteredType } from '../../contract/operation.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { byOperator } from '../../service/events/asking.ts';
+import { byOperator } from '../../service/writes/asking.ts';
 import {
   customerChanged,
   operator,
@@ -16,7 +16,7 @@ import {
   quotaChanged,
   type EventContext,
 } from '../../service/access/project-events.ts';
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 import {
   changeFound,
   changeTenant,

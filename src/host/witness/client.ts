@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
-import type { Witnesses } from '../../service/log/witnesses.ts';
+import type { Witnesses } from '../../service/hosting/witnesses.ts';
 import { WitnessClient } from './lane.ts';
 import type { WitnessesOptions } from './options.ts';
 

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { cronHeader } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 import { spendOfAddress, type Gate } from './gate.ts';
 
 /** UNAUTHENTICATED without a secret, INVALID_CREDENTIAL for another one, RATE_LIMITED for too many of them. */

@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import { GovError } from '../../contract/problems.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import type { Credentials } from '../../service/access/credentials.ts';
-import type { OperationPlace } from '../../service/access/shown.ts';
+import type { Credentials } from '../../service/credentials/callers.ts';
+import type { OperationPlace } from '../../service/credentials/shown.ts';
 import type { Addresses } from './address.ts';
 import type { Origins } from './origins.ts';
 import { readShown } from './presented.ts';

@@ -6,8 +6,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { projectHeader, signInCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Presented } from '../../service/call/handler.ts';
-import { missingCredential, type Shown } from '../../service/access/shown.ts';
+import type { Presented } from '../../service/port/handler.ts';
+import { missingCredential, type Shown } from '../../service/credentials/shown.ts';
 import type { Origins } from './origins.ts';
 
 /** Throws like `readToken` and `readCookie`. */

@@ -10,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { checkTelemetryTime, verifyTelemetry } from '../../core/plane/signature.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { Denied } from '../../service/access/shown.ts';
+import { Denied } from '../../service/credentials/shown.ts';
 
 /** A message as received. An attacker controls all of it until its signature is verified. */
 interface Message {

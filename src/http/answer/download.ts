@@ -9,9 +9,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { OperationId } from '../../contract/table.ts';
-import { chunkBytes } from '../../service/exports/artifacts.ts';
+import { chunkBytes } from '../../service/hosting/artifacts.ts';
 import type { Streamed } from '../../service/call/answer.ts';
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 import { writeHead } from './write.ts';
 import type { Unsent } from './unsent.ts';
 

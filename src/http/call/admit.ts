@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
-import { Denied } from '../../service/access/shown.ts';
+import { Denied } from '../../service/credentials/shown.ts';
 import { requireCronSecret } from '../admit/cron.ts';
 import { authenticate, spend, spendOfAddress, type Gate } from '../admit/gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from '../admit/negotiate.ts';

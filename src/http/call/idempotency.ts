@@ -10,7 +10,7 @@ import { sha256 } from '../../core/hash.ts';
 import type { Pace } from '../../core/json/items.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { append, keyReused, unmetered } from '../../service/events/append.ts';
+import { append, keyReused, unmetered } from '../../service/writes/append.ts';
 import type { StoredResponse } from '../../store/port/store.ts';
 import { problemMediaType, renderProblem } from '../answer/problem.ts';
 import { jsonMediaType, type Written } from '../answer/write.ts';
@@ -18,7 +18,7 @@ import { eachPiece } from '../../core/json/sliced.ts';
 import type { Route } from './route.ts';
 import { openKept, type Idempotency } from '../../service/call/idempotency.ts';
 import { fieldError } from '../../service/call/schema.ts';
-import type { Services } from '../../service/dependencies.ts';
+import type { Services } from '../../service/port/services.ts';
 
 /** Visible ASCII, and the RFC 8941 string form around it. */
 const visible = /^[\x21-\x7e]+$/;

@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { rowNullDropper } from '../../contract/nulls.ts';
 import { accessOf, type Operation } from '../../contract/operation.ts';
 import { table, type OperationId } from '../../contract/table.ts';
-import type { OperationPlace } from '../../service/access/shown.ts';
+import type { OperationPlace } from '../../service/credentials/shown.ts';
 import { admit } from './admit.ts';
 import { jsonMediaType, type HeaderLines } from '../answer/write.ts';
 import { InFlight } from './in-flight.ts';

@@ -12,7 +12,7 @@ import { otlpSignals, receiverOf, receivers, type OtlpSignal } from '../../contr
 import { GovError } from '../../contract/problems.ts';
 import type { Encoding } from '../../core/intake/otlp/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { Denied, type OperationPlace } from '../../service/access/shown.ts';
+import { Denied, type OperationPlace } from '../../service/credentials/shown.ts';
 import { authenticate, spend } from '../admit/gate.ts';
 import { checkEnvelope } from '../admit/negotiate.ts';
 import { readToken } from '../admit/presented.ts';

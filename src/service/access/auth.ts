@@ -8,11 +8,11 @@ import type { Identity } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers, Presented } from '../call/handler.ts';
-import type { IdentityProvider, VerifiedPerson } from '../hosting.ts';
-import { keyDigest, tokenKind } from './token-format.ts';
+import type { Handlers, Presented } from '../port/handler.ts';
+import type { IdentityProvider, VerifiedPerson } from '../hosting/parts.ts';
+import { keyDigest, tokenKind } from '../credentials/token-format.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { clearedCookie, cookieOf, endSession, newSession, openSession, type Person } from './sessions.ts';
 import { ofPerson, signUp } from './sign-up.ts';
 

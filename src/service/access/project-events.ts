@@ -1,7 +1,7 @@
 /**
  * System events of projects, their keys and their quotas (contract O8). The append of a change contains its
  * event. Proven by `test/service/access/projects.test.ts`, `test/service/access/api-keys.test.ts` and
- * `test/service/access/quota.test.ts`.
+ * `test/service/billing/quota.test.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import { problems, type ProblemCode } from '../../contract/problems.ts';
@@ -12,7 +12,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { SettingsChange } from '../call/settings.ts';
-import { keyMembers, systemEvent } from '../system.ts';
+import { keyMembers, systemEvent } from '../writes/system.ts';
 
 /** The actor where no caller acts: a person at the machine, or the service itself. */
 export const operator = { id: 'operator', type: 'operator' } as const;

@@ -4,9 +4,9 @@
  * log. The next event counts those left out. Proven by `test/service/access/refusals.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { refused } from './project-events.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 interface Minute {
   readonly minute: number;

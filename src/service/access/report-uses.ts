@@ -1,5 +1,5 @@
-/** Stores once a minute when credentials were used. Proven by `test/service/access/uses.test.ts`. */
-import type { Services } from '../dependencies.ts';
+/** Stores once a minute when credentials were used. Proven by `test/service/credentials/uses.test.ts`. */
+import type { Services } from '../port/services.ts';
 
 const minuteMs = 60_000;
 

@@ -9,11 +9,11 @@ import { sessionCookie } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
-import { createToken, keyDigest } from './token-format.ts';
-import type { Services } from '../dependencies.ts';
+import { createToken, keyDigest } from '../credentials/token-format.ts';
+import type { Services } from '../port/services.ts';
 import { sessionClosed, sessionOpened, type EndReason } from './tenant-events.ts';
 
 const tokenBytes = 32;

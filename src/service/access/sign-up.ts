@@ -8,15 +8,15 @@ import { GovError } from '../../contract/problems.ts';
 import { sha256 } from '../../core/hash.ts';
 import { typeId } from '../../core/id.ts';
 import type { NewProject, StoredOrganization, StoredProject, StoredUser } from '../../store/port/store.ts';
-import { keyReused } from '../events/append.ts';
+import { keyReused } from '../writes/append.ts';
 import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Replayed } from '../call/answer.ts';
-import type { VerifiedPerson } from '../hosting.ts';
-import { createKey } from './token-format.ts';
+import type { VerifiedPerson } from '../hosting/parts.ts';
+import { createKey } from '../credentials/token-format.ts';
 import { projectCreated, type EventContext } from './project-events.ts';
 import { hostingOf } from './projects.ts';
-import type { Services } from '../dependencies.ts';
-import { keyCreated } from '../system.ts';
+import type { Services } from '../port/services.ts';
+import { keyCreated } from '../writes/system.ts';
 import { organizationCreated } from './tenant-events.ts';
 
 /** Names that a person chose. */

@@ -11,13 +11,13 @@ import { systemRun, type EventDraft } from '../../core/event/record.ts';
 import type { AppendRequest, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { unmetered } from '../events/append.ts';
-import { appendForOrStale, asksFor, type Asking } from '../events/asking.ts';
+import { unmetered } from '../writes/append.ts';
+import { appendForOrStale, asksFor, type Asking } from '../writes/asking.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { actsIn } from './bounds.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** The result of judging a request; `change` is null where nothing changes. */
 export interface TenantJudgement<Answer> {

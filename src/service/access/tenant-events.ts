@@ -8,8 +8,8 @@ import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredSession } from '../../store/port/store.ts';
 import type { EventContext } from './project-events.ts';
-import type { KeySession } from '../console/key-sessions.ts';
-import { systemEvent } from '../system.ts';
+import type { KeySession } from '../credentials/key-sessions.ts';
+import { systemEvent } from '../writes/system.ts';
 
 /** A person signed up. */
 export const organizationCreated = (

@@ -9,7 +9,7 @@
 import { limits } from '../../contract/limits.ts';
 import { equalHash } from '../../core/hash.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 const headBytes = 24;
 const macBytes = 32;

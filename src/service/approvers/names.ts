@@ -1,6 +1,6 @@
 /**
  * The names of keys and people, for reading: a name may change, and no log has it. Proven by
- * `test/service/policies/approvals.engines.test.ts`.
+ * `test/service/approvals/handlers.engines.test.ts`.
  */
 import type { Project, StoreReader } from '../../store/port/store.ts';
 

@@ -3,7 +3,7 @@
  * schedules, deliveries and webhooks, asks here. A plane deletes no project.
  * Tested by `test/service/reports/schedules/due.long.test.ts` and `test/service/webhooks/lane.test.ts`.
  */
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** Two reads by key. A project that the store does not have is not deleted. */
 export async function isDeletedProject(

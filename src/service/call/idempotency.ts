@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { IdempotencyWrite, StoredResponse } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { PlainAnswer } from './answer.ts';
 import type { Caller } from './caller.ts';
 

@@ -4,7 +4,7 @@
  * Proven by `test/service/approvers/below.engines.test.ts`.
  */
 import { parseTimestamp } from '../../core/time.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** Unix milliseconds; null for a log without a request. Cost: two reads. */
 export async function newestLogTime(

@@ -7,7 +7,7 @@ import { isLater, parseTimestamp } from '../../core/time.ts';
 import type { ByAge } from '../../store/port/store.ts';
 import type { CursorScope, Position } from './cursors.ts';
 import { fieldError } from './schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** Caps a page limit at `max`. The schema already rejected a limit below 1. */
 export const pageLimit = (limit: number | undefined, fallback: number, max: number): number =>

@@ -7,13 +7,13 @@ import { GovError } from '../../contract/problems.ts';
 import { answerMediaType, answerText } from '../../core/proof/answer.ts';
 import { pathText } from '../../core/proof/bundle.ts';
 import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Asked, Indexed } from '../call/work.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { inclusionAt } from '../log/tree-proofs.ts';
-import { missingLeaf } from '../proofs/contradiction.ts';
+import { missingLeaf } from '../log/contradiction.ts';
 
 /** A type of the log's own records, such as `gov.policy/1`; any other is a type of events. */
 const recordType = /^gov\.[a-z]+\/[0-9]+$/;

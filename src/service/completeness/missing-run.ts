@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { RunOf } from '../call/work.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { noEvents } from '../events/run-stream.ts';
 
 /**

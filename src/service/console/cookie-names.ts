@@ -4,7 +4,7 @@
  * `test/http/console-sessions.test.ts`.
  */
 import { plainSessionCookie, sessionCookie } from '../../contract/auth-words.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** `gov_session_` and 8 hex digits, the same after a restart. */
 export const plainCookieName = ({ fingerprint }: Pick<Services, 'fingerprint'>): string =>

@@ -8,10 +8,10 @@ import { isRevoked, refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import { keySessionClosed, keySessionOpened, type EndReason } from '../access/tenant-events.ts';
-import { untrustedSite } from '../access/shown.ts';
-import type { Handlers } from '../call/handler.ts';
-import type { Services } from '../dependencies.ts';
-import { append, unmetered } from '../events/append.ts';
+import { untrustedSite } from '../credentials/shown.ts';
+import type { Handlers } from '../port/handler.ts';
+import type { Services } from '../port/services.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { plainCookieName } from './cookie-names.ts';
 
 export const consoleSessions: Pick<

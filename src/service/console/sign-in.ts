@@ -9,9 +9,9 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Handlers, Presented } from '../call/handler.ts';
-import type { Services } from '../dependencies.ts';
-import type { Hosting, IdentityProvider, SignInSecrets, VerifiedPerson } from '../hosting.ts';
+import type { Handlers, Presented } from '../port/handler.ts';
+import type { Services } from '../port/services.ts';
+import type { Hosting, IdentityProvider, SignInSecrets, VerifiedPerson } from '../hosting/parts.ts';
 import {
   clearedCookie,
   cookieOf,
@@ -20,7 +20,7 @@ import {
   openSession,
   type Person,
 } from '../access/sessions.ts';
-import { untrustedSite } from '../access/shown.ts';
+import { untrustedSite } from '../credentials/shown.ts';
 
 const secretBytes = 32;
 /** Begins the sealed text, because the seal protects others too. */

@@ -1,7 +1,7 @@
 /** Handler of coverage (contract P5). Proven by `test/service/coverage/handlers.engines.test.ts`. */
 import { GovError } from '../../contract/problems.ts';
 import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 
 export const coverage: Pick<Handlers, 'getRunCoverage'> = {

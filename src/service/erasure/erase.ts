@@ -10,15 +10,15 @@ import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Copies } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { unmetered } from '../events/append.ts';
-import { appendForOrStale, byOperator, type Asking } from '../events/asking.ts';
+import { unmetered } from '../writes/append.ts';
+import { appendForOrStale, byOperator, type Asking } from '../writes/asking.ts';
 import type { Replayed } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
 import { cleanupReports } from '../reports/removal.ts';
 import { withdrawnReports, type LosingLeaf } from '../reports/withdraw.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { planeRulesWith, settingsOf, type StoredSettings } from '../call/settings.ts';
-import { erasureExecuted } from '../system.ts';
+import { erasureExecuted } from '../writes/system.ts';
 import { untilStored } from '../call/overtaken.ts';
 
 export interface Erasing {

@@ -11,7 +11,7 @@ import { readErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound, type PlainAnswer } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { erase } from './erase.ts';
 import { erasureRequest, requireSecondPerson } from './request.ts';
 import { findTargets, type Found } from './targets.ts';

@@ -10,8 +10,8 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
-import { isSamePrincipal } from '../access/principals.ts';
-import type { Services } from '../dependencies.ts';
+import { isSamePrincipal } from '../call/principals.ts';
+import type { Services } from '../port/services.ts';
 
 interface Requested {
   /** Who asked, and when. */

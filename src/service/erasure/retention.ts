@@ -13,9 +13,9 @@ import { systemRun } from '../../core/event/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { byOperator } from '../events/asking.ts';
+import { byOperator } from '../writes/asking.ts';
 import { erase, standingSettings } from './erase.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 const retentionReason = 'retention';
 

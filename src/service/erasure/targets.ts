@@ -17,8 +17,8 @@ import type { Leaf, Store } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
-import { subjectHasher } from './subjects.ts';
+import type { Services } from '../port/services.ts';
+import { subjectHasher } from '../call/subjects.ts';
 
 export interface Found {
   readonly targets: readonly ErasureTarget[];

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import { openLeaf } from './handlers.ts';
-import type { Tail } from './tail.ts';
+import type { Tail } from '../log/tail.ts';
 
 export interface NewEventFilter {
   readonly runId?: string;

@@ -5,10 +5,10 @@
 import type { EventInput } from '../../contract/events.ts';
 import { isRefused } from '../../core/json/items.ts';
 import type { EventDraft } from '../../core/event/record.ts';
-import type { Uncounted } from '../access/quota.ts';
+import type { Uncounted } from '../billing/quota.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Services } from '../dependencies.ts';
-import { subjectsOf } from '../erasure/subjects.ts';
+import type { Services } from '../port/services.ts';
+import { subjectsOf } from '../call/subjects.ts';
 import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
 import { redactionOf } from './redaction.ts';
 

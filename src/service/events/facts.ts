@@ -4,8 +4,8 @@
  * Proven by `test/http/otlp/receive.engines.test.ts` and `test/service/events/silence.test.ts`.
  */
 import type { Fact, FactChange } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
-import type { PlainEffect } from './append.ts';
+import type { Services } from '../port/services.ts';
+import type { PlainEffect } from '../writes/append.ts';
 
 /** The beginnings of the names of facts. */
 export const factNames = {

@@ -17,8 +17,8 @@ import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 import { plain } from '../call/explain.ts';
 import type { Redact } from './redaction.ts';
 import { loadCheck, type BodyCheck } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
-import type { SubjectsOf } from '../erasure/subjects.ts';
+import type { Services } from '../port/services.ts';
+import type { SubjectsOf } from '../call/subjects.ts';
 
 /** The run of tool calls that name no run. */
 export const toolRun = 'gov.tools';

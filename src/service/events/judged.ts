@@ -1,17 +1,17 @@
 /**
  * Appends events that were judged by the project's newest rules: redaction and quota. A process caches these
- * rules for seconds (`src/service/access/credentials.ts`), so the store refuses events that were judged by
+ * rules for seconds (`src/service/credentials/callers.ts`), so the store refuses events that were judged by
  * old ones, and this file judges them again. The writer already knows when its project last changed, so the
  * check costs nothing else. Proven by `test/service/events/judged.test.ts`.
  */
 import { refusedCredential } from '../../core/credential.ts';
-import { refuseOutdated } from './append.ts';
-import type { StoredAppend } from './append-result.ts';
+import { refuseOutdated } from '../writes/append.ts';
+import type { StoredAppend } from '../log/append-result.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { untilStored } from '../call/overtaken.ts';
-import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../access/quota.ts';
-import type { Services } from '../dependencies.ts';
+import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../billing/quota.ts';
+import type { Services } from '../port/services.ts';
 import { rulesOf } from '../call/settings.ts';
 
 /**

@@ -27,8 +27,8 @@ import {
 } from '../../core/intake/receive.ts';
 import { observationOf, reportKey } from '../../core/coverage/report.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Services } from '../dependencies.ts';
-import { append, unmetered } from './append.ts';
+import type { Services } from '../port/services.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { acceptedOf, asEvents, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';

@@ -10,7 +10,7 @@ import { valuesAt } from '../../core/event/bodies.ts';
 import { readRecord } from '../../core/event/run-entry.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
 import type { Assigned, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 export interface KnownCalls {
   has(runId: string, key: string | null): boolean;

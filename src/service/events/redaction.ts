@@ -15,7 +15,7 @@ import type { EventInput } from '../../contract/events.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { memberName, pointerToken } from '../../core/json/pointer.ts';
 
 /** The member of an event's metadata that lists the pointers of replaced values. */

@@ -6,7 +6,7 @@ import { GovError } from '../../contract/problems.ts';
 import { readRecord, recordDigests, type RunEvent } from '../../core/event/run-entry.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { Bodies } from '../../store/port/store.ts';
-import { refuseLost } from '../erasure/erased.ts';
+import { refuseLost } from '../erased/fields.ts';
 import type { RunOf, TaskContext } from '../call/work.ts';
 
 const chunkEvents = 100;

@@ -6,7 +6,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isSilent, type ServiceState } from '../../core/intake/otlp/sources.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { factNames } from './facts.ts';
 
 /** Services that a reason names. */

@@ -4,7 +4,7 @@ import type { Source } from '../../contract/sources.ts';
 import { isSilent, serviceId, type ServiceState, type SourceState } from '../../core/intake/otlp/sources.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge } from '../../store/port/store.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { factNames } from './facts.ts';
 

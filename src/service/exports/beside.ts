@@ -17,7 +17,7 @@ import type { Leaf, StoredGraph } from '../../store/port/store.ts';
 import type { Exporting, LeafPages } from './exporting.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
-import { contradiction, missingLeaf } from '../proofs/contradiction.ts';
+import { contradiction, missingLeaf } from '../log/contradiction.ts';
 import type { TaskContext } from '../call/work.ts';
 
 /** Rows of a page; each includes its proof or graph. */

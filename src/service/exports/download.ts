@@ -4,14 +4,14 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
-import type { ByteRange } from './artifacts.ts';
+import { append, unmetered } from '../writes/append.ts';
+import type { ByteRange } from '../hosting/artifacts.ts';
 import { notFound, type Streamed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Conditions } from '../call/handler.ts';
+import type { Conditions } from '../port/handler.ts';
 import { exportDownloaded } from './events.ts';
 import { rangedAnswer } from './ranged.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 interface Asked {
   readonly exported: StoredExport;

@@ -7,7 +7,7 @@ import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import type { StoredExport } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import { systemEvent } from '../system.ts';
+import { systemEvent } from '../writes/system.ts';
 
 interface Context {
   readonly nowMs: number;

@@ -7,13 +7,13 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { hashText } from '../../core/hash.ts';
 import type { ClaimedJob, StoredExport } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import type { ExportManifest } from '../../contract/exports.ts';
 import { exportCompleted } from './events.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
 import { LeaseLost } from '../jobs/lease-lost.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { ExportOutput, Listed, ListsAsked } from '../call/work.ts';
 
 /**

@@ -3,7 +3,7 @@
  * `test/service/exports/handlers.test.ts` and `test/service/exports/output.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { chunkBytes } from './artifacts.ts';
+import { chunkBytes } from '../hosting/artifacts.ts';
 import type { ExportOutput, TaskHost } from '../call/work.ts';
 
 /** Collects texts into chunks. One chunk is written while the next is filled; two buffers alternate. */

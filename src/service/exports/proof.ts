@@ -3,7 +3,7 @@
  * between rows, and at the end the checkpoint and the leaf that binds the export to it. Memory: the tiles of
  * a path. Proven by `test/service/exports/handlers.test.ts`, with the public verifier.
  */
-import { missingLeaf } from '../proofs/contradiction.ts';
+import { missingLeaf } from '../log/contradiction.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readErasure } from '../../core/decided/erasure.ts';

@@ -6,8 +6,8 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Streamed } from '../call/answer.ts';
 import { hasTag } from '../call/entity-tag.ts';
-import type { Conditions } from '../call/handler.ts';
-import type { ByteRange } from './artifacts.ts';
+import type { Conditions } from '../port/handler.ts';
+import type { ByteRange } from '../hosting/artifacts.ts';
 
 export interface RangedFile {
   /** SHA-256, 32 bytes. */

@@ -7,9 +7,9 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ExportName } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { exportEnded, exportFailed } from './events.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** The bytes that one build may still write. */
 export class Room {

@@ -14,7 +14,7 @@ import type { Leaf } from '../../store/port/store.ts';
 import type { Exporting, LeafPages } from './exporting.ts';
 import { graphs, proofs } from './beside.ts';
 import { timeRange } from '../call/pages.ts';
-import { loggedResult } from '../replay/result.ts';
+import { loggedResult } from '../jobs/result.ts';
 import { runEvents } from '../events/run-stream.ts';
 import type { TaskContext } from '../call/work.ts';
 

@@ -6,7 +6,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { makeRoom, removeExport } from './room.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 const everyMs = 60_000;
 /** Recording waits for room while the disk is full. */

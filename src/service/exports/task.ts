@@ -24,7 +24,7 @@ import { Output } from './output.ts';
 import { jobRows } from './job-list.ts';
 import { ProofParts } from './proof.ts';
 import { leavesOf } from './sources.ts';
-import { Erasures, refuseLost } from '../erasure/erased.ts';
+import { Erasures, refuseLost } from '../erased/fields.ts';
 import type { ExportInput, ExportOutput, Task, TaskContext } from '../call/work.ts';
 
 export const exportTask: Task<'export'> = async (context, input) => {

@@ -4,8 +4,8 @@
  */
 import type { Forward } from '../../contract/forwards.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Handlers } from '../call/handler.ts';
-import type { ForwardStatus } from './status.ts';
+import type { Handlers } from '../port/handler.ts';
+import type { ForwardStatus } from '../hosting/forwards.ts';
 
 export const forwards: Pick<Handlers, 'listForwards'> = {
   async listForwards({ caller }, { forwards: targets, hosting }) {

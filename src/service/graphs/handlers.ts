@@ -2,15 +2,15 @@
  * Handlers of causal graphs (contract F13-F16). The worker thread derives graphs and writes answers. Proven
  * by `test/service/graphs/handlers.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { canonicalInSlices } from '../../core/json/sliced.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { sealedGraph } from './log.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { RunOf } from '../call/work.ts';
 
 export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' | 'getLineage'> = {

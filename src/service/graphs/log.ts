@@ -9,13 +9,13 @@ import { graphLeafFields } from '../../core/graph/rows.ts';
 import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
-import { appendOrStale, unmetered, type PlainEffect } from '../events/append.ts';
+import { appendOrStale, unmetered, type PlainEffect } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { SignedCheckpoint } from '../log/checkpoints.ts';
-import { graphCommitted } from '../system.ts';
+import { graphCommitted } from '../writes/system.ts';
 import type { DerivedGraph, LoggedGraph, RunOf } from '../call/work.ts';
 
 /** The graph for a proof. */

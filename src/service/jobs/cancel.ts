@@ -6,11 +6,11 @@
 import { isOpen, type JobStatus } from '../../contract/job-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { EventDraft } from '../../core/event/record.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 interface Work<Found, Answer> {
   /** Reads it. NOT_FOUND. */

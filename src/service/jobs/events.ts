@@ -6,7 +6,7 @@
 import type { EventDraft } from '../../core/event/record.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import { systemEvent } from '../system.ts';
+import { systemEvent } from '../writes/system.ts';
 
 type Ended = Pick<ClaimedJob, 'jobId' | 'type' | 'runId'>;
 interface Context {

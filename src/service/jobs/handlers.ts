@@ -8,12 +8,12 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { StoredJob } from '../../store/port/store.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { cancel } from './cancel.ts';
 import { jobCancelled } from './events.ts';
 import { jobFailure, jobIdentity, jobTimes, listedJob } from './body.ts';
 import { byAge, pageLimit, sizedPage, timeRange } from '../call/pages.ts';
-import { resultOf } from '../replay/result.ts';
+import { resultOf } from './result.ts';
 
 /** Clients should not poll sooner than this (contract H7). */
 export const retryAfter = { 'retry-after': '1' } as const;

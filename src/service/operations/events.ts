@@ -3,9 +3,9 @@
  * found. Proven by `test/service/operations/events.test.ts`.
  */
 import type { TreeName } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
-import { append, unmetered } from '../events/append.ts';
-import { systemEvent } from '../system.ts';
+import type { Services } from '../port/services.ts';
+import { append, unmetered } from '../writes/append.ts';
+import { systemEvent } from '../writes/system.ts';
 
 export interface AlteredPlace {
   readonly tree: TreeName;

@@ -12,13 +12,13 @@ import { formatTimestamp } from '../../core/time.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Project } from '../../store/port/store.ts';
 import type { TreeName } from '../../store/port/store.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { newestLogTime } from '../call/log-time.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { scrubReasons } from './reasons.ts';
 import { readScrub, scrubId, scrubKind, type ScrubState } from './scrub-state.ts';
 import { ownCheckpoint } from './scrub.ts';
-import type { Upkeep } from './upkeep.ts';
+import type { Upkeep } from '../hosting/upkeep.ts';
 
 const dayMs = 86_400_000;
 /** Checkpoints that are looked through for the newest cosigned one. */

@@ -1,7 +1,7 @@
 /** What the scrub gives health: altered places, and a log that was not read for too long. Proven by `test/service/operations/scrubber.test.ts`. */
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { readScrub, scrubId, scrubKind, type ScrubState } from './scrub-state.ts';
 
 const dayMs = 86_400_000;

@@ -11,7 +11,7 @@ import { tileWidth } from '../../core/merkle/tile-path.ts';
 import { openCheckpoint, type Checkpoint } from '../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
 import type { StoreReader, TreeName } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import type { Finding, Reading, ScrubState } from './scrub-state.ts';
 

@@ -8,7 +8,7 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { recordViolation, type AlteredPlace } from './events.ts';
 import { readOn, startPass } from './scrub.ts';
 import { readScrub, scrubId, scrubKind, unread, type ScrubState } from './scrub-state.ts';

@@ -2,7 +2,7 @@
  * When a delivery of a report or a webhook is tried again (contract L10): ten attempts within three days, as Standard Webhooks recommends.
  * Proven by `test/service/outbox/attempts.test.ts`.
  */
-import type { OutboundAnswer } from '../outbound.ts';
+import type { OutboundAnswer } from '../hosting/outbound.ts';
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
 /** The pause before each attempt. */

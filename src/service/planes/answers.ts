@@ -8,9 +8,9 @@ import { hashText } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Project, StoredPlane, StoredReport } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import { endOfMonth, monthOf } from '../access/month.ts';
-import { recentUsage } from '../access/month-usage.ts';
-import type { Services } from '../dependencies.ts';
+import { endOfMonth, monthOf } from '../call/month.ts';
+import { recentUsage } from '../billing/month-usage.ts';
+import type { Services } from '../port/services.ts';
 import { challengeOf } from './challenge.ts';
 import { parsedReport } from './state.ts';
 

@@ -12,7 +12,7 @@ import { sumOf } from '../../core/plane/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { reportedHead } from '../../core/plane/usage-report.ts';
 import type { StoredReport } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { parsedReport, type Came } from './state.ts';
 
 /**

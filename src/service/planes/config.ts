@@ -7,7 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import { oldestPlane, planeSupport } from '../../core/plane/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keepAnswer } from '../call/idempotency.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { signedConfigOf } from './project-config.ts';
 
 export const planeConfigs: Pick<Handlers, 'getTelemetryConfig' | 'getConfigBundle' | 'applyConfigBundle'> = {

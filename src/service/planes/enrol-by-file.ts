@@ -14,13 +14,13 @@ import {
 } from '../../core/plane/enrolment-request.ts';
 import type { EnrolmentAnswer } from '../../contract/telemetry.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import { unmetered } from '../events/append.ts';
-import { appendFor } from '../events/asking.ts';
+import { unmetered } from '../writes/append.ts';
+import { appendFor } from '../writes/asking.ts';
 import { notFound } from '../call/answer.ts';
 import { sealedWrite } from '../call/idempotency.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { nextEnrolment, refuseClaim, termsOf } from './enrolled.ts';
 import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';

@@ -10,11 +10,11 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
-import { createToken, keyDigest } from '../access/token-format.ts';
+import { append, unmetered } from '../writes/append.ts';
+import { createToken, keyDigest } from '../credentials/token-format.ts';
 import { hostingOf } from '../access/projects.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** Attempts while other processes change the plane. */
 type Enrolled = NonNullable<StoredPlane['enrolled']>;

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { EventContext } from '../access/project-events.ts';
-import { systemEvent } from '../system.ts';
+import { systemEvent } from '../writes/system.ts';
 
 type Change = 'registered' | 'token_issued' | 'enrolled' | 'rotated' | 'revoked';
 const actions: Readonly<Record<Change, string>> = {

@@ -6,8 +6,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { append, unmetered } from '../events/append.ts';
-import type { Services } from '../dependencies.ts';
+import { append, unmetered } from '../writes/append.ts';
+import type { Services } from '../port/services.ts';
 import { challengeExpired } from './events.ts';
 
 const everyMs = 60_000;

@@ -8,8 +8,8 @@ import { GovError } from '../../contract/problems.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import type { Fault } from '../../core/plane/usage-report.ts';
 import type { Store, StoredPlane } from '../../store/port/store.ts';
-import { append, unmetered } from '../events/append.ts';
-import type { Services } from '../dependencies.ts';
+import { append, unmetered } from '../writes/append.ts';
+import type { Services } from '../port/services.ts';
 
 interface Refusal {
   readonly plane: StoredPlane;

@@ -4,7 +4,7 @@
  */
 import type { Receipt } from '../../contract/telemetry.ts';
 import { planeSupport } from '../../core/plane/version.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { takeAttestation } from './attest.ts';
 import { callingPlane, enrolment } from './enrol.ts';
 import { enrolmentByFile } from './enrol-by-file.ts';

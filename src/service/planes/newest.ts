@@ -5,7 +5,7 @@
  */
 import type { NewestReport } from '../../contract/telemetry.ts';
 import type { Store, StoredPlane } from '../../store/port/store.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { callingPlane } from './enrol.ts';
 
 export const newest: Pick<Handlers, 'newestReport'> = {

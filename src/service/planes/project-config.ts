@@ -21,7 +21,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, Project, StoreReader } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import { byAge } from '../call/pages.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { settingsOf, type StoredSettings } from '../call/settings.ts';
 import { untilStored } from '../call/overtaken.ts';
 

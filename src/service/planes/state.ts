@@ -8,7 +8,7 @@ import type { TelemetryFault, UsageReport } from '../../contract/telemetry.ts';
 import { readJson } from '../../core/json/parse.ts';
 import { checkSuccession, reportHash, type Fault } from '../../core/plane/usage-report.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** A new report with its bytes. */
 export interface Came {

@@ -11,15 +11,15 @@ import { systemRun } from '../../core/event/record.ts';
 import { draftPolicyChange } from '../../core/decided/policy-change.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
-import { appendOrStale, unmetered } from '../events/append.ts';
+import { appendOrStale, unmetered } from '../writes/append.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
 import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
-import type { DraftedChange } from './drafted-change.ts';
-import type { InForce } from './in-force.ts';
+import type { DraftedChange } from '../in-force/drafted-change.ts';
+import type { InForce } from '../in-force/policies.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Services } from '../dependencies.ts';
-import { policyChanged } from '../system.ts';
+import type { Services } from '../port/services.ts';
+import { policyChanged } from '../writes/system.ts';
 
 /** The caller of a change, and its idempotency key. */
 interface PolicyRequest {

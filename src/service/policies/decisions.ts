@@ -12,7 +12,7 @@ import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/p
 import { TimeSlice, type TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import type { IdlePolicy, InForce } from './in-force.ts';
+import type { IdlePolicy, InForce } from '../in-force/policies.ts';
 import { refusal } from '../call/schema.ts';
 
 /**

@@ -4,7 +4,7 @@
  * changed in the meantime, the store refuses, and the evaluation runs again. Proven by
  * `test/service/policies/evaluate.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import {
@@ -21,19 +21,19 @@ import type { PolicyDecision, PolicySet, SetSummary } from '../../core/policy/se
 import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
-import { appendOrStale, unmetered } from '../events/append.ts';
+import { appendOrStale, unmetered } from '../writes/append.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
-import { approvalWrites, callApproval, type CallApproval } from './call-approval.ts';
+import { approvalWrites, callApproval, type CallApproval } from '../approvals/call.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
-import type { InForce } from './in-force.ts';
+import type { InForce } from '../in-force/policies.ts';
 import { fieldError } from '../call/schema.ts';
 import { requiresSignature } from '../../core/replay/again.ts';
-import type { Services } from '../dependencies.ts';
-import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
+import type { Services } from '../port/services.ts';
+import { subjectsOf, type SubjectsFound } from '../call/subjects.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { inTurns } from '../call/time-slice.ts';
 

@@ -8,9 +8,9 @@ import { evaluationRecordBody, openEvaluation } from '../../core/decided/evaluat
 import { openLeaf } from '../../core/decided/leaf.ts';
 import type { EvaluationSearch } from '../../core/search/terms.ts';
 import type { Leaf } from '../../store/port/store.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { pageLimit, sizedPage, timeRange } from '../call/pages.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { searchPage } from '../search/page.ts';
 
 export const evaluationList: Pick<Handlers, 'listPolicyEvaluations'> = {

@@ -14,15 +14,15 @@ import { policyHash } from '../../core/policy/language/hash.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { pageLimit, sizedPage, byAge } from '../call/pages.ts';
 import { changePolicy, etag, inTurn } from './change.ts';
-import type { DraftedChange } from './drafted-change.ts';
+import type { DraftedChange } from '../in-force/drafted-change.ts';
 import { publishTo, rollbackTo, transitionTo } from './moves.ts';
-import { versionOf } from './in-force.ts';
+import { versionOf } from '../in-force/policies.ts';
 import { policyBody, policyBytes, versionBody, versionBytes, wholePolicy } from './view.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 export const policies: Pick<
   Handlers,

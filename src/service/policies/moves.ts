@@ -18,10 +18,10 @@ import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.t
 import type { Caller } from '../call/caller.ts';
 import type { PlainAnswer } from '../call/answer.ts';
 import type { PolicyJudgement } from './change.ts';
-import { versionOf } from './in-force.ts';
+import { versionOf } from '../in-force/policies.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
-import { isSamePrincipal } from '../access/principals.ts';
+import type { Services } from '../port/services.ts';
+import { isSamePrincipal } from '../call/principals.ts';
 
 /** The policy, the caller, and the requested move. */
 interface Asked {

@@ -12,7 +12,7 @@ import {
   type RiskRouter,
 } from '../../core/risk/config.ts';
 import type { StoredRiskConfig, StoreReader } from '../../store/port/store.ts';
-import { contradiction } from '../proofs/contradiction.ts';
+import { contradiction } from '../log/contradiction.ts';
 
 /** A router, and the leaf that put its configuration in force. */
 interface RouterInForce extends RiskRouter {

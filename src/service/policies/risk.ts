@@ -4,7 +4,7 @@
  * in the meantime, the service decides again. A change of the configuration is leaf `gov.config/1`, audit
  * event and row in one append. Proven by `test/service/policies/risk.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { RiskConfigInput, RiskRouterConfig } from '../../contract/risk.ts';
@@ -22,17 +22,17 @@ import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from 
 import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { appendOrStale, unmetered, type PlainRequest } from '../events/append.ts';
+import { appendOrStale, unmetered, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
-import { appendMeteredOrStale } from '../access/quota.ts';
+import { appendMeteredOrStale } from '../billing/quota.ts';
 import { routerOf } from './risk-router.ts';
-import type { Services } from '../dependencies.ts';
-import { riskConfigured } from '../system.ts';
+import type { Services } from '../port/services.ts';
+import { riskConfigured } from '../writes/system.ts';
 
 export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskConfig' | 'listRiskDecisions'> =
   {

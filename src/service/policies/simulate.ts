@@ -24,14 +24,14 @@ import type { StoredPolicy } from '../../store/port/store.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { readCheckpoint } from './input.ts';
 import { timeRange } from '../call/pages.ts';
 import { readProposed } from './handlers.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
-import { versionOf, type IdlePolicy } from './in-force.ts';
+import { versionOf, type IdlePolicy } from '../in-force/policies.ts';
 import { sideOf } from './history.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { inTurns } from '../call/time-slice.ts';
 import type { HistorySide, PolicyHistory } from '../call/work.ts';
 

@@ -3,15 +3,15 @@
  * `gov.snapshot/1`. The first snapshot of a run is final. Proven by
  * `test/service/policies/snapshots.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftSnapshot, snapshotFields, type Snapshot } from '../../core/decided/snapshot.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { snapshotOf } from './run-snapshot.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { RunOf } from '../call/work.ts';
 
 export const snapshots: Pick<Handlers, 'getSnapshot' | 'putSnapshot'> = {

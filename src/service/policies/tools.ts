@@ -2,7 +2,7 @@
  * Tool governance (contract M9-M12): evaluates a tool call with the policies in force. One append records the
  * evaluation and an audit event of the run. Proven by `test/service/policies/tools.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
@@ -13,13 +13,13 @@ import { draftEvent, type EventDraft } from '../../core/event/record.ts';
 import { evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluate.ts';
 import { routerOf } from './risk-router.ts';
 import { fieldError } from '../call/schema.ts';
 import { toolRun } from '../events/judge.ts';
-import type { Services } from '../dependencies.ts';
-import { subjectsOf, type SubjectsFound } from '../erasure/subjects.ts';
+import type { Services } from '../port/services.ts';
+import { subjectsOf, type SubjectsFound } from '../call/subjects.ts';
 
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Streamed } from '../call/answer.ts';
 import type { BundlePlan, Tasks } from '../call/work.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { listAfter } from './bundle-lists.ts';
 
 export const streamedBundle = (services: Services, plan: BundlePlan): Streamed => ({

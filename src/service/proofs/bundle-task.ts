@@ -5,7 +5,7 @@
  * read when the client wants it, so that memory holds one part, and no slow client holds a thread.
  * Proven by `test/service/proofs/handlers.engines.test.ts`, with the public verifier.
  */
-import { missingLeaf } from './contradiction.ts';
+import { missingLeaf } from '../log/contradiction.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
 import {

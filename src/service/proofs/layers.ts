@@ -23,7 +23,7 @@ import { layerStatement, type Evidence, type LayerResult } from '../../core/proo
 import type { StoreReader } from '../../store/port/store.ts';
 import { coverageOf } from '../coverage/task.ts';
 import { openOwn } from '../log/checkpoints.ts';
-import { erasureNoting } from '../erasure/noting.ts';
+import { erasureNoting } from '../erased/noting.ts';
 import { decisionLineage, policyCompliance, replayedDecisions } from './decided-layers.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { runEvents } from '../events/run-stream.ts';

@@ -17,17 +17,17 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import { draftLeaf } from '../../core/event/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredProof } from '../../store/port/store.ts';
-import { append, unmetered, type PlainEffect, type PlainRequest } from '../events/append.ts';
+import { append, unmetered, type PlainEffect, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
 import type { Replayed } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { provedGraph, type ProvedGraph } from '../graphs/log.ts';
-import { appendMetered } from '../access/quota.ts';
+import { appendMetered } from '../billing/quota.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { jobCompleted } from '../jobs/events.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { Layers, RunOf } from '../call/work.ts';
 
 interface ProveRequest extends RunOf {

@@ -14,7 +14,7 @@ import type { StoredProof } from '../../store/port/store.ts';
 import { findAnchorFault } from './layers.ts';
 import { logged } from '../graphs/log.ts';
 import { prunedBelow } from '../events/run-stream.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { rootAt } from '../log/tree-proofs.ts';
 import type { Layers, LayersInput, StatedLayer } from '../call/work.ts';
 

@@ -28,10 +28,10 @@ import {
 import type { RunEvent } from '../../core/event/run-entry.ts';
 import type { RunAt } from '../proofs/decided-layers.ts';
 import { LoggedPolicies, type LoggedSet } from '../proofs/logged-policies.ts';
-import { otherPolicies } from '../policies/others.ts';
+import { otherPolicies } from './other-policies.ts';
 import { routerOf } from '../policies/risk-router.ts';
 import { noEvents } from '../events/run-stream.ts';
-import { leavesOfRun } from '../events/run-leaves.ts';
+import { leavesOfRun } from './run-leaves.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';
 

@@ -2,7 +2,7 @@
  * Handlers of replays (contract F10-F16, G10, O4): a replay is accepted as a job, and its result is served
  * when the job completes. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
-import { refuseSystemRun } from '../events/system-run.ts';
+import { refuseSystemRun } from '../writes/system-run.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -18,12 +18,12 @@ import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
-import { appendMetered } from '../access/quota.ts';
-import { loggedResult } from './result.ts';
-import type { Services } from '../dependencies.ts';
+import { appendMetered } from '../billing/quota.ts';
+import { loggedResult } from '../jobs/result.ts';
+import type { Services } from '../port/services.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 
 export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGraphReplay' | 'getReplay'> = {

@@ -11,10 +11,10 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { missingRun } from '../completeness/missing-run.ts';
-import { append, unmetered, type PlainEffect } from '../events/append.ts';
+import { append, unmetered, type PlainEffect } from '../writes/append.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { jobCompleted } from '../jobs/events.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import type { ReplayedRun } from '../call/work.ts';
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */

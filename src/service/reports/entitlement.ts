@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Project } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 /** ENTITLEMENT_REQUIRED. */
 export async function requireReporting(

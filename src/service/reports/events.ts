@@ -5,7 +5,7 @@
 import type { ReportFormat, ReportSummary } from '../../contract/report-parts.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import { systemEvent } from '../system.ts';
+import { systemEvent } from '../writes/system.ts';
 import type { StoredReport } from './stored.ts';
 
 interface Context {

@@ -9,7 +9,7 @@ import { signReport } from '../../core/report/signature.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { TaskHost } from '../call/work.ts';
 import { answerFile } from '../completeness/handlers.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { streamedBundle } from '../proofs/bundle-stream.ts';
 import { makeBundle } from '../proofs/handlers.ts';
 

@@ -5,8 +5,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Services } from '../dependencies.ts';
-import type { ArtifactWriter } from '../exports/artifacts.ts';
+import type { Services } from '../port/services.ts';
+import type { ArtifactWriter } from '../hosting/artifacts.ts';
 import type { MadeArtifact, StoredReport } from './stored.ts';
 
 interface Writing {

@@ -6,10 +6,10 @@ import type { ReportData, ReportSignature } from '../../contract/report-parts.ts
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
-import { deliveryBody, deliveryKind } from '../deliveries/document.ts';
-import type { Services } from '../dependencies.ts';
+import { deliveryBody, deliveryKind } from './deliveries/document.ts';
+import type { Services } from '../port/services.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { artifactAnswer, completeArtifact, findReport, gone, isExpired } from './artifact.ts';
 import { executionBody, statusOf } from './body.ts';

@@ -4,7 +4,7 @@
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import { defaultSettings, settingsOf, type StoredSettings } from '../call/settings.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { brandingOf } from './branding/brand.ts';
 import type { StoredReport } from './stored.ts';

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { LeaseLost } from '../jobs/lease-lost.ts';
 import { reportStart } from './start.ts';
 

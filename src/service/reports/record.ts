@@ -1,7 +1,7 @@
 /** Records in the log who read a report. Proven by `test/service/reports/handlers.test.ts`. */
 import type { ReportFormat } from '../../contract/report-parts.ts';
-import type { Services } from '../dependencies.ts';
-import { append, unmetered } from '../events/append.ts';
+import type { Services } from '../port/services.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { reportDownloaded } from './events.ts';
 
 /** One event for each reader and day. A full disk does not prevent the download. */

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { removeArtifacts } from './files.ts';
 import { dataOf, reportKind, shareKind, type StoredReport } from './stored.ts';
 import type { Processed } from './worker.ts';

@@ -5,10 +5,10 @@
 import type { CronSummary } from '../../contract/cron.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { processDeliveries } from '../deliveries/due.ts';
-import { deliveryKind } from '../deliveries/document.ts';
-import { DeliverySlots } from '../deliveries/slots.ts';
-import type { Services } from '../dependencies.ts';
+import { processDeliveries } from './deliveries/due.ts';
+import { deliveryKind } from './deliveries/document.ts';
+import { DeliverySlots } from './deliveries/slots.ts';
+import type { Services } from '../port/services.ts';
 import type { Bounds, Counts, ScheduledWork } from './bounds.ts';
 import { cleanupReports } from './removal.ts';
 import { processSchedules } from './schedules/due.ts';

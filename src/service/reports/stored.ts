@@ -50,7 +50,7 @@ interface StoredArtifact {
   readonly made: MadeArtifact | null;
 }
 
-/** A finished artifact in the storage of `src/service/exports/artifacts.ts`. */
+/** A finished artifact in the storage of `src/service/hosting/artifacts.ts`. */
 export interface MadeArtifact {
   /** Its name there. */
   readonly artifact: string;

@@ -14,7 +14,7 @@ import { presentationBytes } from '../../core/report/presentation.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { Task, TaskContext, TaskHost } from '../call/work.ts';
-import { chunkBytes } from '../exports/artifacts.ts';
+import { chunkBytes } from '../hosting/artifacts.ts';
 import { composeReport } from './custom/compose.ts';
 import { templates } from './templates/list.ts';
 

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { ByAge, DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { noReportStarted } from './start.ts';
 import { dataOf, reportKind, type StoredReport } from './stored.ts';
 

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { Poller } from '../call/poller.ts';
 import { buildReport } from './build.ts';
 import { reportKind } from './stored.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 
 export interface Processed {
   readonly processed: number;

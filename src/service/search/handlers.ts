@@ -2,9 +2,9 @@
  * Search over the events of all runs (contract O12, P3). Proven by `test/service/search/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { pageLimit, timeRange } from '../call/pages.ts';
-import { Erasures } from '../erasure/erased.ts';
+import { Erasures } from '../erased/fields.ts';
 import { openLeaf } from '../events/handlers.ts';
 import { searchPage } from './page.ts';
 

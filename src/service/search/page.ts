@@ -4,7 +4,7 @@
  */
 import type { Searched } from '../../core/search/terms.ts';
 import type { Leaf } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { walk } from './walk.ts';
 
 interface SearchRequest<Item> {

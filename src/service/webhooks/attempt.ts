@@ -4,8 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { webhookHeaders, webhookSigner } from '../../core/webhook/signature.ts';
-import type { OutboundAnswer } from '../outbound.ts';
-import type { Services } from '../dependencies.ts';
+import type { OutboundAnswer } from '../hosting/outbound.ts';
+import type { Services } from '../port/services.ts';
 import { secretsOf, urlOf, type EndpointData } from './endpoint.ts';
 import type { DeliveryData } from './message.ts';
 import { pauseAfter } from '../outbox/attempts.ts';

@@ -10,9 +10,9 @@ import type { DisabledReason, WebhookEndpoint, WebhookSigning } from '../../cont
 import { formatTimestamp } from '../../core/time.ts';
 import { newWebhookKeyPair, newWebhookSecret } from '../../core/webhook/signature.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import { maskedTarget } from '../deliveries/masked.ts';
-import type { Services } from '../dependencies.ts';
-import type { Seal } from '../hosting.ts';
+import { maskedTarget } from '../outbox/masked.ts';
+import type { Services } from '../port/services.ts';
+import type { Seal } from '../hosting/parts.ts';
 import { withoutProject } from './stored.ts';
 
 export const endpointKind = 'webhook_endpoint';

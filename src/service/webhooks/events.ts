@@ -5,7 +5,7 @@
 import type { DisabledReason } from '../../contract/webhooks.ts';
 import type { EventDraft } from '../../core/event/record.ts';
 import type { EventContext } from '../access/project-events.ts';
-import { systemEvent } from '../system.ts';
+import { systemEvent } from '../writes/system.ts';
 import type { EndpointData } from './endpoint.ts';
 
 type Change = 'created' | 'updated' | 'deleted' | 'rotated';

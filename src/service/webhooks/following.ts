@@ -4,7 +4,7 @@
  * one ends. An altered leaf gives none: it is logged and skipped. Recording never waits for it. Proven by `test/service/webhooks/following.test.ts`.
  */
 import type { DocumentChange, Leaf, StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { follow, isAltered } from '../outbox/follow.ts';
 import { calledLane, endpointData, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryIdOf, eventMessage, newDelivery } from './message.ts';

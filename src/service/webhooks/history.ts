@@ -7,10 +7,10 @@ import { GovError } from '../../contract/problems.ts';
 import { typeId } from '../../core/id.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
-import type { Handlers } from '../call/handler.ts';
+import type { Handlers } from '../port/handler.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { byAge, pageLimit } from '../call/pages.ts';
-import { append, unmetered } from '../events/append.ts';
+import { append, unmetered } from '../writes/append.ts';
 import { calledLane, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryBody, deliveryData, deliveryKind, newDelivery } from './message.ts';
 

@@ -10,10 +10,10 @@ import { GovError } from '../../contract/problems.ts';
 import type { DisabledReason } from '../../contract/webhooks.ts';
 import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { isDeletedProject } from '../call/deleted.ts';
-import { append, unmetered } from '../events/append.ts';
-import type { OutboundAnswer } from '../outbound.ts';
+import { append, unmetered } from '../writes/append.ts';
+import type { OutboundAnswer } from '../hosting/outbound.ts';
 import { isSlow } from '../outbox/slow.ts';
 import { outcomeOf, send, type Outcome } from './attempt.ts';
 import {

@@ -5,7 +5,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 import { Poller } from '../call/poller.ts';
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { laneKind, type LaneClass } from './endpoint.ts';
 import { laneLeaseMs, workLane } from './lane.ts';
 import { deliveryKind } from './message.ts';

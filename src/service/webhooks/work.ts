@@ -1,8 +1,8 @@
 /** The work of webhooks in a process: following logs and sending. `src/host/process/run.ts` starts it. */
-import type { Services } from '../dependencies.ts';
+import type { Services } from '../port/services.ts';
 import { Following } from './following.ts';
 import { Sending } from './sending.ts';
-import type { WebhookWork } from './waking.ts';
+import type { WebhookWork } from '../port/webhooks.ts';
 
 export class Webhooks implements WebhookWork {
   readonly #following: Following;

@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chunkArtifacts } from '../../../src/host/exports/chunked.ts';
 import { sealedArtifacts } from '../../../src/host/exports/sealed.ts';
 import { fileArtifacts } from '../../../src/host/exports/files.ts';
-import { chunkBytes, type Artifacts } from '../../../src/service/exports/artifacts.ts';
+import { chunkBytes, type Artifacts } from '../../../src/service/hosting/artifacts.ts';
 import { openPostgres, type PostgresStore } from '../../../src/store/postgres/store.ts';
 import { codeOf, genesis, HandClock, projectOf, seededBytes } from '../../store/support/fixture.ts';
 import { missingServer, startServer, type Server } from '../../store/postgres/support/server.ts';

@@ -11,7 +11,7 @@ import { startDevIssuer, type DevIssuer } from '../../../src/host/identity/dev-i
 import { createIdentity } from '../../../src/host/identity/id-token.ts';
 import { serviceServe } from '../../../src/host/service/serve.ts';
 import { serviceInit } from '../../../src/host/service/init.ts';
-import type { IdentityProvider } from '../../../src/service/hosting.ts';
+import type { IdentityProvider } from '../../../src/service/hosting/parts.ts';
 import { silentLog, type Log } from '../../../src/service/call/log.ts';
 
 let nowMs = Math.floor(Date.now() / 1000) * 1000;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { GovError } from '../../../src/contract/problems.ts';
 import { createIdentity, type IssuerConfig } from '../../../src/host/identity/id-token.ts';
-import type { IdentityProvider, VerifiedPerson } from '../../../src/service/hosting.ts';
+import type { IdentityProvider, VerifiedPerson } from '../../../src/service/hosting/parts.ts';
 import type { Log } from '../../../src/service/call/log.ts';
 import { clientId, newKey, startIssuer, type IssuerKey, type LocalIssuer } from './issuer.ts';
 

@@ -15,7 +15,7 @@ import type { GovError } from '../../../src/contract/problems.ts';
 import { createIdentity, type IssuerConfig } from '../../../src/host/identity/id-token.ts';
 import { readIssuerKeys } from '../../../src/host/identity/issuer-keys.ts';
 import { providerFetch } from '../../../src/host/identity/provider-fetch.ts';
-import type { IdentityProvider } from '../../../src/service/hosting.ts';
+import type { IdentityProvider } from '../../../src/service/hosting/parts.ts';
 import type { Log } from '../../../src/service/call/log.ts';
 import { makeAuthority } from '../../support/certificates.ts';
 import { clientId, newKey, startIssuer, type LocalIssuer } from './issuer.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { mailSender } from '../../../src/host/outbound/mail.ts';
 import type { SmtpConfig } from '../../../src/host/outbound/smtp.ts';
-import type { OutboundMail } from '../../../src/service/outbound.ts';
+import type { OutboundMail } from '../../../src/service/hosting/outbound.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
 import { attachmentOf, headerOf, startMailbox, type Mailbox, type MailboxOptions } from './mailbox.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Allowed } from '../../../src/host/outbound/allowed.ts';
 import { openOutbound } from '../../../src/host/outbound/open.ts';
-import type { OutboundAnswer } from '../../../src/service/outbound.ts';
+import type { OutboundAnswer } from '../../../src/service/hosting/outbound.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
 import { startNameServer } from '../../support/network/name-server.ts';
 import { startReceiver, type Receiver } from '../../support/network/receiver.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from 'node:crypto';
 import { createLog, scrub } from '../../../src/host/process/log.ts';
-import { createToken, keyKinds } from '../../../src/service/access/token-format.ts';
+import { createToken, keyKinds } from '../../../src/service/credentials/token-format.ts';
 
 const lines: string[] = [];
 const log = createLog('info', (line) => lines.push(line));

@@ -9,7 +9,7 @@ import { createKeys, readKeys, type HostKeys } from '../../../src/host/keys/disk
 import { readServiceConfig } from '../../../src/host/service/config.ts';
 import { serviceInit } from '../../../src/host/service/init.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import type { Hosting } from '../../../src/service/hosting.ts';
+import type { Hosting } from '../../../src/service/hosting/parts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-hosting-'));
 const dataDir = join(folder, 'service');

@@ -10,7 +10,7 @@ import {
 } from '../../../src/host/service/operator.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import {
   engines,
   startService,

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, type Operation } from '../../../src/contract/operation.ts';
 import { table, type OperationId } from '../../../src/contract/table.ts';
-import { hybridScopes, PlaneKeys } from '../../../src/service/access/plane-keys.ts';
-import { createToken, keyDigest } from '../../../src/service/access/token-format.ts';
+import { hybridScopes, PlaneKeys } from '../../../src/service/credentials/plane-keys.ts';
+import { createToken, keyDigest } from '../../../src/service/credentials/token-format.ts';
 import { defaultQuotas } from '../../../src/service/call/settings.ts';
 import type { StoredPlane } from '../../../src/store/port/planes.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';

@@ -4,7 +4,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import type { Operation } from '../../../src/contract/operation.ts';
 import { table } from '../../../src/contract/table.ts';
 import { rateOf, Rates } from '../../../src/http/admit/rates.ts';
-import { createToken } from '../../../src/service/access/token-format.ts';
+import { createToken } from '../../../src/service/credentials/token-format.ts';
 import { defaultSettings, unlimited } from '../../../src/service/call/settings.ts';
 import { startService, type StartService, type TestService } from '../../support/hosted.ts';
 import { event, startPlane } from '../../support/serving.ts';

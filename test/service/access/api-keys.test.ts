@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { createKey } from '../../../src/service/access/token-format.ts';
+import { createKey } from '../../../src/service/credentials/token-format.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';

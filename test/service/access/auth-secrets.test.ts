@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../../src/host/process/log.ts';
-import { keyDigest } from '../../../src/service/access/token-format.ts';
+import { keyDigest } from '../../../src/service/credentials/token-format.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
 import type { Answer } from '../../support/answer.ts';
 import { sessionOf, withCookie } from '../support/accounts.ts';

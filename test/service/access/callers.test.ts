@@ -1,7 +1,7 @@
 /** Changes that must not outlive the credential they are asked with, while this process still believes it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { table, type OperationId } from '../../../src/contract/table.ts';
-import { keyDigest } from '../../../src/service/access/token-format.ts';
+import { keyDigest } from '../../../src/service/credentials/token-format.ts';
 import type { Effect } from '../../../src/store/port/store.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { customers, startStripe, stripeKey, type StripeServer } from '../../host/identity/stripe.ts';

@@ -3,7 +3,7 @@ import { hashText } from '../../../src/core/hash.ts';
 import { merkleRoot } from '../../../src/core/merkle/tree.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { IndexInput, TaskRunner } from '../../../src/service/call/work.ts';
-import { Indexer } from '../../../src/service/completeness/indexer.ts';
+import { Indexer } from '../../../src/service/indexes/lists.ts';
 import { tasks } from '../../../src/service/tasks.ts';
 import type { Store } from '../../../src/store/port/store.ts';
 import { openPostgres } from '../../../src/store/postgres/store.ts';

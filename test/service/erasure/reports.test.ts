@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionInput } from '../../../src/contract/reports.ts';
 import { digestOf, disclosureTexts } from '../../../src/core/event/disclosure.ts';
 import { eventIndex } from '../../../src/core/id.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import { erase } from '../../../src/service/erasure/erase.ts';
 import { queueReport } from '../../../src/service/reports/queue.ts';
 import { processReports } from '../../../src/service/reports/worker.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { EventTails, type NewEventFilter } from '../../../src/service/events/arrivals.ts';
-import { Tail } from '../../../src/service/events/tail.ts';
+import { Tail } from '../../../src/service/log/tail.ts';
 import type { Store } from '../../../src/store/port/store.ts';
 import { appended, event, genesis, projectOf, request, seededBytes } from '../../store/support/fixture.ts';
 import { digestsOf, erasing } from '../../store/support/erasing.ts';

@@ -1,7 +1,7 @@
 /** Chunks of an artifact: what goes in comes out, in pieces of at most a chunk, in memory that comes back. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { chunkBytes } from '../../../src/service/exports/artifacts.ts';
+import { chunkBytes } from '../../../src/service/hosting/artifacts.ts';
 import { Output } from '../../../src/service/exports/output.ts';
 
 /** What was written; `gives`: whether memory is given back, as a thread that writes does: by then all of it is other bytes. */

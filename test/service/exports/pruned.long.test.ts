@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyExport } from '../../../src/core/export/verify.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { pruneLog } from '../../../src/host/data/prune.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import type { TaskHost, TaskRunner } from '../../../src/service/call/work.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';

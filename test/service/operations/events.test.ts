@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLog } from '../../../src/service/call/log.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import { recordViolation } from '../../../src/service/operations/events.ts';
 import { answered, openPostOffice, projectId, type PostOffice } from '../webhooks/support/post-office.ts';
 

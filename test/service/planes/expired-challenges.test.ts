@@ -7,7 +7,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import type { Challenge } from '../../../src/contract/telemetry.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { expireChallenges, startExpiringChallenges } from '../../../src/service/planes/expired-challenges.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { enrolledPlane, type Sender } from '../../support/telemetry-plane.ts';
 import { toldOf, until } from '../support/tenants.ts';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { tokenKind } from '../../../src/service/access/token-format.ts';
+import { tokenKind } from '../../../src/service/credentials/token-format.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import {
   enroll,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/service/call/log.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
-import type { OutboundAnswer } from '../../../src/service/outbound.ts';
+import type { Services } from '../../../src/service/port/services.ts';
+import type { OutboundAnswer } from '../../../src/service/hosting/outbound.ts';
 import { Scheduler } from '../../../src/service/reports/scheduler.ts';
 import { scheduleKind, type StoredSchedule } from '../../../src/service/reports/schedules/stored.ts';
 import { dataOf } from '../../../src/service/reports/stored.ts';

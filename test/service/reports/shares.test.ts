@@ -1,6 +1,6 @@
 /** Share links at a plane and at a service on both engines: who gets the artifact, how often, and until when. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createToken } from '../../../src/service/access/token-format.ts';
+import { createToken } from '../../../src/service/credentials/token-format.ts';
 import { defaultRates } from '../../../src/host/service/config.ts';
 import { startService } from '../../support/hosted.ts';
 import { reportPeriod } from '../../support/rows.ts';

@@ -305,7 +305,7 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
   revokeApiKey: { statuses: [204, 404], won: 'some', contenders: same('revokeApiKey', newKey) },
   rotateApiKey: { statuses: [201, 404], won: 'some', contenders: same('rotateApiKey', newKey) },
   putThresholds: ok('putThresholds', 200),
-  openBillingPortal: 'the customer is made once: test/service/access/billing.test.ts',
+  openBillingPortal: 'the customer is made once: test/service/billing/portal.test.ts',
   putRetention: {
     statuses: [200],
     contenders: same('putRetention', undefined, { body: { retentionDays: null, legalHold: false } }),

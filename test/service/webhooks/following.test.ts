@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { cursorId, cursorKind, followOnce } from '../../../src/service/webhooks/following.ts';
-import type { Services } from '../../../src/service/dependencies.ts';
+import type { Services } from '../../../src/service/port/services.ts';
 import { event, request } from '../../store/support/fixture.ts';
 import { answered, openPostOffice, projectId, type PostOffice } from './support/post-office.ts';
 

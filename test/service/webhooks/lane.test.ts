@@ -6,7 +6,7 @@ import { laneData } from '../../../src/service/webhooks/endpoint.ts';
 import { removeOld } from '../../../src/service/webhooks/sending.ts';
 import { endpointKind, laneKind } from '../../../src/service/webhooks/endpoint.ts';
 import { turnKind } from '../../../src/service/webhooks/message.ts';
-import type { OutboundAnswer, OutboundPost } from '../../../src/service/outbound.ts';
+import type { OutboundAnswer, OutboundPost } from '../../../src/service/hosting/outbound.ts';
 import type { HandClock } from '../../store/support/fixture.ts';
 import {
   answered,

@@ -12,7 +12,7 @@ import { draftReplay } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
 import { draftLeaf, sealEvent, type LeafDraft } from '../../../src/core/event/record.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
-import { systemEvent } from '../../../src/service/system.ts';
+import { systemEvent } from '../../../src/service/writes/system.ts';
 import { mayHave, needsBody, occurredIn } from '../../../src/service/webhooks/occurred.ts';
 import type { Leaf } from '../../../src/store/port/store.ts';
 import { event, salt } from '../../store/support/fixture.ts';

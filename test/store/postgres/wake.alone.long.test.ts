@@ -1,6 +1,6 @@
 /** How fast a process wakes its clients for an append of another process. */
 import { describe, expect, it } from 'vitest';
-import { Tail } from '../../../src/service/events/tail.ts';
+import { Tail } from '../../../src/service/log/tail.ts';
 import { appended, event, genesis, projectOf, request } from '../support/fixture.ts';
 import { missing, Processes, server } from './support/described.ts';
 

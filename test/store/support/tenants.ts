@@ -11,7 +11,7 @@ import {
   projectUpdated,
   type EventContext,
 } from '../../../src/service/access/project-events.ts';
-import { keyCreated } from '../../../src/service/system.ts';
+import { keyCreated } from '../../../src/service/writes/system.ts';
 import { organizationCreated } from '../../../src/service/access/tenant-events.ts';
 import type {
   ApiKeyRow,

@@ -2,7 +2,7 @@
 import type { ReportPaper } from '../../../contract/report-parts.ts';
 import { defaultColors, defaultPaper } from '../../../contract/reports.ts';
 import type { ReportBranding } from '../../../core/report/model.ts';
-import type { Services } from '../../dependencies.ts';
+import type { Services } from '../../port/services.ts';
 import {
   brandingKind,
   dataOf,

@@ -4,7 +4,7 @@
  */
 import type { EventDraft } from '../../../core/event/record.ts';
 import { templateHash } from '../../../core/report/template-hash.ts';
-import { systemEvent } from '../../system.ts';
+import { systemEvent } from '../../writes/system.ts';
 import type { StoredTemplate } from './stored.ts';
 
 const actions = { created: 'create', updated: 'update', deleted: 'delete' } as const;

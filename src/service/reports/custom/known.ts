@@ -6,7 +6,7 @@ import { limits } from '../../../contract/limits.ts';
 import type { ReportFormat } from '../../../contract/report-parts.ts';
 import type { DocumentChange, StoredDocument } from '../../../store/port/store.ts';
 import { notFound } from '../../call/answer.ts';
-import type { Services } from '../../dependencies.ts';
+import type { Services } from '../../port/services.ts';
 import { scheduleKind, type StoredSchedule } from '../schedules/stored.ts';
 import { dataOf } from '../stored.ts';
 import { templateOf } from '../templates/list.ts';

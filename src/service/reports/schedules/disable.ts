@@ -1,9 +1,9 @@
 /**
  * Takes a receiver that answered 410 Gone out of its schedule (contract L10). Proven by
- * `test/service/deliveries/due.test.ts`.
+ * `test/service/reports/deliveries/due.test.ts`.
  */
-import { targetOf, type KeptInput } from '../../deliveries/document.ts';
-import type { Services } from '../../dependencies.ts';
+import { targetOf, type KeptInput } from '../deliveries/document.ts';
+import type { Services } from '../../port/services.ts';
 import { dataOf } from '../stored.ts';
 import { scheduleKind, type StoredSchedule } from './stored.ts';
 

@@ -8,7 +8,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { readCron, type CronTimes } from '../../../core/schedule/cron.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
-import type { Services } from '../../dependencies.ts';
+import type { Services } from '../../port/services.ts';
 import { queueReport } from '../queue.ts';
 import { dataOf } from '../stored.ts';
 import type { Bounds, Counts } from '../bounds.ts';

@@ -3,8 +3,8 @@
  * `test/service/reports/schedules/handlers.test.ts`.
  */
 import type { EventDraft } from '../../../core/event/record.ts';
-import { maskedTarget } from '../../deliveries/masked.ts';
-import { systemEvent } from '../../system.ts';
+import { maskedTarget } from '../../outbox/masked.ts';
+import { systemEvent } from '../../writes/system.ts';
 import type { StoredSchedule } from './stored.ts';
 
 const actions = { created: 'create', updated: 'update', deleted: 'delete' } as const;

@@ -2,8 +2,8 @@
 import type { ExecutionInput } from '../../../contract/reports.ts';
 import { periodOf } from '../../../core/schedule/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';
-import { opened } from '../../deliveries/document.ts';
-import type { Seal } from '../../hosting.ts';
+import { opened } from '../deliveries/document.ts';
+import type { Seal } from '../../hosting/parts.ts';
 import type { StoredSchedule } from './stored.ts';
 
 /** The end of a period is inclusive (contract L3). Receivers that are gone are left out. */

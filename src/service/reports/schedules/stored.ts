@@ -7,8 +7,8 @@ import type { ReportSchedule } from '../../../contract/report-schedules.ts';
 import type { ReportWindow } from '../../../core/schedule/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
-import type { KeptInput } from '../../deliveries/document.ts';
-import { maskedTarget } from '../../deliveries/masked.ts';
+import type { KeptInput } from '../deliveries/document.ts';
+import { maskedTarget } from '../../outbox/masked.ts';
 import { dataOf } from '../stored.ts';
 
 export const scheduleKind = 'report_schedule';

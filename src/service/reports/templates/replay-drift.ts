@@ -2,7 +2,7 @@
 import { driftSeverities, type DriftSeverity } from '../../../contract/replay-words.ts';
 import type { ReplayResult } from '../../../contract/replay.ts';
 import { openReplay, type ReplayRecord } from '../../../core/decided/replay.ts';
-import { loggedResult } from '../../replay/result.ts';
+import { loggedResult } from '../../jobs/result.ts';
 import { Draft, barsOf } from './draft.ts';
 import { count } from './period.ts';
 import { leavesIn } from './read.ts';

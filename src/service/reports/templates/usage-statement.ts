@@ -8,7 +8,7 @@ import { checkUnits, unitsTable, type UnitsCut } from '../../../core/report/unit
 import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { leafFrom, meterOf, totalsBelow, unitsFile, type Meter } from '../meter.ts';
-import { endOfMonth, monthOf } from '../../access/month.ts';
+import { endOfMonth, monthOf } from '../../call/month.ts';
 import { Draft, factsOf } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';

@@ -7,7 +7,7 @@ import { templateHash } from '../../../../src/core/report/template-hash.ts';
 import { verifyReport, type ReportVerdict } from '../../../../src/core/report/verify.ts';
 import { comparePagesWith } from '../../../../src/core/report/verify-pages.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
-import type { Services } from '../../../../src/service/dependencies.ts';
+import type { Services } from '../../../../src/service/port/services.ts';
 import type { Answer } from '../../../support/answer.ts';
 import { engines, startService, type Tenant, type TestService } from '../../../support/hosted.ts';
 import { reportPeriod } from '../../../support/rows.ts';

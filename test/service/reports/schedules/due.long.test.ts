@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import { formatTimestamp } from '../../../../src/core/time.ts';
-import type { Services } from '../../../../src/service/dependencies.ts';
+import type { Services } from '../../../../src/service/port/services.ts';
 import { queueReport } from '../../../../src/service/reports/queue.ts';
 import { inputOf } from '../../../../src/service/reports/schedules/input.ts';
 import { scheduleKind, type StoredSchedule } from '../../../../src/service/reports/schedules/stored.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
-import type { Services } from '../../../../src/service/dependencies.ts';
+import type { Services } from '../../../../src/service/port/services.ts';
 import { scheduleKind } from '../../../../src/service/reports/schedules/stored.ts';
 import type { Answer } from '../../../support/answer.ts';
 import {

@@ -244,8 +244,8 @@ describe('integrity-completeness', () => {
     const { services } = service;
     const other = await service.signUp('bob');
     const { projectId } = (await other.call('GET', '/auth/identity')).body;
-    const { clockChanged } = await import('../../../../src/service/system.ts');
-    const { append, unmetered } = await import('../../../../src/service/events/append.ts');
+    const { clockChanged } = await import('../../../../src/service/writes/system.ts');
+    const { append, unmetered } = await import('../../../../src/service/writes/append.ts');
     const leaf = clockChanged(
       { eventType: 'clock.jumped', aheadMs: 7_200_000 },
       { nowMs: Date.now(), salt: services.salt },

@@ -3,7 +3,7 @@ import type { ReportTemplateId } from '../../../../src/contract/report-words.ts'
 import type { BuiltReport, ReportCell, ReportTable } from '../../../../src/core/report/model.ts';
 import { defaultSettings } from '../../../../src/service/call/settings.ts';
 import { answerFile } from '../../../../src/service/completeness/handlers.ts';
-import type { Services } from '../../../../src/service/dependencies.ts';
+import type { Services } from '../../../../src/service/port/services.ts';
 import { openOwn } from '../../../../src/service/log/checkpoints.ts';
 import { streamedBundle } from '../../../../src/service/proofs/bundle-stream.ts';
 import { makeBundle } from '../../../../src/service/proofs/handlers.ts';

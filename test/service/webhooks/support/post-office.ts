@@ -6,8 +6,8 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { createSeal } from '../../../../src/host/keys/seal.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
-import type { Services } from '../../../../src/service/dependencies.ts';
-import type { OutboundAnswer, OutboundPost } from '../../../../src/service/outbound.ts';
+import type { Services } from '../../../../src/service/port/services.ts';
+import type { OutboundAnswer, OutboundPost } from '../../../../src/service/hosting/outbound.ts';
 import { newCursor } from '../../../../src/service/outbox/follow.ts';
 import {
   type EndpointData,
@@ -18,7 +18,7 @@ import {
 import { cursorId, cursorKind, followOnce } from '../../../../src/service/webhooks/following.ts';
 import { laneLeaseMs, workLane } from '../../../../src/service/webhooks/lane.ts';
 import { deliveryBody, deliveryKind } from '../../../../src/service/webhooks/message.ts';
-import { systemEvent } from '../../../../src/service/system.ts';
+import { systemEvent } from '../../../../src/service/writes/system.ts';
 import type { WebhookDelivery } from '../../../../src/contract/webhooks.ts';
 import { draftRiskDecision } from '../../../../src/core/decided/risk-decision.ts';
 import { openStore, type SqliteStore } from '../../../../src/store/sqlite/store.ts';

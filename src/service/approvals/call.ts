@@ -1,0 +1,195 @@
+/**
+ * The approval of an escalated tool call (contract O9, M10). A call that is evaluated again gets the approval
+ * that it has: the open one, a person's denial, or, once, the permission. One append records the evaluation
+ * with what it did to the approval. Where another evaluation was faster, the store refuses, and the
+ * evaluation runs again. Proven by `test/service/approvals/call.engines.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { GovError } from '../../contract/problems.ts';
+import { draftUse } from '../../core/decided/approval.ts';
+import {
+  argumentsHash,
+  escalationReason,
+  type Evaluation,
+  type PolicySource,
+} from '../../core/decided/evaluation.ts';
+import { typeId } from '../../core/id.ts';
+import { canonicalize, type JsonObject } from '../../core/json/parse.ts';
+import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import type { PolicySet } from '../../core/policy/set/in-force.ts';
+import type { LeafDraft } from '../../core/event/record.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import type { StoredApproval } from '../../store/port/store.ts';
+import type { Caller } from '../call/caller.ts';
+import { expiryTime } from '../call/log-time.ts';
+import { fieldError } from '../call/schema.ts';
+import type { Services } from '../port/services.ts';
+import type { PlainEffect } from '../writes/append.ts';
+import { loggedApproval, type LoggedApproval } from './logged.ts';
+
+/** The approval of an escalation, and what the evaluation does with it. */
+export type CallApproval =
+  | { readonly does: 'opens'; readonly stored: StoredApproval; readonly newest: string | null }
+  /** Waits for a decision, was denied, or uses the permission. */
+  | { readonly does: 'waits' | 'is denied' | 'uses'; readonly stored: StoredApproval };
+
+/** Who asks, and about what. */
+interface Asked {
+  readonly caller: Caller;
+  readonly runId: string;
+  readonly source: PolicySource;
+  /** The one approval that may let the call run. Default: any approval of this call. */
+  readonly approvalId?: string;
+}
+
+/** The escalated evaluation. */
+interface Escalated {
+  readonly evaluation: Evaluation;
+  readonly evaluatedMs: number;
+  /** The policies that decided it. */
+  readonly set: PolicySet;
+}
+
+/**
+ * The approval of an escalation. Only tool calls have approvals that later evaluations find.
+ * VALIDATION_ERROR where the caller names an approval that is not one of this call, or can no longer be used.
+ */
+export async function callApproval(
+  services: Services,
+  asked: Asked,
+  escalated: Escalated,
+): Promise<CallApproval> {
+  const { caller, source, approvalId: named } = asked;
+  const { evaluation, evaluatedMs, set } = escalated;
+  if (source !== 'tool') return opened(services, asked, { escalated, callKey: null, newest: null });
+  const { projectId } = caller.project;
+  const call = callOf({ ...evaluation, principal: caller.id }, set);
+  const callKey = services.fingerprint(canonicalize(call));
+  const found = await services.store.approvalOfCall(projectId, callKey);
+  const atMs = found === null ? evaluatedMs : await expiryTime(services, projectId);
+  const current = isOver(found, atMs)
+    ? null
+    : await loggedApproval(services.store, caller.project, found.approvalId);
+  const isSame = current !== null && differing(call, current, set)?.length === 0;
+  if (named !== undefined && !(isSame && current.approvalId === named)) {
+    throw await unusable(services, { project: caller.project, named, atMs, call, set });
+  }
+  if (isSame) return { does: standing(current), stored: current };
+  return opened(services, asked, { escalated, callKey, newest: found?.approvalId ?? null });
+}
+
+/** Whether an approval has no meaning for a later evaluation: none there, used, or expired. */
+const isOver = (row: StoredApproval | null, atMs: number): row is null =>
+  row === null || row.used !== null || atMs >= row.expiresMs;
+
+function standing({ decision }: StoredApproval): 'waits' | 'is denied' | 'uses' {
+  if (decision === null) return 'waits';
+  return decision.outcome === 'approved' ? 'uses' : 'is denied';
+}
+
+/** The members by which two calls are the same call. */
+type Call = Readonly<
+  Record<'principal' | 'run' | 'tool' | 'arguments' | 'actor' | 'policies' | 'context', JsonObject[string]>
+>;
+
+/**
+ * What an approval is bound to. Of the context it is what the policies read: a member that no policy reads may
+ * change from one evaluation to the next, such as the id of an attempt.
+ */
+function callOf(
+  of: Pick<Evaluation, 'runId' | 'policyIds' | 'policySetHash' | 'checkpoint'> & { principal: string },
+  set: PolicySet,
+): Call {
+  const { principal, runId, policyIds, policySetHash, checkpoint } = of;
+  const {
+    tool = null,
+    arguments: given = null,
+    actor = null,
+  } = (checkpoint?.['context'] ?? {}) as JsonObject;
+  const read = set.readSet.retain(checkpoint as unknown as PolicyInput) as unknown as JsonObject;
+  return {
+    principal,
+    run: runId,
+    tool,
+    arguments: given === null ? null : argumentsHash(given as JsonObject).hash,
+    actor,
+    policies: { policySetHash, policyIds: policyIds === null ? null : [...policyIds] },
+    context: read,
+  };
+}
+
+/** The members in which the approved call differs from this one; null where the approved one was erased. */
+function differing(call: Call, { evaluation, requestedBy }: LoggedApproval, set: PolicySet): string[] | null {
+  if (evaluation.checkpoint === null) return null;
+  const approved = callOf({ ...evaluation, principal: requestedBy }, set);
+  const names = Object.keys(call) as (keyof Call)[];
+  const changed = names.filter((name) => canonicalize(call[name]) !== canonicalize(approved[name]));
+  // the context also shows the other members
+  return changed.length > 1 ? changed.filter((name) => name !== 'context') : changed;
+}
+
+/** VALIDATION_ERROR that says why the named approval cannot let this call run. */
+async function unusable(
+  { store }: Services,
+  of: { project: Caller['project']; named: string; atMs: number; call: Call; set: PolicySet },
+): Promise<GovError> {
+  const { project, named, atMs, call, set } = of;
+  const approval = await loggedApproval(store, project, named);
+  const changed = approval === null ? [] : differing(call, approval, set);
+  const { used = null, expiresMs = 0 } = approval ?? {};
+  const got =
+    approval === null
+      ? 'which is not an approval of this project'
+      : changed === null
+        ? 'whose call was erased'
+        : changed.length > 0
+          ? `which is of another call: ${changed.join(', ')} changed`
+          : used !== null
+            ? `used by ${used.evaluationId} at ${formatTimestamp(used.atMs)}`
+            : atMs >= expiresMs
+              ? `expired at ${formatTimestamp(expiresMs)}`
+              : 'after which another one was opened';
+  const detail = `expected an approval of this call that can still be used, got ${named}, ${got}; evaluate without approvalId to ask again`;
+  return fieldError({ pointer: '/approvalId', in: 'body', code: 'NOT_USABLE', detail });
+}
+
+/** A new approval. */
+function opened(
+  { randomBytes }: Services,
+  { caller, runId }: Asked,
+  of: { escalated: Escalated; callKey: string | null; newest: string | null },
+): CallApproval {
+  const { escalated, callKey, newest } = of;
+  const { evaluation, evaluatedMs } = escalated;
+  const stored: StoredApproval = {
+    approvalId: typeId('apr', evaluatedMs, randomBytes(10)),
+    evaluationId: evaluation.id,
+    runId,
+    reason: escalationReason(evaluation.decisions),
+    requestedMs: evaluatedMs,
+    requestedBy: caller.id,
+    expiresMs: evaluatedMs + limits.approvalHours * 3_600_000,
+    decision: null,
+    callKey,
+    used: null,
+  };
+  return { does: 'opens', stored, newest };
+}
+
+/** What the append of the evaluation does with its approval. */
+export function approvalWrites(
+  approval: CallApproval | null,
+  { evaluation, evaluatedMs }: Pick<Escalated, 'evaluation' | 'evaluatedMs'>,
+): { readonly leaves: readonly LeafDraft[]; readonly effects: readonly PlainEffect[] } {
+  if (approval?.does === 'opens') {
+    const { stored, newest } = approval;
+    return { leaves: [], effects: [{ kind: 'openApproval', approval: stored, newest }] };
+  }
+  if (approval?.does !== 'uses') return { leaves: [], effects: [] };
+  const { approvalId, runId } = approval.stored;
+  const { id: evaluationId, evaluatedAt: at } = evaluation;
+  return {
+    leaves: [draftUse({ id: approvalId, runId, evaluationId, at })],
+    effects: [{ kind: 'useApproval', approvalId, evaluationId, atMs: evaluatedMs }],
+  };
+}
