@@ -82,7 +82,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'artifacts format inputs model pdf/render presentation signature template-hash units verify ' +
         'verify-pages',
     },
-    forward: { may: 'json event decided', doors: 'encode filter manifest notice ocsf record syslog' },
+    forward: { may: 'json event decided', doors: 'chain encode filter manifest notice ocsf record syslog' },
     // The index has terms of events and of evaluations.
     search: { may: 'event decided' },
     intake: {
@@ -125,6 +125,93 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     sqlite: { may: 'port erasure rules append read file', doors: 'store' },
     postgres: { may: 'port schema erasure rules append read file fsck', doors: 'store' },
+  },
+  'src/service/': {
+    // A call and its answer, whatever it is about.
+    call: { may: '' },
+    // Reads a log and signs it; says which stored row contradicts it.
+    log: { may: 'call' },
+    // The policies that decide now, kept in memory, and those that decided at an index of the log.
+    'in-force': { may: 'call log' },
+    // The parts that the process around the service provides.
+    hosting: { may: 'call log in-force' },
+    // Who calls: keys, people and planes, by what they present.
+    credentials: { may: 'call hosting', doors: 'callers key-sessions plane-keys shown token-format' },
+    // Extends the indexes of a log while it grows.
+    indexes: { may: 'call log', doors: 'lists search' },
+    // What every handler gets, and what a handler is. The rooms before it are parts of that; those after it have handlers.
+    port: { may: 'call log in-force hosting credentials indexes' },
+    outbox: { may: 'hosting' },
+    // Appends to a log, also the events of the service itself.
+    writes: { may: 'call log port' },
+    // Checks what an erasure took from a leaf.
+    erased: { may: '' },
+    access: {
+      may: 'call hosting credentials port writes',
+      doors:
+        'api-keys auth bounds project-events projects refusals report-uses sessions tenant-change ' +
+        'tenant-events',
+    },
+    billing: { may: 'call port writes access', doors: 'metering month-usage portal quota' },
+    events: {
+      may: 'call log port writes erased billing',
+      doors: 'arrivals facts handlers judge receive redaction run-judge run-stream silence sources',
+    },
+    search: { may: 'call port erased events', doors: 'block-task handlers page' },
+    coverage: { may: 'call in-force port events' },
+    completeness: { may: 'call log port events', doors: 'handlers mismatch missing-run task' },
+    approvers: { may: 'call port writes', doors: 'document handlers logged names' },
+    approvals: { may: 'call log port writes events approvers', doors: 'call decision handlers' },
+    policies: {
+      may: 'call log in-force port writes billing events search approvals',
+      doors:
+        'evaluate evaluation-list handlers history risk risk-router run-snapshot simulate snapshots tools',
+    },
+    graphs: { may: 'call log port writes events policies' },
+    jobs: { may: 'call log port writes' },
+    proofs: {
+      may: 'call log in-force port writes erased billing events coverage completeness approvers graphs jobs',
+      doors: 'bundle-stream bundle-task decided-layers handlers layers prove',
+    },
+    replay: {
+      may: 'call in-force port writes billing events completeness policies jobs proofs',
+      doors: 'handlers job task',
+    },
+    exports: {
+      may: 'call log hosting port writes erased events completeness graphs jobs',
+      doors: 'handlers job ranged sweep task',
+    },
+    reports: {
+      may: 'call log hosting credentials port outbox writes events coverage completeness jobs proofs exports',
+      doors:
+        'branding/handlers branding/logo-task checks/names cron custom/handlers custom/sections ' +
+        'deliveries/file-name deliveries/handlers handlers removal scheduler schedules/handlers shares ' +
+        'task templates/list templates/source withdraw worker',
+    },
+    erasure: { may: 'call port writes exports reports', doors: 'erase handlers retention' },
+    planes: {
+      may: 'call credentials port writes access billing',
+      doors: 'config expired-challenges handlers',
+    },
+    console: { may: 'hosting credentials port writes access' },
+    webhooks: { may: 'call hosting port outbox writes access', doors: 'endpoint handlers history work' },
+    operations: {
+      may: 'call log hosting port writes events',
+      doors: 'handlers health log reasons scrub-state scrubber sweep',
+    },
+    forwards: { may: 'hosting port' },
+  },
+  'src/http/': {
+    answer: { may: '' },
+    // What a request must pass before its body is read, whatever it asks for.
+    admit: {
+      may: 'answer',
+      doors: 'address cron gate negotiate origins overload presented rates request-id signed sockets',
+    },
+    // The call of one operation, from its route to its handler.
+    call: { may: 'answer admit', doors: 'admit mount route text' },
+    otlp: { may: 'answer admit call' },
+    stream: { may: 'answer admit call' },
   },
   // A room may import all before it: commands share by subject, and new ones come often.
   'src/cli/': {
@@ -206,18 +293,6 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // The list of pages, and the frame around them.
     app: { doors: 'root' },
   },
-  'src/http/': {
-    answer: { may: '' },
-    // What a request must pass before its body is read, whatever it asks for.
-    admit: {
-      may: 'answer',
-      doors: 'address cron gate negotiate origins overload presented rates request-id signed sockets',
-    },
-    // The call of one operation, from its route to its handler.
-    call: { may: 'answer admit', doors: 'admit mount route text' },
-    otlp: { may: 'answer admit call', doors: 'receive' },
-    stream: { may: 'answer admit call', doors: 'events' },
-  },
   'src/host/': {
     // Private files of a data directory, and the small facts that processes leave there for each other.
     files: { may: '' },
@@ -229,7 +304,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     exports: { may: 'files config' },
     outbound: { may: 'files config', doors: 'allowed config open senders smtp' },
     identity: { may: 'config', doors: 'config dev-issuer id-token issuer-keys portal' },
-    forward: { may: 'files config', doors: 'config gather open secure transport' },
+    forward: { may: 'files config', doors: 'archive bucket config gather open secure transport verify' },
     // Puts a serving process together and runs it, whatever it serves.
     process: {
       may: 'files config keys pictures reports exports outbound',
@@ -251,20 +326,14 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   'plane/': {
     keys: { may: '', doors: 'own rotate rotate-serving' },
     // What a plane knows of its service, and the way to reach it.
-    service: { may: '', doors: 'enrolment link' },
+    service: { may: '' },
     telemetry: {
       may: 'service',
       doors: 'by-file maker outbox report reported schedule send-now sender status',
     },
-    enrolment: { may: 'service telemetry', doors: 'by-file exchange' },
+    enrolment: { may: 'service telemetry' },
     config: { may: 'keys service', doors: 'apply content direct set sync verify' },
-    data: {
-      may: 'keys telemetry config',
-      doors: 'backup build-index files init prune recover restore',
-    },
-    serve: {
-      may: 'keys service telemetry config data',
-      doors: 'doctor overview served start stop',
-    },
+    data: { may: 'keys telemetry config', doors: 'backup build-index files init prune recover restore' },
+    serve: { may: 'keys service telemetry config data', doors: 'doctor overview served start stop' },
   },
 };

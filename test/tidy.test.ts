@@ -264,7 +264,7 @@ describe('the rules of the source tree', () => {
       "import { b } from './b.ts';\nimport 'node:crypto';",
     ],
     ['the file of a command', mayComputeImports, 'const load = (name: string) => import(name);'],
-    ['http in the plane', 'plane/a.ts', "import { serve } from '../src/http/call/execute.ts';"],
+    ['http in the plane', 'plane/a.ts', "import { serve } from '../src/http/execute.ts';"],
     ['a file of just the length', 'src/core/a.ts', `${lines(MAX_FILE_LINES - 1)}const a = 1;`],
     ['a long describe()', 'test/a.ts', `describe.skipIf(1)('a', () => {${lines(MAX_FUNCTION_LINES)}});`],
   ])('the rules accept %s', (_, path, source) => {

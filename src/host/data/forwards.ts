@@ -15,7 +15,13 @@ import { rewriteMembers } from '../config/rewrite.ts';
 import type { Variables } from '../config/layers.ts';
 import { readServiceFile } from '../service/config.ts';
 import { Bucket } from '../forward/bucket.ts';
-import { forwardsOf, targetOf, type ForwardsFile, type ForwardTarget, type TargetFile } from '../forward/config.ts';
+import {
+  forwardsOf,
+  targetOf,
+  type ForwardsFile,
+  type ForwardTarget,
+  type TargetFile,
+} from '../forward/config.ts';
 import { lineOf } from '../forward/gather.ts';
 import { openTransport } from '../forward/open.ts';
 import { checkFiles } from '../forward/secure.ts';

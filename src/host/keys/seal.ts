@@ -1,6 +1,6 @@
 /** Seals texts that are stored and hold secrets, such as kept answers. Proven by `test/host/service/hosting.test.ts`. */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import type { Seal } from '../../service/hosting/parts.ts';
+import type { Seal } from '../../service/call/secrets.ts';
 
 const ivBytes = 12;
 const tagBytes = 16;

@@ -3,11 +3,11 @@
  * schedules, deliveries and webhooks, asks here. A plane deletes no project.
  * Tested by `test/service/reports/schedules/due.long.test.ts` and `test/service/webhooks/lane.test.ts`.
  */
-import type { Services } from '../port/services.ts';
+import type { Store } from '../../store/port/store.ts';
 
 /** Two reads by key. A project that the store does not have is not deleted. */
 export async function isDeletedProject(
-  { store }: Pick<Services, 'store'>,
+  { store }: { readonly store: Pick<Store, 'project' | 'storedProject'> },
   projectId: string,
 ): Promise<boolean> {
   const project = await store.project(projectId);

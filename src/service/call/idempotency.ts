@@ -3,10 +3,10 @@
  * draft-ietf-httpapi-idempotency-key). Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { IdempotencyWrite, StoredResponse } from '../../store/port/store.ts';
-import type { Services } from '../port/services.ts';
+import type { IdempotencyWrite, Store, StoredResponse } from '../../store/port/store.ts';
 import type { PlainAnswer } from './answer.ts';
 import type { Caller } from './caller.ts';
+import type { Seal } from './secrets.ts';
 
 /** A client's Idempotency-Key, scoped and hashed, with the fingerprint of its request. */
 export interface Idempotency {
@@ -36,7 +36,7 @@ const sealedMark = 'sealed:';
 export function sealedWrite(
   idempotency: Idempotency | null,
   answer: PlainAnswer,
-  { seal }: Pick<Services, 'seal'>,
+  { seal }: { readonly seal: Seal },
 ): { idempotency?: IdempotencyWrite } {
   if (idempotency === null) return {};
   const { status, body, headers = {} } = answer;
@@ -48,7 +48,7 @@ export function sealedWrite(
  * A stored answer in its original form. STORAGE_FAULT where another installation sealed it, or somebody
  * altered it.
  */
-export function openKept(kept: StoredResponse, { seal }: Pick<Services, 'seal'>): StoredResponse {
+export function openKept(kept: StoredResponse, { seal }: { readonly seal: Seal }): StoredResponse {
   if (!kept.body.startsWith(sealedMark)) return kept;
   const body = seal.open(kept.body.slice(sealedMark.length));
   if (body !== null) return { ...kept, body };
@@ -61,7 +61,7 @@ export function openKept(kept: StoredResponse, { seal }: Pick<Services, 'seal'>)
  */
 export async function keepAnswer<const Kept extends PlainAnswer>(
   { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },
-  { store }: Services,
+  { store }: { readonly store: Pick<Store, 'append'> },
   answer: Kept,
 ): Promise<Kept> {
   if (idempotency === null) return answer;

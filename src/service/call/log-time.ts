@@ -4,11 +4,11 @@
  * Proven by `test/service/approvers/below.engines.test.ts`.
  */
 import { parseTimestamp } from '../../core/time.ts';
-import type { Services } from '../port/services.ts';
+import type { Store } from '../../store/port/store.ts';
 
 /** Unix milliseconds; null for a log without a request. Cost: two reads. */
 export async function newestLogTime(
-  { store }: Pick<Services, 'store'>,
+  { store }: { readonly store: Pick<Store, 'head' | 'leaves'> },
   projectId: string,
 ): Promise<number | null> {
   const { size } = await store.head(projectId, 'metering');
@@ -20,7 +20,7 @@ export async function newestLogTime(
 
 /** The later of the clock and the time of the log. */
 export async function expiryTime(
-  services: Pick<Services, 'store' | 'now'>,
+  services: { readonly store: Pick<Store, 'head' | 'leaves'>; readonly now: () => number },
   projectId: string,
 ): Promise<number> {
   return Math.max(services.now(), (await newestLogTime(services, projectId)) ?? 0);

@@ -5,9 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { isLater, parseTimestamp } from '../../core/time.ts';
 import type { ByAge } from '../../store/port/store.ts';
-import type { CursorScope, Position } from './cursors.ts';
+import type { Cursors, CursorScope, Position } from './cursors.ts';
 import { fieldError } from './schema.ts';
-import type { Services } from '../port/services.ts';
 
 /** Caps a page limit at `max`. The schema already rejected a limit below 1. */
 export const pageLimit = (limit: number | undefined, fallback: number, max: number): number =>
@@ -45,7 +44,7 @@ interface ListRequest<Row, Place extends Position> {
 
 /** One page, and the cursor of the next page or null. INVALID_CURSOR. */
 export async function listPage<Row, Place extends Position>(
-  { cursors }: Pick<Services, 'cursors'>,
+  { cursors }: { readonly cursors: Cursors },
   request: ListRequest<Row, Place>,
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const { scope, cursor, limit, read, position } = request;
@@ -75,7 +74,7 @@ interface Sized<Item> {
  * never holds more. INVALID_CURSOR.
  */
 export async function sizedPage<Row, Place extends Position, Item>(
-  { cursors }: Pick<Services, 'cursors'>,
+  { cursors }: { readonly cursors: Cursors },
   request: SizedRequest<Row, Place, Item>,
 ): Promise<{ items: Item[]; nextCursor: string | null }> {
   const { scope, cursor, limit, read, position, item } = request;

@@ -6,6 +6,13 @@
  */
 import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 
+/** Seals texts with a key of the installation. */
+export interface Seal {
+  seal(text: string): string;
+  /** Null for a text that this installation did not seal. */
+  open(sealed: string): string | null;
+}
+
 export interface Secrets {
   readonly cursorKey: Uint8Array;
   /** The key of the terms of the search index. */

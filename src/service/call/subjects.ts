@@ -13,7 +13,7 @@ import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.
 import type { Caller } from './caller.ts';
 import type { FieldCode } from '../../contract/field-codes.ts';
 import { codePoints, jsonType } from './explain.ts';
-import type { Services } from '../port/services.ts';
+import type { Secrets } from './secrets.ts';
 import { memberName } from '../../core/json/pointer.ts';
 
 /** Hex characters of a subject's hash. */
@@ -55,7 +55,7 @@ export function subjectsOf(caller: Pick<Caller, 'rules' | 'project'>, services: 
   };
 }
 
-type Fingerprints = Pick<Services, 'fingerprint'>;
+type Fingerprints = Pick<Secrets, 'fingerprint'>;
 
 /** The hash of a subject of this project. */
 export function subjectHasher(

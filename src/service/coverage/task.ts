@@ -11,7 +11,7 @@ import {
 } from '../../core/coverage/judge.ts';
 import type { PolicyTimeline } from '../../core/decided/timeline.ts';
 import { runEvents } from '../events/run-stream.ts';
-import { LoggedPolicies } from '../proofs/logged-policies.ts';
+import { LoggedPolicies } from '../in-force/logged.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
 
 /** Judges the events of a run below a leaf index. Cost: about 15 µs an event. */

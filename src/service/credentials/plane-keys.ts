@@ -11,7 +11,7 @@ import { refusedCredential } from '../../core/credential.ts';
 import { parseSigningSecret } from '../../core/plane/signature.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Seal } from '../hosting/parts.ts';
+import type { Seal } from '../call/secrets.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
 import { Recent } from '../call/recent.ts';
 import { rulesOf } from '../call/settings.ts';

@@ -6,6 +6,7 @@ import type { AuthConfiguration, Environment } from '../../contract/auth.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
 import type { LeafDraft } from '../../core/event/record.ts';
 import type { Project } from '../../store/port/store.ts';
+import type { Seal } from '../call/secrets.ts';
 import type { Quotas } from '../call/settings.ts';
 
 export interface Hosting {
@@ -39,12 +40,6 @@ export interface ReportingPlan {
   /** `customers`: organizations that the payment provider knows. */
   readonly isFor: 'everyone' | 'customers';
   readonly upgradeUrl: string | null;
-}
-
-export interface Seal {
-  seal(text: string): string;
-  /** Null for a text that this installation did not seal. */
-  open(sealed: string): string | null;
 }
 
 /** The verified claims of an ID token. */

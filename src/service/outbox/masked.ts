@@ -1,4 +1,4 @@
-/** Targets of deliveries as the interface shows them. Proven by `test/service/reports/deliveries/masked.test.ts`. */
+/** Targets of deliveries as the interface shows them. Proven by `test/service/outbox/masked.test.ts`. */
 import type { DeliveryInput } from '../../contract/report-parts.ts';
 
 /** Whether somebody copied the address of an answer, which would send to a path that nobody has. */

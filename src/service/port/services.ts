@@ -14,17 +14,16 @@ import type { Checkpoints } from '../log/checkpoints.ts';
 import type { Credentials } from '../credentials/callers.ts';
 import type { CronSecret } from '../hosting/cron-secret.ts';
 import type { Cursors } from '../call/cursors.ts';
-import type { Hosting, Seal } from '../hosting/parts.ts';
+import type { Hosting } from '../hosting/parts.ts';
 import type { KeySessions } from '../credentials/key-sessions.ts';
 import type { Forwards } from '../hosting/forwards.ts';
 import type { Indexer } from '../indexes/lists.ts';
 import type { Log } from '../call/log.ts';
 import type { Outbound } from '../hosting/outbound.ts';
 import type { PolicySets } from '../in-force/policies.ts';
-import type { ScheduledWork } from '../reports/bounds.ts';
 import type { Runs } from '../log/runs.ts';
 import type { StoredSettings } from '../call/settings.ts';
-import type { Fingerprinting } from '../call/secrets.ts';
+import type { Fingerprinting, Seal } from '../call/secrets.ts';
 import type { SearchIndexer } from '../indexes/search.ts';
 import type { Slices } from '../call/slices.ts';
 import type { Tail } from '../log/tail.ts';
@@ -123,6 +122,8 @@ export interface Services {
   /** Whether the log level includes `log.debug`. */
   readonly debugging: boolean;
 }
+
+export type ScheduledWork = 'schedules' | 'executions' | 'deliveries' | 'cleanup';
 
 /** The refused operation, and the code of the refusal. */
 interface RefusedCall {

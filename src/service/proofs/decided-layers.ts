@@ -30,7 +30,7 @@ import type { IndexedLeaf } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import { loggedApprovers } from '../approvers/logged.ts';
 import { LoggedConfigs } from './logged-configs.ts';
-import { LoggedPolicies, type LoggedSet } from './logged-policies.ts';
+import { LoggedPolicies, type LoggedSet } from '../in-force/logged.ts';
 import { runEvents } from '../events/run-stream.ts';
 import type { RunOf, TaskContext } from '../call/work.ts';
 

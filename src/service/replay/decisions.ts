@@ -27,7 +27,7 @@ import {
 } from '../../core/replay/steps.ts';
 import type { RunEvent } from '../../core/event/run-entry.ts';
 import type { RunAt } from '../proofs/decided-layers.ts';
-import { LoggedPolicies, type LoggedSet } from '../proofs/logged-policies.ts';
+import { LoggedPolicies, type LoggedSet } from '../in-force/logged.ts';
 import { otherPolicies } from './other-policies.ts';
 import { routerOf } from '../policies/risk-router.ts';
 import { noEvents } from '../events/run-stream.ts';

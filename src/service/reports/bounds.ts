@@ -13,5 +13,3 @@ export interface Bounds {
   /** Whether nothing new may be begun. */
   isOver(): boolean;
 }
-
-export type ScheduledWork = 'schedules' | 'executions' | 'deliveries' | 'cleanup';

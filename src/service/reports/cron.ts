@@ -1,8 +1,7 @@
 /** Handlers of the calls of a scheduler (contract L15). Proven by `test/service/reports/scheduler.test.ts`. */
 import type { CronSummary } from '../../contract/cron.ts';
 import type { Handlers } from '../port/handler.ts';
-import type { Services } from '../port/services.ts';
-import type { ScheduledWork } from './bounds.ts';
+import type { ScheduledWork, Services } from '../port/services.ts';
 
 const call =
   (name: ScheduledWork) =>

@@ -12,7 +12,7 @@ import { newWebhookKeyPair, newWebhookSecret } from '../../core/webhook/signatur
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { maskedTarget } from '../outbox/masked.ts';
 import type { Services } from '../port/services.ts';
-import type { Seal } from '../hosting/parts.ts';
+import type { Seal } from '../call/secrets.ts';
 import { withoutProject } from './stored.ts';
 
 export const endpointKind = 'webhook_endpoint';

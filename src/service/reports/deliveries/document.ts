@@ -7,7 +7,7 @@ import type { Delivery, DeliveryInput } from '../../../contract/report-parts.ts'
 import { typeId } from '../../../core/id.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../../store/port/store.ts';
-import type { Seal } from '../../hosting/parts.ts';
+import type { Seal } from '../../call/secrets.ts';
 import { mostAttempts } from '../../outbox/attempts.ts';
 import { maskedTarget } from '../../outbox/masked.ts';
 

@@ -3,7 +3,7 @@ import type { ExecutionInput } from '../../../contract/reports.ts';
 import { periodOf } from '../../../core/schedule/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { opened } from '../deliveries/document.ts';
-import type { Seal } from '../../hosting/parts.ts';
+import type { Seal } from '../../call/secrets.ts';
 import type { StoredSchedule } from './stored.ts';
 
 /** The end of a period is inclusive (contract L3). Receivers that are gone are left out. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { maskedTarget } from '../../../../src/service/outbox/masked.ts';
+import { maskedTarget } from '../../../src/service/outbox/masked.ts';
 
 it.each([
   ['webhook', 'https://hooks.example/services/T0/B0/secret?token=1', 'https://hooks.example/…'],
