@@ -16,7 +16,7 @@ import { hash } from 'node:crypto';
 import { limits } from '../src/contract/limits.ts';
 import { LogMap } from '../src/core/completeness/log-map.ts';
 import { readMapped } from '../src/core/completeness/map-function.ts';
-import { draftLeaf } from '../src/core/event/record.ts';
+import { draftLeaf } from '../src/core/events/record.ts';
 import { openStore } from '../src/store/sqlite/store.ts';
 import { discard, percentile, report, scratch } from './support/harness.ts';
 

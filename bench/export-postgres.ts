@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { saltPool } from '../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import { saltPool } from '../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/events/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
 import { chunkArtifacts } from '../src/host/exports/chunked.ts';
 import { ThreadWork } from '../src/host/process/thread-work.ts';

@@ -5,8 +5,8 @@
  * [sqlite|postgres]`; 5,000,000 take some minutes.
  */
 import { randomBytes } from 'node:crypto';
-import { saltPool } from '../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import { saltPool } from '../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/events/record.ts';
 import type { EventFilter, Store } from '../src/store/port/store.ts';
 import type { Leaf } from '../src/store/port/store.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';

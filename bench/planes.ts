@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newSigningSecret, parseSigningSecret } from '../src/core/plane/signature.ts';
+import { newSigningSecret, parseSigningSecret } from '../src/core/planes/signature.ts';
 import { typeId } from '../src/core/id.ts';
 import { genesisLeaf } from '../src/host/keys/genesis.ts';
 import { createSeal } from '../src/host/keys/seal.ts';

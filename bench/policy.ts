@@ -4,10 +4,10 @@
  * sets and their index with an evaluation of every policy, and measures the risk router. CPU of this thread,
  * variants in turn. `node bench/policy.ts [rounds]`
  */
-import { canonicalCondition } from '../src/core/policy/language/canonical.ts';
-import { counts } from '../src/core/policy/evaluate/decision.ts';
-import { PolicySet } from '../src/core/policy/set/in-force.ts';
-import { parseText } from '../src/core/policy/language/text.ts';
+import { canonicalCondition } from '../src/core/policies/language/canonical.ts';
+import { counts } from '../src/core/policies/evaluate/decision.ts';
+import { PolicySet } from '../src/core/policies/set/in-force.ts';
+import { parseText } from '../src/core/policies/language/text.ts';
 import { defaultRiskConfig, riskRouter } from '../src/core/risk/config.ts';
 import { evaluateRisk } from '../src/core/risk/router.ts';
 import { governedCalls, policyOf } from './support/governed.ts';

@@ -4,8 +4,8 @@
  * bench/postgres.ts [rounds]`
  */
 import { randomBytes } from 'node:crypto';
-import { saltPool } from '../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import { saltPool } from '../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/events/record.ts';
 import type { EventInput } from '../src/contract/events.ts';
 import type { AppendRequest, Store } from '../src/store/port/store.ts';
 import { openPostgres } from '../src/store/postgres/store.ts';

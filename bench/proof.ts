@@ -4,14 +4,14 @@
  * `node bench/proof.ts [events]`
  */
 import { hash } from 'node:crypto';
-import { bundleText } from '../src/core/proof/bundle.ts';
-import { GraphBuilder } from '../src/core/graph/builder.ts';
-import { GraphUnion } from '../src/core/graph/union.ts';
-import { EventIntegrity } from '../src/core/proof/integrity.ts';
-import { RunGraph } from '../src/core/graph/lineage.ts';
-import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/event/run-entry.ts';
-import { verifyBundle } from '../src/core/proof/verify.ts';
-import { ProofLog, trust } from '../test/core/proof/log.ts';
+import { bundleText } from '../src/core/proofs/bundle.ts';
+import { GraphBuilder } from '../src/core/graphs/builder.ts';
+import { GraphUnion } from '../src/core/graphs/union.ts';
+import { EventIntegrity } from '../src/core/proofs/integrity.ts';
+import { RunGraph } from '../src/core/graphs/lineage.ts';
+import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/events/run-entry.ts';
+import { verifyBundle } from '../src/core/proofs/verify.ts';
+import { ProofLog, trust } from '../test/core/proofs/log.ts';
 import { alternate, milliseconds, report } from './support/harness.ts';
 
 const events = Number(process.argv[2] ?? 20_000);

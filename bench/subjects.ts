@@ -5,8 +5,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { saltPool } from '../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../src/core/event/record.ts';
+import { saltPool } from '../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../src/core/events/record.ts';
 import { openStore } from '../src/store/sqlite/store.ts';
 import { discard, median, report, scratch } from './support/harness.ts';
 import { recordedEvents } from './support/recorded.ts';

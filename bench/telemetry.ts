@@ -11,15 +11,15 @@ import {
   crossIndexes,
   sampledUnits,
   verifyAttestation,
-} from '../src/core/plane/attestation.ts';
+} from '../src/core/planes/attestation.ts';
 import type { AttestationProof, Challenge, UsageReport } from '../src/contract/telemetry.ts';
 import { signCheckpoint } from '../src/core/note/checkpoint.ts';
 import { canonicalize, parseJson, type Json } from '../src/core/json/parse.ts';
-import { meterRecord, meterRef } from '../src/core/plane/metering.ts';
+import { meterRecord, meterRef } from '../src/core/planes/metering.ts';
 import { leafHash, nodeHash } from '../src/core/merkle/tree.ts';
 import { ed25519Signer, signNote } from '../src/core/note/signed.ts';
-import { signTelemetry, verifyTelemetry } from '../src/core/plane/signature.ts';
-import { checkReport, checkSuccession, reportedHead, reportHash } from '../src/core/plane/usage-report.ts';
+import { signTelemetry, verifyTelemetry } from '../src/core/planes/signature.ts';
+import { checkReport, checkSuccession, reportedHead, reportHash } from '../src/core/planes/usage-report.ts';
 import { alternate, report as print } from './support/harness.ts';
 
 const leaves = Number(process.argv[2] ?? 10_000_000);

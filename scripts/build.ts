@@ -6,7 +6,7 @@
  *   main.cjs      the command line; modules behind `import()` stay in files apart      src/cli/main.ts
  *   keychain.cjs  the process that talks to the keychain of the system                 src/cli/keychain/program.ts
  *   screens.js    the screens of the command line, with ink and react                  src/cli/screens/open.ts
- *   pdfkit.cjs    sets reports, for main.cjs and worker.js                             src/core/report/pdf/pdfkit.ts
+ *   pdfkit.cjs    sets reports, for main.cjs and worker.js                             src/core/reports/pdf/pdfkit.ts
  *   worker.js     the thread that computes beside the server                           src/host/process/worker.ts
  *   writer.cjs    the thread that writes for the server                                src/store/sqlite/write/thread.ts
  *   client.js     the library, and client-web.js for browsers and edge runtimes        src/client/index.ts
@@ -68,7 +68,7 @@ const targets: readonly Target[] = [
   { source: 'src/cli/main.ts', file: 'main.cjs', isRequired: true },
   { source: 'src/cli/keychain/program.ts', file: 'keychain.cjs', isRequired: false },
   { source: screens, file: 'screens.js', isRequired: true, isPacked: true },
-  { source: 'src/core/report/pdf/pdfkit.ts', file: 'pdfkit.cjs', isRequired: false, isPacked: true },
+  { source: 'src/core/reports/pdf/pdfkit.ts', file: 'pdfkit.cjs', isRequired: false, isPacked: true },
   { source: 'src/host/process/worker.ts', file: 'worker.js', isRequired: false },
   { source: 'src/store/sqlite/write/thread.ts', file: 'writer.cjs', isRequired: false },
 ];

@@ -18,7 +18,7 @@ import type { Operation } from '../src/contract/operation.ts';
 import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
 import { sharedData, webhookEvents } from '../src/contract/webhook-events.ts';
-import { verdictCodes } from '../src/core/proof/verdict.ts';
+import { verdictCodes } from '../src/core/proofs/verdict.ts';
 import { sections } from '../src/service/reports/custom/sections.ts';
 import { checks, examines, type CheckId } from '../src/service/reports/checks/names.ts';
 import { templates } from '../src/service/reports/templates/list.ts';

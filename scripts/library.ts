@@ -89,7 +89,7 @@ export const webBuild = (
 /** Signatures are files of their own: a client that verifies nothing need not load curves. */
 function cryptoFor(importer: string): string {
   if (importer.includes('/src/core/note/')) return 'src/client/web/signatures.ts';
-  if (importer.includes('/src/core/approval/')) return 'src/client/web/approval-crypto.ts';
+  if (importer.includes('/src/core/approvals/')) return 'src/client/web/approval-crypto.ts';
   return 'src/client/web/crypto.ts';
 }
 

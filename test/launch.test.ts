@@ -21,7 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { planeSupport } from '../src/core/plane/version.ts';
+import { planeSupport } from '../src/core/planes/version.ts';
 import { mainMigrations } from '../src/store/file/schema/tables.ts';
 import { newestVersion } from '../src/store/postgres/store.ts';
 import { projectRoot } from './paths.ts';
@@ -160,7 +160,7 @@ describe.skipIf(!existsSync(entry))('dist/gov.cjs (needs dist: npm run build)', 
         new RegExp(`^\\d+\\.\\d+\\.\\d+(-dev)?\\+([0-9a-f]{8}\\.(changed\\.)?)?${databases}$`),
       ),
     });
-    // the form that a plane of any release reads (`core/plane/version.ts`)
+    // the form that a plane of any release reads (`core/planes/version.ts`)
     const { build } = value as { build: string };
     expect(planeSupport(build, build)).toBe('supported');
   });

@@ -162,7 +162,7 @@ describe('the rooms of the floors', () => {
 describe('the law of rooms', () => {
   it.each([
     ['an engine from the plane', 'plane/data/a.ts', 'src/store/sqlite/open.ts'],
-    ['proofs from the tree', 'src/core/merkle/a.ts', 'src/core/proof/verify.ts'],
+    ['proofs from the tree', 'src/core/merkle/a.ts', 'src/core/proofs/verify.ts'],
     ['one engine from the other', 'src/store/postgres/a.ts', 'src/store/sqlite/store.ts'],
     ['a room of the service in a lower one', 'src/host/files/a.ts', 'src/host/service/serve.ts'],
     ['the inside of a room from another floor', 'src/cli/a.ts', 'src/host/witness/lane.ts'],

@@ -29,18 +29,18 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: '',
       doors: 'list-root multi-proof shared-path tile tile-path tile-proof tile-source tree',
     },
-    schedule: { may: '', doors: 'cron window' },
-    webhook: { may: '' },
+    schedules: { may: '', doors: 'cron window' },
+    webhooks: { may: '' },
     note: {
       may: 'json merkle',
       doors:
         'checkpoint dsse hpke key key-history signature signed signed-by tlog-proof tree-head trust ' +
         'witness',
     },
-    event: { may: 'json merkle' },
-    completeness: { may: 'json merkle event' },
-    graph: { may: 'json merkle event', doors: 'builder declaration derivation lineage rows union' },
-    policy: {
+    events: { may: 'json merkle' },
+    completeness: { may: 'json merkle events' },
+    graphs: { may: 'json merkle events', doors: 'builder declaration derivation lineage rows union' },
+    policies: {
       may: 'json merkle',
       doors:
         'evaluate/clause evaluate/compile evaluate/decision evaluate/time-slice ' +
@@ -49,42 +49,42 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'language/parse language/read-set language/text lint/check lint/coverage lint/finding ' +
         'set/in-force set/lifecycle set/member tool-text/fold',
     },
-    decided: { may: 'json merkle event policy' },
-    risk: { may: 'json graph', doors: 'config inputs router' },
+    decided: { may: 'json merkle events policies' },
+    risk: { may: 'json graphs', doors: 'config inputs router' },
     replay: {
-      may: 'json merkle graph policy decided risk',
+      may: 'json merkle graphs policies decided risk',
       doors: 'again align collector drift fields graph run-compare steps withdrawn',
     },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
-    coverage: { may: 'json event', doors: 'judge report' },
+    coverage: { may: 'json events', doors: 'judge report' },
     // Signatures of people over decisions, which a layer judges.
-    approval: { may: 'json event decided' },
-    proof: {
-      may: 'json merkle note event completeness graph decided risk coverage approval',
+    approvals: { may: 'json events decided' },
+    proofs: {
+      may: 'json merkle note events completeness graphs decided risk coverage approvals',
       doors:
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
         'determinism disclosed integrity layers read-bundle rests statement verdict verify',
     },
-    export: {
-      may: 'json merkle note event completeness graph decided replay proof',
+    exports: {
+      may: 'json merkle note events completeness graphs decided replay proofs',
       doors: 'answer artifact check-rows checks completeness filters row row-lists verify',
     },
-    plane: {
-      may: 'json merkle note policy risk',
+    planes: {
+      may: 'json merkle note policies risk',
       doors:
         'attestation config enrolment-request former-keys identity metering run-file signature ' +
         'usage-order usage-report version',
     },
     // Units follow from leaves of the metering log.
-    report: {
-      may: 'json merkle note proof plane',
+    reports: {
+      may: 'json merkle note proofs planes',
       doors:
         'artifacts format inputs model pdf/render presentation signature template-hash units verify ' +
         'verify-pages',
     },
-    forward: { may: 'json event decided', doors: 'chain encode filter manifest notice ocsf record syslog' },
+    forwards: { may: 'json events decided', doors: 'chain encode filter manifest notice ocsf record syslog' },
     // The index has terms of events and of evaluations.
-    search: { may: 'event decided' },
+    search: { may: 'events decided' },
     intake: {
       may: 'json coverage',
       doors:
@@ -231,7 +231,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     // The commands as data.
     ci: { doors: 'checks flags proof report' },
-    policy: {},
+    policies: {},
     specs: {},
     grammar: {},
     // What commands share, by subject.
@@ -304,7 +304,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     exports: { may: 'files config' },
     outbound: { may: 'files config', doors: 'allowed config open senders smtp' },
     identity: { may: 'config', doors: 'config dev-issuer id-token issuer-keys portal' },
-    forward: { may: 'files config', doors: 'archive bucket config gather open secure transport verify' },
+    forwards: { may: 'files config', doors: 'archive bucket config gather open secure transport verify' },
     // Puts a serving process together and runs it, whatever it serves.
     process: {
       may: 'files config keys pictures reports exports outbound',
@@ -314,12 +314,12 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     witness: { may: 'files config keys process', doors: 'config lacked-head server' },
     service: {
-      may: 'files config keys reports exports outbound identity forward process witness',
+      may: 'files config keys reports exports outbound identity forwards process witness',
       doors: 'config doctor init migrate operator serve',
     },
     // Commands on a data directory, whether it is that of a plane or of a service.
     data: {
-      may: 'files config keys reports exports outbound forward process witness service',
+      may: 'files config keys reports exports outbound forwards process witness service',
       doors: 'build-index compact config forwards fsck prune',
     },
   },

@@ -20,7 +20,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
     // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it. zlib computes too: it opens what a PDF has compressed.
     // So is the calendar of cron expressions through every change of daylight saving time.
-    'src/core/report/pdf/pdfkit.ts': { may: ['pdfkit'] },
+    'src/core/reports/pdf/pdfkit.ts': { may: ['pdfkit'] },
     'src/core/': {
       may: ['src/contract/', 'node:crypto', 'node:zlib', '@bufbuild/protobuf', 'croner'],
       lazy: ['pdfkit', 'uqr', 'd3-shape'],

@@ -8,8 +8,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { saltPool } from '../../src/core/event/disclosure.ts';
-import { draftEvent, type EventDraft } from '../../src/core/event/record.ts';
+import { saltPool } from '../../src/core/events/disclosure.ts';
+import { draftEvent, type EventDraft } from '../../src/core/events/record.ts';
 import { openStore } from '../../src/store/sqlite/store.ts';
 import { discard, median, percentile, report, startPlane, type RunningPlane } from '../support/harness.ts';
 

@@ -3,11 +3,11 @@
  * realistic policies of four clauses each. Most policies do not match most calls.
  */
 import type { Json, JsonObject } from '../../src/core/json/parse.ts';
-import { canonicalCondition } from '../../src/core/policy/language/canonical.ts';
-import type { PolicyInput } from '../../src/core/policy/evaluate/compile.ts';
-import { policyHash } from '../../src/core/policy/language/hash.ts';
-import type { PolicyVersion } from '../../src/core/policy/set/in-force.ts';
-import { parseText } from '../../src/core/policy/language/text.ts';
+import { canonicalCondition } from '../../src/core/policies/language/canonical.ts';
+import type { PolicyInput } from '../../src/core/policies/evaluate/compile.ts';
+import { policyHash } from '../../src/core/policies/language/hash.ts';
+import type { PolicyVersion } from '../../src/core/policies/set/in-force.ts';
+import { parseText } from '../../src/core/policies/language/text.ts';
 import { recordedEvents } from './recorded.ts';
 
 export interface GovernedCall {

@@ -5,9 +5,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Json, JsonObject } from '../../src/core/json/parse.ts';
-import { canonicalCondition } from '../../src/core/policy/language/canonical.ts';
-import { Member } from '../../src/core/policy/set/member.ts';
-import { parseText } from '../../src/core/policy/language/text.ts';
+import { canonicalCondition } from '../../src/core/policies/language/canonical.ts';
+import { Member } from '../../src/core/policies/set/member.ts';
+import { parseText } from '../../src/core/policies/language/text.ts';
 import { policyOf } from './governed.ts';
 import { peer } from './harness.ts';
 

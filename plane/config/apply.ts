@@ -19,8 +19,8 @@ import {
   hashOfText,
   type PlaneConfigTrust,
   type OpenPlaneConfig,
-} from '../../src/core/plane/config.ts';
-import { systemRun } from '../../src/core/event/record.ts';
+} from '../../src/core/planes/config.ts';
+import { systemRun } from '../../src/core/events/record.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
 import { append, unmetered } from '../../src/service/writes/append.ts';
 import type { ApplyOptions, PlaneConfig } from '../../src/service/hosting/plane-config.ts';

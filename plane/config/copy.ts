@@ -7,7 +7,7 @@
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SignedPlaneConfig } from '../../src/contract/plane-config.ts';
-import { hashOfText } from '../../src/core/plane/config.ts';
+import { hashOfText } from '../../src/core/planes/config.ts';
 import { parseJson, type JsonBounds } from '../../src/core/json/parse.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfiguredPolicy, PlaneConfigDocument, PolicyMode } from '../../src/contract/plane-config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import type { PolicyStatus } from '../../src/contract/policy-words.ts';
-import { PlaneConfigRefused } from '../../src/core/plane/config.ts';
+import { PlaneConfigRefused } from '../../src/core/planes/config.ts';
 import {
   draftPolicyChange,
   type PolicyChangeEvent,
@@ -16,8 +16,8 @@ import {
 } from '../../src/core/decided/policy-change.ts';
 import { draftConfigChange } from '../../src/core/decided/risk-config.ts';
 import { canonicalize, type Json, type JsonObject } from '../../src/core/json/parse.ts';
-import type { PolicySet } from '../../src/core/policy/set/in-force.ts';
-import type { LeafDraft } from '../../src/core/event/record.ts';
+import type { PolicySet } from '../../src/core/policies/set/in-force.ts';
+import type { LeafDraft } from '../../src/core/events/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import type { PlainEffect } from '../../src/service/writes/append.ts';

@@ -5,8 +5,8 @@
  */
 import type { PlaneConfigFault, PlaneConfigSource, PolicyMode } from '../../src/contract/plane-config.ts';
 import type { ContentCapture } from '../../src/contract/projects.ts';
-import type { OpenPlaneConfig } from '../../src/core/plane/config.ts';
-import { openEvent, systemRun, type EventDraft } from '../../src/core/event/record.ts';
+import type { OpenPlaneConfig } from '../../src/core/planes/config.ts';
+import { openEvent, systemRun, type EventDraft } from '../../src/core/events/record.ts';
 import { riskRouter, type RiskSettings } from '../../src/core/risk/config.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { systemEvent } from '../../src/service/writes/system.ts';

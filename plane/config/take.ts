@@ -1,6 +1,6 @@
 /**
  * The steps by which a plane applies a signed configuration. Each step may refuse it. The plane opens it
- * (`src/core/plane/config.ts`), compares it with the one in force (same project, greater version), and plans
+ * (`src/core/planes/config.ts`), compares it with the one in force (same project, greater version), and plans
  * the change (`plan.ts`). One append stores all of it: `gov.policy/1` and `gov.config/1` leaves, rows, and the
  * event that records it. A crash leaves the old configuration or the new one. Proven by
  * `test/plane/config/apply.test.ts` and `test/plane/config/crash.long.test.ts`.
@@ -16,7 +16,7 @@ import {
   openingPlaneConfig,
   type PlaneConfigTrust,
   type OpenPlaneConfig,
-} from '../../src/core/plane/config.ts';
+} from '../../src/core/planes/config.ts';
 import { appendOrStale, unmetered } from '../../src/service/writes/append.ts';
 import { routerOf } from '../../src/service/policies/risk-router.ts';
 import { loadCheck } from '../../src/service/call/schema.ts';

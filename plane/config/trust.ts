@@ -2,7 +2,7 @@
  * The service whose configurations a plane takes. Proven by `test/plane/config/apply.test.ts` and
  * `test/plane/config/sync.test.ts`.
  */
-import type { PlaneConfigTrust } from '../../src/core/plane/config.ts';
+import type { PlaneConfigTrust } from '../../src/core/planes/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import type { PlaneSync } from '../../src/host/data/config.ts';
 import { readEnrolment, type Enrolment } from '../service/enrolment.ts';

@@ -12,7 +12,7 @@ import {
   hashOfText,
   openPlaneConfig,
   type OpenPlaneConfig,
-} from '../../src/core/plane/config.ts';
+} from '../../src/core/planes/config.ts';
 import { parseVerifierKey } from '../../src/core/note/signed.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { loadCheck } from '../../src/service/call/schema.ts';

@@ -7,7 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { formatTrust } from '../../src/core/note/checkpoint.ts';
 import { agentScopes } from '../../src/core/agents/clients.ts';
 import { typeId } from '../../src/core/id.ts';
-import type { LeafDraft } from '../../src/core/event/record.ts';
+import type { LeafDraft } from '../../src/core/events/record.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';

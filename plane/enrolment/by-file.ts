@@ -1,5 +1,5 @@
 /**
- * Enrolment of a plane without a network to its service (`src/core/plane/enrolment-request.ts`). The plane
+ * Enrolment of a plane without a network to its service (`src/core/planes/enrolment-request.ts`). The plane
  * writes a request, a person carries it to the operator of the service, and the plane takes the answer.
  * `keys/enrolment-request.json`, mode 0600, holds the key that opens the answer until the plane took one. A
  * crash in between leaves that file, and `--force` takes the answer again. Proven by
@@ -15,7 +15,7 @@ import {
   enrolmentRequest,
   enrolmentSecret,
   openEnrolmentAnswer,
-} from '../../src/core/plane/enrolment-request.ts';
+} from '../../src/core/planes/enrolment-request.ts';
 import { hpkePublicKey } from '../../src/core/note/hpke.ts';
 import { parseJson } from '../../src/core/json/parse.ts';
 import { randomBytes } from '../../src/host/process/clock.ts';

@@ -15,7 +15,7 @@ import { telemetry, type Enrolled } from '../../src/contract/telemetry.ts';
 import { canonicalize, type Json } from '../../src/core/json/canonical.ts';
 import { parseVerifierKey, signNote } from '../../src/core/note/signed.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
-import { possessionText, type PlaneIdentity } from '../../src/core/plane/usage-report.ts';
+import { possessionText, type PlaneIdentity } from '../../src/core/planes/usage-report.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/host/files/private.ts';
 import { readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';

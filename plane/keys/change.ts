@@ -7,7 +7,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { type KeyChange, type KeyHistory, keyLeafFields } from '../../src/core/note/key-history.ts';
 import type { NoteSigner } from '../../src/core/note/signed.ts';
-import { draftLeaf } from '../../src/core/event/record.ts';
+import { draftLeaf } from '../../src/core/events/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';

@@ -27,7 +27,7 @@ import { outboundOf } from '../../src/host/outbound/config.ts';
 import { reportFontsOf } from '../../src/host/reports/config.ts';
 import { sendersOf } from '../../src/host/outbound/senders.ts';
 import { schedulingOf } from '../../src/host/process/scheduling.ts';
-import { onlyProject, openForwarding, sourceOf } from '../../src/host/forward/open.ts';
+import { onlyProject, openForwarding, sourceOf } from '../../src/host/forwards/open.ts';
 import type { Variables } from '../../src/host/config/layers.ts';
 import { together } from '../../src/host/process/together.ts';
 import { openWitnesses, witnessesOf } from '../../src/host/witness/config.ts';

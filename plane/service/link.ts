@@ -10,7 +10,7 @@ import { version } from '../../src/client/version.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { aheadMs } from '../../src/store/append/clock-skew.ts';
-import { parseSigningSecret, signTelemetry } from '../../src/core/plane/signature.ts';
+import { parseSigningSecret, signTelemetry } from '../../src/core/planes/signature.ts';
 import { credentialsOf, type Enrolment, type PlaneCredential } from './enrolment.ts';
 
 export interface LinkAnswer {

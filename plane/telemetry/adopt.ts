@@ -7,7 +7,7 @@
  * log. Proven by `test/plane/telemetry/outbox-held.test.ts` and `test/plane/telemetry/adopt.test.ts`.
  */
 import { UsageReport, type NewestReport } from '../../src/contract/telemetry.ts';
-import { checkReportBy } from '../../src/core/plane/former-keys.ts';
+import { checkReportBy } from '../../src/core/planes/former-keys.ts';
 import type { Checkpoint } from '../../src/core/note/checkpoint.ts';
 import { parseJson } from '../../src/core/json/parse.ts';
 import { parseVerifierKey, verifierKeyText } from '../../src/core/note/signed.ts';
@@ -18,7 +18,7 @@ import {
   reportedHead,
   reportHash,
   type PlaneIdentity,
-} from '../../src/core/plane/usage-report.ts';
+} from '../../src/core/planes/usage-report.ts';
 import { fits } from '../../src/service/call/explain.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { TreeName } from '../../src/store/port/store.ts';

@@ -12,13 +12,13 @@ import {
   type AttestationProof,
   type UsageReport,
 } from '../../src/contract/telemetry.ts';
-import { attestationText, crossIndexes, sampledUnits } from '../../src/core/plane/attestation.ts';
+import { attestationText, crossIndexes, sampledUnits } from '../../src/core/planes/attestation.ts';
 import { encodeBase64 } from '../../src/core/json/base64.ts';
 import { canonicalText } from '../../src/core/json/canonical.ts';
-import { sumOf } from '../../src/core/plane/metering.ts';
+import { sumOf } from '../../src/core/planes/metering.ts';
 import { signNote } from '../../src/core/note/signed.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
-import { reportedHead } from '../../src/core/plane/usage-report.ts';
+import { reportedHead } from '../../src/core/planes/usage-report.ts';
 import { fits } from '../../src/service/call/explain.ts';
 import { pathAmong, pathText, PlaneLog } from './meter-log.ts';
 import type { Outbox, StoredChallenge } from './outbox.ts';

@@ -5,7 +5,7 @@
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import type { CheckpointSigner } from '../../src/core/note/checkpoint.ts';
-import type { PlaneIdentity } from '../../src/core/plane/usage-report.ts';
+import type { PlaneIdentity } from '../../src/core/planes/usage-report.ts';
 import type { Project } from '../../src/store/port/store.ts';
 import type { TreeName } from '../../src/store/port/store.ts';
 import type { Enrolment } from '../service/enrolment.ts';

@@ -9,7 +9,7 @@ import { meteredTypes, type MeteredType } from '../../src/contract/operation.ts'
 import type { UsageReport } from '../../src/contract/telemetry.ts';
 import { typeId } from '../../src/core/id.ts';
 import { canonicalText } from '../../src/core/json/canonical.ts';
-import { reportHash, reportMonth } from '../../src/core/plane/usage-report.ts';
+import { reportHash, reportMonth } from '../../src/core/planes/usage-report.ts';
 import { PlaneLog } from './meter-log.ts';
 import type { OutboxReport, StoredReport } from './outbox.ts';
 import type { Maker } from './report.ts';

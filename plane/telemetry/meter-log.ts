@@ -7,7 +7,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { encodeBase64 } from '../../src/core/json/base64.ts';
 import { hashBytes, merkleRoot } from '../../src/core/merkle/tree.ts';
-import { parseMeterRecord, sumOf, type MeterLeaf } from '../../src/core/plane/metering.ts';
+import { parseMeterRecord, sumOf, type MeterLeaf } from '../../src/core/planes/metering.ts';
 import {
   consistencyPlan,
   consistencyProof,

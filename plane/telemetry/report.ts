@@ -13,14 +13,14 @@ import { usageSchema, type UsageReport } from '../../src/contract/telemetry.ts';
 import { signCheckpoint } from '../../src/core/note/checkpoint.ts';
 import { typeId } from '../../src/core/id.ts';
 import { canonicalText } from '../../src/core/json/canonical.ts';
-import { zeroTotals, type Totals } from '../../src/core/plane/metering.ts';
+import { zeroTotals, type Totals } from '../../src/core/planes/metering.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import {
   checkReport,
   checkSuccession,
   reportHash,
   type PlaneIdentity,
-} from '../../src/core/plane/usage-report.ts';
+} from '../../src/core/planes/usage-report.ts';
 import type { TreeName } from '../../src/store/port/store.ts';
 import { isRolledBack } from './adopt.ts';
 import { ed25519Of, identityOf, meteringLog, reportTime, type Maker } from './maker.ts';

@@ -6,9 +6,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovError } from '../../src/contract/problems.ts';
-import { checkReportBy } from '../../src/core/plane/former-keys.ts';
+import { checkReportBy } from '../../src/core/planes/former-keys.ts';
 import { parseTrust } from '../../src/core/note/trust.ts';
-import { reportedAuditHead, reportedHead } from '../../src/core/plane/usage-report.ts';
+import { reportedAuditHead, reportedHead } from '../../src/core/planes/usage-report.ts';
 import { projectOf, readPlaneFile } from '../../src/host/data/config.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { rememberHeads, type LackedHead } from '../../src/store/file/copies.ts';

@@ -4,18 +4,18 @@
  * Tested by `test/client/verify.test.ts`, and in a browser by `test/client/web/browser.long.test.ts`.
  */
 import { GovError as CoreError } from '../contract/problems.ts';
-import { verifyExport, type ExportVerdict } from '../core/export/verify.ts';
+import { verifyExport, type ExportVerdict } from '../core/exports/verify.ts';
 import { parseVerifierKey } from '../core/note/key.ts';
 import { parseTrust, type Trust } from '../core/note/trust.ts';
-import { answerMediaType, verifyAnswer, type AnswerVerdict } from '../core/proof/answer.ts';
-import type { ProofVerdict } from '../core/proof/verdict.ts';
-import { verifyBundleFile } from '../core/proof/verify.ts';
-import { type ReportVerdict, verifyReport } from '../core/report/verify.ts';
+import { answerMediaType, verifyAnswer, type AnswerVerdict } from '../core/proofs/answer.ts';
+import type { ProofVerdict } from '../core/proofs/verdict.ts';
+import { verifyBundleFile } from '../core/proofs/verify.ts';
+import { type ReportVerdict, verifyReport } from '../core/reports/verify.ts';
 import { limits } from '../contract/limits.ts';
 import { GovError } from './errors.ts';
 
-export { verdictCodes } from '../core/proof/verdict.ts';
-export type { VerdictCode } from '../core/proof/verdict.ts';
+export { verdictCodes } from '../core/proofs/verdict.ts';
+export type { VerdictCode } from '../core/proofs/verdict.ts';
 export type { AnswerVerdict, ExportVerdict, ProofVerdict, ReportVerdict, Trust };
 
 /** A trust file or a key cannot be read. The message names the line. */

@@ -116,7 +116,7 @@ const ShownApproval = Type.Object({
 });
 export type ShownApproval = Static<typeof ShownApproval>;
 
-/** What an approver signs. `src/core/approval/statement.ts` documents its members. */
+/** What an approver signs. `src/core/approvals/statement.ts` documents its members. */
 const ApprovalStatement = Type.Object({
   statement: Type.String({ description: 'The text to sign: canonical JSON (RFC 8785), UTF-8' }),
   hash: sha256Hash,

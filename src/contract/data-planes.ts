@@ -134,7 +134,7 @@ const identity = {
   auditVerifierKey: base64Key('Verifier key of the audit log (C2SP vkey, Ed25519)'),
 };
 
-/** An enrolment request in a file, without token or secret (`src/core/plane/enrolment-request.ts`). */
+/** An enrolment request in a file, without token or secret (`src/core/planes/enrolment-request.ts`). */
 export const EnrolmentRequest = exact({
   schemaVersion: Type.Literal('gov.enrolrequest/1'),
   ...identity,

@@ -1,5 +1,5 @@
 /**
- * Governance: policy evaluation, simulation, impact, snapshots (contract G5-G10, O5). `src/core/policy/` has the
+ * Governance: policy evaluation, simulation, impact, snapshots (contract G5-G10, O5). `src/core/policies/` has the
  * semantics.
  */
 import { Type } from 'typebox';

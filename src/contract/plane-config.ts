@@ -1,7 +1,7 @@
 /**
  * The plane config: policies in force, risk router configuration and redaction keys, as one signed, versioned document.
  * A service makes it for the data planes of a project; a plane applies all of it or nothing.
- * `src/core/plane/config.ts` defines the signed text.
+ * `src/core/planes/config.ts` defines the signed text.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';

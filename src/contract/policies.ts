@@ -1,5 +1,5 @@
 /**
- * Policies and their life cycle (contract G1-G4, G9). `src/core/policy/set/lifecycle.ts` has the semantics.
+ * Policies and their life cycle (contract G1-G4, G9). `src/core/policies/set/lifecycle.ts` has the semantics.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';

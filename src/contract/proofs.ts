@@ -1,4 +1,4 @@
-/** Compliance proofs (contract F1-F6, O10); `src/core/proof/binding.ts` has the hashing. */
+/** Compliance proofs (contract F1-F6, O10); `src/core/proofs/binding.ts` has the hashing. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';

@@ -93,7 +93,7 @@ export const Delivery = Type.Object({
 });
 export type Delivery = Static<typeof Delivery>;
 
-/** The text of a check or a figure, as `core/report/report.ts` has it. */
+/** The text of a check or a figure, as `core/reports/model.ts` has it. */
 const Check = Type.Object({
   name: Type.String(),
   status: oneOf(['pass', 'fail', 'not_shown']),

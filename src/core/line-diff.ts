@@ -1,6 +1,6 @@
 /**
  * Two lists of lines, compared by their longest common subsequence.
- * Tested by `test/core/policy/language/diff-lines.test.ts`.
+ * Tested by `test/core/policies/language/diff-lines.test.ts`.
  */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+';

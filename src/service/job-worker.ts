@@ -8,7 +8,7 @@
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
 import type { ProofRequest } from '../contract/proofs.ts';
-import { chooseLayers } from '../core/proof/layers.ts';
+import { chooseLayers } from '../core/proofs/layers.ts';
 import type { ClaimedJob } from '../store/port/store.ts';
 import { Poller } from './call/poller.ts';
 import { append, unmetered } from './writes/append.ts';

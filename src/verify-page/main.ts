@@ -3,7 +3,7 @@
  * elements from text, never HTML, with hidden characters as escapes, and its policy lets only this script run. `scripts/verify-page.ts` builds it. Tested in a
  * browser by `test/verify-page/browser.test.ts`.
  */
-import { signatureNameOf } from '../core/report/artifacts.ts';
+import { signatureNameOf } from '../core/reports/artifacts.ts';
 import { GovTrustError, readTrust, verify, type Trust, type Verdict } from '../client/verify.ts';
 import { visibleLine, visibleText } from '../core/visible.ts';
 import { shownOf, type Shown, type ShownCheck } from './words.ts';

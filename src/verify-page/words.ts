@@ -10,7 +10,7 @@ import {
   verdictCodes,
   type CheckResult,
   type Completeness,
-} from '../core/proof/verdict.ts';
+} from '../core/proofs/verdict.ts';
 
 type Tone = 'good' | 'wait' | 'bad';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as source from '../../src/client/verify.ts';
-import { bytesOf, logSigner, sample, trust } from '../core/proof/log.ts';
+import { bytesOf, logSigner, sample, trust } from '../core/proofs/log.ts';
 import { formatTrust } from '../../src/core/note/trust.ts';
 import { projectRoot } from '../paths.ts';
 import { cases } from './web/evidence.ts';

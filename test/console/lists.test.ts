@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { parseTrust } from '../../src/core/note/trust.ts';
-import { signatureNameOf } from '../../src/core/report/artifacts.ts';
-import { verifyReport } from '../../src/core/report/verify.ts';
+import { signatureNameOf } from '../../src/core/reports/artifacts.ts';
+import { verifyReport } from '../../src/core/reports/verify.ts';
 import { reportEnd } from '../service/support/filled.ts';
 import { event } from '../support/serving.ts';
 import { axeFaults, hasBrowser, startConsole, type ConsoleWorld } from './support/browser.ts';

@@ -13,7 +13,7 @@ import { receivers } from '../../src/contract/otlp.ts';
 import { fieldCodes } from '../../src/contract/field-codes.ts';
 import { problems } from '../../src/contract/problems.ts';
 import { table } from '../../src/contract/table.ts';
-import { verdictCodes } from '../../src/core/proof/verdict.ts';
+import { verdictCodes } from '../../src/core/proofs/verdict.ts';
 import { cleanEnv, ended, gov, shell } from '../cli/support/tool.ts';
 import { Reader } from './reader.ts';
 import { anchorsOf, blocks, type Command, commandsOf, faultOf, page, pages } from './pages.ts';

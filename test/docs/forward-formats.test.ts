@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cefFields } from '../../src/core/forward/cef.ts';
-import { encodeLine, forwardFormats } from '../../src/core/forward/encode.ts';
-import { plainObject } from '../../src/core/forward/json.ts';
-import { ocsfEvent, ocsfVersions } from '../../src/core/forward/ocsf.ts';
-import { structuredFields } from '../../src/core/forward/syslog.ts';
-import { kinds } from '../core/forward/samples.ts';
+import { cefFields } from '../../src/core/forwards/cef.ts';
+import { encodeLine, forwardFormats } from '../../src/core/forwards/encode.ts';
+import { plainObject } from '../../src/core/forwards/json.ts';
+import { ocsfEvent, ocsfVersions } from '../../src/core/forwards/ocsf.ts';
+import { structuredFields } from '../../src/core/forwards/syslog.ts';
+import { kinds } from '../core/forwards/samples.ts';
 import { projectRoot } from '../paths.ts';
 
 const text = readFileSync(join(projectRoot, 'docs/reference/forward-formats.md'), 'utf8');

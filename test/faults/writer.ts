@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { saltPool } from '../../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf } from '../../src/core/event/record.ts';
+import { saltPool } from '../../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf } from '../../src/core/events/record.ts';
 import type { AppendRequest } from '../../src/store/port/store.ts';
 import { openStore } from '../../src/store/sqlite/store.ts';
 

@@ -8,7 +8,7 @@ import type { Usage } from '../../src/contract/metering.ts';
 import { telemetryFaults, type UsageReport } from '../../src/contract/telemetry.ts';
 import { openNote, parseVerifierKey } from '../../src/core/note/signed.ts';
 import type { Json } from '../../src/core/json/parse.ts';
-import { sumOf } from '../../src/core/plane/metering.ts';
+import { sumOf } from '../../src/core/planes/metering.ts';
 import { mutations, type Mutation } from '../core/json/mutate.ts';
 import { engines, startService, type Tenant, type TestService } from '../support/hosted.ts';
 import { canonical, enrolledPlane, midLastMonth, type Sender } from '../support/telemetry-plane.ts';

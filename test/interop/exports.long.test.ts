@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { draftErasure } from '../../src/core/decided/erasure.ts';
-import { storedDigests } from '../../src/core/event/disclosure.ts';
-import { eraseDigests } from '../../src/core/event/erased.ts';
+import { storedDigests } from '../../src/core/events/disclosure.ts';
+import { eraseDigests } from '../../src/core/events/erased.ts';
 import { formatTrust } from '../../src/core/note/trust.ts';
 import type { JsonObject } from '../../src/core/json/parse.ts';
-import { answerOf, selected } from '../core/export/answers.ts';
-import { artifactOf, erasure, events, type Asked } from '../core/export/log.ts';
-import { trust } from '../core/proof/log.ts';
+import { answerOf, selected } from '../core/exports/answers.ts';
+import { artifactOf, erasure, events, type Asked } from '../core/exports/log.ts';
+import { trust } from '../core/proofs/log.ts';
 import { projectRoot } from '../paths.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-export-'));

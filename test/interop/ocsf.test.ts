@@ -2,13 +2,13 @@
  * Every kind of record against a whole checkout of github.com/ocsf/ocsf-schema: each attribute exists in its class or
  * object, required ones are there, numbers are in their enumeration, and constraints hold. GOV_OCSF names a folder with
  * a checkout of each version: `1.9.0` and `1.8.0`. Skipped where it is missing; the facts that matter are also in
- * `test/core/forward/ocsf.test.ts`.
+ * `test/core/forwards/ocsf.test.ts`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ocsfEvent, ocsfVersions } from '../../src/core/forward/ocsf.ts';
-import { hostile, hostileRecord, kinds } from '../core/forward/samples.ts';
+import { ocsfEvent, ocsfVersions } from '../../src/core/forwards/ocsf.ts';
+import { hostile, hostileRecord, kinds } from '../core/forwards/samples.ts';
 
 const root = process.env['GOV_OCSF'] ?? '';
 

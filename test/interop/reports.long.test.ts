@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatTrust } from '../../src/core/note/trust.ts';
-import { dataHash } from '../../src/core/report/artifacts.ts';
-import { choosePrinted } from '../../src/core/report/printed-rows.ts';
+import { dataHash } from '../../src/core/reports/artifacts.ts';
+import { choosePrinted } from '../../src/core/reports/printed-rows.ts';
 import { readReportFonts } from '../../src/host/reports/fonts.ts';
-import { trust } from '../core/proof/log.ts';
-import { sampleReport, signedPdf } from '../core/report/sample.ts';
+import { trust } from '../core/proofs/log.ts';
+import { sampleReport, signedPdf } from '../core/reports/sample.ts';
 import { blocks, page } from '../docs/pages.ts';
 import { has } from './support/exported.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bundle } from '../../src/core/proof/bundle.ts';
+import type { Bundle } from '../../src/core/proofs/bundle.ts';
 import { projectRoot } from '../paths.ts';
 import {
   exportBundle,

@@ -13,8 +13,8 @@ import {
   type Trust,
 } from '../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
-import { verifyExport } from '../../src/core/export/verify.ts';
-import { verifyBundle } from '../../src/core/proof/verify.ts';
+import { verifyExport } from '../../src/core/exports/verify.ts';
+import { verifyBundle } from '../../src/core/proofs/verify.ts';
 import { addLogKeys, type RunningWitness, witnessInit, witnessServe } from '../../src/host/witness/server.ts';
 import { witnessName } from '../../src/host/witness/answer.ts';
 import { silentLog } from '../../src/service/call/log.ts';

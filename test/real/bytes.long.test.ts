@@ -1,12 +1,12 @@
 /**
  * The bytes of a bundle that a plane exported, changed in turn. What still verifies says the same as before: only
- * signature lines, the spelling of JSON and white space between its tokens can differ. `test/core/proof/tamper.test.ts`
+ * signature lines, the spelling of JSON and white space between its tokens can differ. `test/core/proofs/tamper.test.ts`
  * does this to a bundle without a second signature; `test/real/support/all.ts` flips all 8 bits of every byte.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust, type Trust } from '../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../src/core/proofs/verify.ts';
 import { type PlaneProcess, smallBundle, startPlaneProcess } from './support/plane.ts';
 import { edits, flipped, meaningOf, signatureLines } from './support/mutations.ts';
 

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../src/core/proofs/verify.ts';
 import { type AuditEvent, type CausalGraph, paginate } from '../../src/client/index.ts';
 import { defaultLayers } from '../../src/contract/proofs.ts';
 import { govHere } from '../cli/support/tool.ts';

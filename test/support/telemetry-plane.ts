@@ -1,5 +1,5 @@
 /**
- * An honest data plane that reports to a service over sockets: the metering log of `test/core/plane/log.ts` under keys of its
+ * An honest data plane that reports to a service over sockets: the metering log of `test/core/planes/log.ts` under keys of its
  * own, enrolled through the interface. Its clock stands in the middle of the month before, so that no period crosses one.
  */
 import type {
@@ -9,15 +9,15 @@ import type {
   UsageReport,
 } from '../../src/contract/telemetry.ts';
 import { signCheckpoint } from '../../src/core/note/checkpoint.ts';
-import { attestationText } from '../../src/core/plane/attestation.ts';
-import { enrolmentRequest, enrolmentSecret } from '../../src/core/plane/enrolment-request.ts';
+import { attestationText } from '../../src/core/planes/attestation.ts';
+import { enrolmentRequest, enrolmentSecret } from '../../src/core/planes/enrolment-request.ts';
 import { canonicalize, type Json } from '../../src/core/json/parse.ts';
 import { ed25519Signer, signNote, type NoteSigner } from '../../src/core/note/signed.ts';
-import { parseSigningSecret, signTelemetry } from '../../src/core/plane/signature.ts';
+import { parseSigningSecret, signTelemetry } from '../../src/core/planes/signature.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
-import { possessionText, type PlaneIdentity } from '../../src/core/plane/usage-report.ts';
-import { auditOrigin, TestPlane, type Tree } from '../core/plane/log.ts';
-import { privateKey } from '../core/proof/log.ts';
+import { possessionText, type PlaneIdentity } from '../../src/core/planes/usage-report.ts';
+import { auditOrigin, TestPlane, type Tree } from '../core/planes/log.ts';
+import { privateKey } from '../core/proofs/log.ts';
 import type { CallOptions } from './serving.ts';
 import type { Answer } from './answer.ts';
 

@@ -5,13 +5,13 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/client/verify.ts';
-import { toJson } from '../../src/core/report/artifacts.ts';
+import { toJson } from '../../src/core/reports/artifacts.ts';
 import { formatTrust } from '../../src/core/note/trust.ts';
 import { shownOf } from '../../src/verify-page/words.ts';
 import { type Case, cases, signedEvidence } from '../client/web/evidence.ts';
 import { readReportFonts } from '../../src/host/reports/fonts.ts';
-import { bytesOf, sample, trust } from '../core/proof/log.ts';
-import { sampleReport, signatureOf, signedPdf } from '../core/report/sample.ts';
+import { bytesOf, sample, trust } from '../core/proofs/log.ts';
+import { sampleReport, signatureOf, signedPdf } from '../core/reports/sample.ts';
 import { projectRoot } from '../paths.ts';
 import { startPlane } from '../support/serving.ts';
 

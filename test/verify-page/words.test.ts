@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { exportCheckIds } from '../../src/core/export/checks.ts';
-import { layerOrder } from '../../src/core/proof/layers.ts';
-import { checkIds } from '../../src/core/proof/verdict.ts';
-import { reportCheckIds } from '../../src/core/report/verify.ts';
+import { exportCheckIds } from '../../src/core/exports/checks.ts';
+import { layerOrder } from '../../src/core/proofs/layers.ts';
+import { checkIds } from '../../src/core/proofs/verdict.ts';
+import { reportCheckIds } from '../../src/core/reports/verify.ts';
 import { checkSentences, shownOf } from '../../src/verify-page/words.ts';
 import { cases } from '../client/web/evidence.ts';
 import type { Verdict } from '../../src/client/verify.ts';

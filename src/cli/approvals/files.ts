@@ -5,7 +5,7 @@
 import { createPublicKey, hash } from 'node:crypto';
 import type { Approval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
-import { sshNamespace } from '../../core/approval/statement.ts';
+import { sshNamespace } from '../../core/approvals/statement.ts';
 
 type Signature = NonNullable<Approval['signature']>;
 

@@ -1,6 +1,6 @@
 /** The layers and checks of a verification, for a pipeline. Tested by `test/cli/ci/report.test.ts`. */
-import { isVacuous } from '../../core/proof/verdict.ts';
-import type { CheckResult } from '../../core/proof/verdict.ts';
+import { isVacuous } from '../../core/proofs/verdict.ts';
+import type { CheckResult } from '../../core/proofs/verdict.ts';
 import { meaningOf } from '../terminal/verdict.ts';
 import type { Check, Checks } from './checks.ts';
 

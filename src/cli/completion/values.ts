@@ -70,7 +70,7 @@ const sources: Readonly<Record<string, Source>> = {
   json: ({ spec }) => (spec === undefined ? [] : fieldsOf(outputOf(spec)).map((word) => ({ word }))),
   color: () => ['auto', 'always', 'never'].map((word) => ({ word })),
   starter: async () => {
-    const { starters } = await import('../policy/starters.ts');
+    const { starters } = await import('../policies/starters.ts');
     return starters.map(({ id, summary }) => ({ word: id, description: summary }));
   },
   path: ({ args: [method] }) =>

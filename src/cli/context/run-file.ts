@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovNetworkError } from '../../client/errors.ts';
-import { parseRunFile, runFileName, type RunFile } from '../../core/plane/run-file.ts';
+import { parseRunFile, runFileName, type RunFile } from '../../core/planes/run-file.ts';
 
 /** Returns no member if the plane does not serve, or this user may not read the file. */
 export function readRunFile(dataDir: string): RunFile {

@@ -7,7 +7,7 @@ import { downloadExport, type Downloaded, type DownloadSink } from '../../client
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { isOpen } from '../../contract/job-words.ts';
-import { verifyExport } from '../../core/export/verify.ts';
+import { verifyExport } from '../../core/exports/verify.ts';
 import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';

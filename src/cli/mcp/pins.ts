@@ -10,7 +10,7 @@ import { paginate } from '../../client/paginate.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { sha256 } from '../../core/hash.ts';
-import { fold } from '../../core/policy/tool-text/fold.ts';
+import { fold } from '../../core/policies/tool-text/fold.ts';
 import { canonicalize } from '../../core/json/canonical.ts';
 import type { Definition } from '../../core/mcp/definition.ts';
 import { acceptedIn, pinPolicyId } from './pin-policy.ts';

@@ -9,7 +9,7 @@ import { nullDropper } from '../../contract/nulls.ts';
 import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { draftEvent } from '../../core/event/record.ts';
+import { draftEvent } from '../../core/events/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 
 const earliestMs = Date.UTC(2000, 0, 1);

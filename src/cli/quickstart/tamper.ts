@@ -2,7 +2,7 @@
  * Changes one recorded value in a bundle, as a dishonest keeper might.
  * Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
-import { parseDisclosure } from '../../core/event/disclosure.ts';
+import { parseDisclosure } from '../../core/events/disclosure.ts';
 import { parseJson, type Json } from '../../core/json/parse.ts';
 import { isObject } from '../../core/json/object.ts';
 

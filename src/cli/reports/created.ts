@@ -6,7 +6,7 @@ import { GovNetworkError } from '../../client/errors.ts';
 import type { ReportExecution, ReportFormat, ReportSignature } from '../../contract/report-parts.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
-import { signatureNameOf } from '../../core/report/artifacts.ts';
+import { signatureNameOf } from '../../core/reports/artifacts.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';

@@ -5,7 +5,7 @@
  */
 import type { Client } from '../../client/create.ts';
 import { pause } from '../../client/retry.ts';
-import { verifyBundleFile } from '../../core/proof/verify.ts';
+import { verifyBundleFile } from '../../core/proofs/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
 import { startProgress } from '../progress/show.ts';
 import type { Invocation } from '../context/command.ts';

@@ -3,11 +3,11 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import type { Client } from '../../client/create.ts';
-import type { BundleEvent } from '../../core/proof/bundle.ts';
-import { openEventDisclosures } from '../../core/proof/disclosed.ts';
-import { EventReader } from '../../core/proof/read-bundle.ts';
-import type { ProofVerdict } from '../../core/proof/verdict.ts';
-import { verifyBundleFile } from '../../core/proof/verify.ts';
+import type { BundleEvent } from '../../core/proofs/bundle.ts';
+import { openEventDisclosures } from '../../core/proofs/disclosed.ts';
+import { EventReader } from '../../core/proofs/read-bundle.ts';
+import type { ProofVerdict } from '../../core/proofs/verdict.ts';
+import { verifyBundleFile } from '../../core/proofs/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
 import type { Rereadable } from '../terminal/spool.ts';
 import type { BrokenBy, ShownVerdict } from '../terminal/verdict.ts';

@@ -2,10 +2,10 @@
  * Prints the result of a proof's verification, and warns about vacuous layers.
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
-import type { Explanation } from '../../core/proof/bundle.ts';
-import { violationTexts } from '../../core/proof/answers.ts';
-import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proof/verdict.ts';
-import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proof/verdict.ts';
+import type { Explanation } from '../../core/proofs/bundle.ts';
+import { violationTexts } from '../../core/proofs/answers.ts';
+import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proofs/verdict.ts';
+import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proofs/verdict.ts';
 import { signedByText, unsigned } from '../../core/note/signed-by.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from './out.ts';

@@ -2,7 +2,7 @@
  * Prints the result of an answer's verification. Tested by `test/cli/commands/proofs/ask.test.ts`.
  */
 import { signedByText } from '../../core/note/signed-by.ts';
-import type { AnswerVerdict } from '../../core/proof/answer.ts';
+import type { AnswerVerdict } from '../../core/proofs/answer.ts';
 import type { TrustSource } from '../context/trust.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';

@@ -1,9 +1,9 @@
 /**
  * Prints the result of an export's verification, and its limits. Tested by `test/cli/commands/export/verify.test.ts`.
  */
-import type { ExportCheckId } from '../../core/export/checks.ts';
+import type { ExportCheckId } from '../../core/exports/checks.ts';
 import { signedByText } from '../../core/note/signed-by.ts';
-import type { ExportVerdict } from '../../core/export/verify.ts';
+import type { ExportVerdict } from '../../core/exports/verify.ts';
 import { exit } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';

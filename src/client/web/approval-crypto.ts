@@ -1,5 +1,5 @@
 /**
- * The part of node:crypto that verifies signed approvals (`src/core/approval/`), for runtimes without Node: ECDSA on the
+ * The part of node:crypto that verifies signed approvals (`src/core/approvals/`), for runtimes without Node: ECDSA on the
  * NIST curves (FIPS 186-5), Ed25519, RSASSA-PKCS1-v1_5 (RFC 8017 §8.2.2), with the answers of Node. It has only the forms
  * of keys that approvals use. WebCrypto would do the same, but asynchronously, and the verifier is synchronous.
  * Attacker controlled. Proven by `test/client/web/approval-crypto.test.ts` against node:crypto.

@@ -1,8 +1,8 @@
 /** Two versions of a policy, clause by clause, as `gov policy diff` compares them. */
 import type { PolicyVersion } from '../../contract/policies.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { diffLines, isChanged, type Ruling } from '../../core/policy/language/diff-lines.ts';
-import { parseCondition } from '../../core/policy/language/parse.ts';
+import { diffLines, isChanged, type Ruling } from '../../core/policies/language/diff-lines.ts';
+import { parseCondition } from '../../core/policies/language/parse.ts';
 import { RemoteText } from '../parts/remote-text.tsx';
 import { visibleLine } from '../../core/visible.ts';
 

@@ -1,6 +1,6 @@
 /** Who changed a policy: who wrote each version, who put it in force, and the reasons that they gave. */
 import type { AuditEvent } from '../../contract/events.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import { PagedFoot, usePaged } from '../parts/paged.tsx';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Policy } from '../../contract/policies.ts';
 import type { PolicyStatus } from '../../contract/policy-words.ts';
-import { allowedTargets } from '../../core/policy/set/lifecycle.ts';
+import { allowedTargets } from '../../core/policies/set/lifecycle.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';

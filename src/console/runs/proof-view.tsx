@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
-import { verdictCodes } from '../../core/proof/verdict.ts';
+import { verdictCodes } from '../../core/proofs/verdict.ts';
 import { useLoad } from '../browser/load.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';

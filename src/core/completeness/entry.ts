@@ -1,7 +1,7 @@
 /**
  * What a file shows of one key of the map: its path, and its value or its absence. `openEntry` computes the value under a
  * root, and nothing else of the entry is trusted.
- * Proven by `test/core/proof/completeness.test.ts`.
+ * Proven by `test/core/proofs/completeness.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { hashText, parseHash } from '../hash.ts';

@@ -10,7 +10,7 @@
  */
 import { hashText, parseHash } from '../hash.ts';
 import { canonicalize, readJson, type JsonObject } from '../json/parse.ts';
-import type { OtherDraft } from '../event/record.ts';
+import type { OtherDraft } from '../events/record.ts';
 import { formatTimestamp, parseTimestamp } from '../time.ts';
 import type { MapFunction } from './map-function.ts';
 

@@ -19,7 +19,7 @@
  * Proven by `test/core/completeness/map-function.test.ts`.
  */
 import { hash } from 'node:crypto';
-import { readRecord } from '../event/run-entry.ts';
+import { readRecord } from '../events/run-entry.ts';
 import { readJson, type JsonObject } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
 import type { MapKey } from './map.ts';

@@ -4,9 +4,9 @@
  * Tested by `test/core/coverage/judge.test.ts`.
  */
 import type { ReportSource } from '../../contract/coverage.ts';
-import { valuesAt } from '../event/bodies.ts';
-import type { Fields } from '../event/links.ts';
-import type { RunEvent } from '../event/run-entry.ts';
+import { valuesAt } from '../events/bodies.ts';
+import type { Fields } from '../events/links.ts';
+import type { RunEvent } from '../events/run-entry.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';

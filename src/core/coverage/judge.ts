@@ -5,7 +5,7 @@
  */
 import { coverageVerdicts, type CoverageVerdict, type ReportSource } from '../../contract/coverage.ts';
 import { limits } from '../../contract/limits.ts';
-import type { RunEvent } from '../event/run-entry.ts';
+import type { RunEvent } from '../events/run-entry.ts';
 import { Calls, readEvent, type CallFacts } from './calls.ts';
 import { SourceFacts, type NumberGap } from './sources.ts';
 

@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import type { OpenLeaf } from './leaf.ts';

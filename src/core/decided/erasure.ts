@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/erasure.test.ts`.
  */
 import { readJson, type Json, type JsonObject } from '../json/parse.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 
 /** Digests of one leaf. A type, not an interface, because it is JSON. */
 export type ErasureTarget = { readonly index: number; readonly digests: readonly string[] };

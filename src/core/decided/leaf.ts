@@ -6,8 +6,8 @@ import { hash } from 'node:crypto';
 import { hashText } from '../hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
-import { rebuild } from '../event/record.ts';
-import type { Disclosure } from '../event/disclosure.ts';
+import { rebuild } from '../events/record.ts';
+import type { Disclosure } from '../events/disclosure.ts';
 
 /** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface, because it is JSON. */
 export type ListCommitment = { readonly n: number; readonly root: string };

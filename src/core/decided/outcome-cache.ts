@@ -5,7 +5,7 @@
  * Proven by `test/core/decided/outcome-cache.test.ts`.
  */
 import { canonicalize } from '../json/parse.ts';
-import type { Member, PolicyDecision } from '../policy/set/member.ts';
+import type { Member, PolicyDecision } from '../policies/set/member.ts';
 import { itemHash } from './leaf.ts';
 import type { RecordedDecision } from './recorded-decision.ts';
 

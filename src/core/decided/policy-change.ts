@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/timeline.test.ts`.
  */
 import type { PolicyStatus } from '../../contract/policy-words.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 export const policyChangeEvents = [

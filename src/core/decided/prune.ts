@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/prune.test.ts`.
  */
 import { readJson, type JsonObject } from '../json/parse.ts';
-import { draftLeaf, systemRun, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, systemRun, type OtherDraft } from '../events/record.ts';
 
 /** A type, not an interface, because it is JSON. */
 export type PruneRecord = {

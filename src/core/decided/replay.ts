@@ -1,9 +1,9 @@
 /**
  * The leaf of a replay, `gov.replay/1` (`docs/reference/proof-format.md`): numbers of compared steps, repeated decisions and mismatches,
- * the snapshot, and the hash of the result. Proven by `test/core/proof/determinism.test.ts`.
+ * the snapshot, and the hash of the result. Proven by `test/core/proofs/determinism.test.ts`.
  */
 import type { Json } from '../json/parse.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { ListCommitment, OpenLeaf } from './leaf.ts';
 import type { Snapshot } from './snapshot.ts';
 

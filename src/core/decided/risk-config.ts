@@ -4,7 +4,7 @@
  * Proven by `test/core/decided/risk-config.test.ts`.
  */
 import type { Json, JsonObject } from '../json/parse.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 export interface ConfigChange {

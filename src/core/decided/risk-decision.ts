@@ -1,12 +1,12 @@
 /**
  * The leaf of a risk decision, `gov.decision/1` (`docs/reference/proof-format.md`). In clear: action, score and hashes. Committed: the
  * inputs, so that the decision can be recomputed from its record.
- * Proven by `test/core/proof/decision-lineage.test.ts`.
+ * Proven by `test/core/proofs/decision-lineage.test.ts`.
  */
 import type { RiskDecision } from '../../contract/risk.ts';
 import type { RiskAction } from '../../contract/risk-words.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 type RiskFactor = {

@@ -3,7 +3,7 @@
  * and configuration of the run. The first snapshot of a run is final.
  * Proven by `test/service/policies/snapshots.engines.test.ts`.
  */
-import { draftLeaf, type OtherDraft } from '../event/record.ts';
+import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
 /** An empty text means that the client did not record the value. */

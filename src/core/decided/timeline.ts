@@ -4,7 +4,7 @@
  */
 import { applyPolicyChange, type InForce, type PolicyChange } from './policy-change.ts';
 import { parseTimestamp } from '../time.ts';
-import { policySetHash } from '../policy/language/hash.ts';
+import { policySetHash } from '../policies/language/hash.ts';
 
 /** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
 export class PolicyTimeline {

@@ -1,6 +1,6 @@
 /**
  * Strict readers of JSON values: every member has its type, and unknown members are refused, with the pointer of the wrong
- * member. Attacker controlled. Proven by `test/core/proof/hostile.test.ts`.
+ * member. Attacker controlled. Proven by `test/core/proofs/hostile.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';

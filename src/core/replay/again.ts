@@ -5,11 +5,11 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { escalating, type Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
-import { engine } from '../policy/language/ast.ts';
-import type { PolicyInput } from '../policy/evaluate/compile.ts';
-import type { ReadSet } from '../policy/language/read-set.ts';
-import type { PolicySet, SetDecision } from '../policy/set/in-force.ts';
-import type { ListCommitment } from '../graph/rows.ts';
+import { engine } from '../policies/language/ast.ts';
+import type { PolicyInput } from '../policies/evaluate/compile.ts';
+import type { ReadSet } from '../policies/language/read-set.ts';
+import type { PolicySet, SetDecision } from '../policies/set/in-force.ts';
+import type { ListCommitment } from '../graphs/rows.ts';
 import type { Evaluation, PolicyReference, Reevaluation } from './steps.ts';
 
 export type OpenEvaluation = RecordedEvaluation & { readonly list: ListCommitment };

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { driftSeverities, type DriftSeverity } from '../../contract/replay-words.ts';
-import type { ListCommitment } from '../graph/rows.ts';
+import type { ListCommitment } from '../graphs/rows.ts';
 import { cut, type DriftDiagnostic } from './fields.ts';
 import { detailOf, type StepOutcome, type StepRecord, type StepSource } from './steps.ts';
 import { type ReplayCounts, ReplaySummary } from './summary.ts';

@@ -15,7 +15,7 @@
  * Proven by `test/core/replay/graph.test.ts`.
  */
 import type { GraphEdge } from '../../contract/graphs.ts';
-import { edgeKey } from '../graph/declaration.ts';
+import { edgeKey } from '../graphs/declaration.ts';
 import type { Json, JsonObject } from '../json/parse.ts';
 import type { ReplayCollector } from './collector.ts';
 import { Differences, type Severities } from './fields.ts';

@@ -9,7 +9,7 @@ import type { PolicyAction, PolicyOutcome } from '../../contract/policy-words.ts
 import type { StepStatus } from '../../contract/replay-words.ts';
 import type { RiskVerdict } from '../risk/router.ts';
 import type { Json } from '../json/parse.ts';
-import { restriction } from '../policy/evaluate/decision.ts';
+import { restriction } from '../policies/evaluate/decision.ts';
 import { cut, Differences } from './fields.ts';
 import { pointerToken } from '../json/pointer.ts';
 

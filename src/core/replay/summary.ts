@@ -5,7 +5,7 @@
  * Proven by `test/core/replay/summary.test.ts` (`merkleRoot` as oracle).
  */
 import type { StepStatus } from '../../contract/replay-words.ts';
-import type { ListCommitment } from '../graph/rows.ts';
+import type { ListCommitment } from '../graphs/rows.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';

@@ -8,7 +8,7 @@
  * Proven by `test/core/risk/inputs.test.ts` (known preimage, permutations).
  */
 import type { RiskInput } from '../../contract/risk.ts';
-import { compare } from '../graph/declaration.ts';
+import { compare } from '../graphs/declaration.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { riskAlgorithm, type RiskRouter } from './config.ts';

@@ -10,7 +10,7 @@
  * finite. Proven by `test/core/risk/score.test.ts` (computed by hand; an oracle).
  */
 import { policySeverities } from '../../contract/policy-words.ts';
-import { compare } from '../graph/declaration.ts';
+import { compare } from '../graphs/declaration.ts';
 import type { RiskConfig, SignalRule } from './config.ts';
 import type { CanonicalInputs } from './inputs.ts';
 

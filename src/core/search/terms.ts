@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { policyActions } from '../../contract/policy-words.ts';
 import { evaluatedTool, openEvaluation } from '../decided/evaluation.ts';
 import { openLeaf } from '../decided/leaf.ts';
-import { openEvent } from '../event/record.ts';
+import { openEvent } from '../events/record.ts';
 import { parseTimestamp } from '../time.ts';
 
 /** What a search may ask for; every member narrows it. Times bound the client's timestamp, both included. */

@@ -27,7 +27,7 @@ import {
   type LogLevel,
   type Variables,
 } from '../config/layers.ts';
-import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
+import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forwards/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
 import { outboundMembers, type OutboundFile } from '../outbound/config.ts';

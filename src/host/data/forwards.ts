@@ -7,25 +7,25 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { testNotice } from '../../core/forward/notice.ts';
-import type { LogSource } from '../../core/forward/record.ts';
+import { testNotice } from '../../core/forwards/notice.ts';
+import type { LogSource } from '../../core/forwards/record.ts';
 import { silentLog } from '../../service/call/log.ts';
 import { readPlaneFile } from './config.ts';
 import { rewriteMembers } from '../config/rewrite.ts';
 import type { Variables } from '../config/layers.ts';
 import { readServiceFile } from '../service/config.ts';
-import { Bucket } from '../forward/bucket.ts';
+import { Bucket } from '../forwards/bucket.ts';
 import {
   forwardsOf,
   targetOf,
   type ForwardsFile,
   type ForwardTarget,
   type TargetFile,
-} from '../forward/config.ts';
-import { lineOf } from '../forward/gather.ts';
-import { openTransport } from '../forward/open.ts';
-import { checkFiles } from '../forward/secure.ts';
-import type { Sent } from '../forward/transport.ts';
+} from '../forwards/config.ts';
+import { lineOf } from '../forwards/gather.ts';
+import { openTransport } from '../forwards/open.ts';
+import { checkFiles } from '../forwards/secure.ts';
+import type { Sent } from '../forwards/transport.ts';
 
 interface Edited {
   readonly path: string;

@@ -18,7 +18,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { disclosuresMatch } from '../../core/event/bodies.ts';
+import { disclosuresMatch } from '../../core/events/bodies.ts';
 import { openCheckpoint } from '../../core/note/checkpoint.ts';
 import { hashText, parseHash } from '../../core/hash.ts';
 import { canonicalize, canonicalText, type Json, readJson } from '../../core/json/parse.ts';

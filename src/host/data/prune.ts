@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftPrune, type PruneRecord } from '../../core/decided/prune.ts';
 import { hashText } from '../../core/hash.ts';
-import { pathText } from '../../core/proof/bundle.ts';
+import { pathText } from '../../core/proofs/bundle.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { append, unmetered } from '../../service/writes/append.ts';
 import { standingSettings } from '../../service/erasure/erase.ts';

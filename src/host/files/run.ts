@@ -1,7 +1,7 @@
-/** Writes and reads `run.json` (`src/core/plane/run-file.ts`). Proven by `test/plane/lifecycle.test.ts`. */
+/** Writes and reads `run.json` (`src/core/planes/run-file.ts`). Proven by `test/plane/lifecycle.test.ts`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseRunFile, runFileName, type RunFile } from '../../core/plane/run-file.ts';
+import { parseRunFile, runFileName, type RunFile } from '../../core/planes/run-file.ts';
 import { replacePrivate } from './private.ts';
 
 export const runFileOf = (dataDir: string): string => join(dataDir, runFileName);

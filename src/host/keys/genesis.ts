@@ -3,7 +3,7 @@
  * it, so that a verifier can check a checkpoint with the first keys of the log. Proven by
  * `test/plane/data/init.test.ts`.
  */
-import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
+import { draftLeaf, type LeafDraft } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Project } from '../../store/port/store.ts';
 import type { HostKeys } from './disk.ts';

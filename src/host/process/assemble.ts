@@ -3,7 +3,7 @@
  * service use the same assembly, and `run.ts` serves it. Proven by `test/plane/lifecycle.test.ts`.
  */
 import { build, version } from '../../client/version.ts';
-import { saltPool } from '../../core/event/disclosure.ts';
+import { saltPool } from '../../core/events/disclosure.ts';
 import type { PlaneConfig } from '../../service/hosting/plane-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/credentials/callers.ts';

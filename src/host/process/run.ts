@@ -6,7 +6,7 @@
 import { rmSync } from 'node:fs';
 import { build } from '../../client/version.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { RunFile } from '../../core/plane/run-file.ts';
+import type { RunFile } from '../../core/planes/run-file.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../../http/server.ts';
 import { handlers } from '../../service/handlers.ts';
 import { startExpiringChallenges } from '../../service/planes/expired-challenges.ts';

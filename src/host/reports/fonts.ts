@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ReportFont, ReportFonts } from '../../core/report/inputs.ts';
+import type { ReportFont, ReportFonts } from '../../core/reports/inputs.ts';
 
 const files = {
   regular: new URL('../../../assets/fonts/NotoSans-Regular.ttf', import.meta.url),

@@ -13,7 +13,7 @@ import type { RateOptions } from '../../http/admit/rates.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
 import type { ReportingPlan } from '../../service/hosting/parts.ts';
-import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forward/config.ts';
+import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forwards/config.ts';
 import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { refuseReadableByOthers } from '../files/private.ts';
 import { issuerOf, issuerSchema, type IssuerFile } from '../identity/config.ts';

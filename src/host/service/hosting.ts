@@ -6,7 +6,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { GovError } from '../../contract/problems.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
-import { configKeyName } from '../../core/plane/config.ts';
+import { configKeyName } from '../../core/planes/config.ts';
 import { typeId } from '../../core/id.ts';
 import type { Hosting } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';

@@ -22,7 +22,7 @@ import { run, type Running, type RunOptions } from '../process/run.ts';
 import { runFileOf } from '../files/run.ts';
 import { openTls } from '../process/tls.ts';
 import { together } from '../process/together.ts';
-import { livingProjects, openForwarding } from '../forward/open.ts';
+import { livingProjects, openForwarding } from '../forwards/open.ts';
 import { openWitnesses } from '../witness/config.ts';
 import { readServiceConfig, type ServiceConfig, type ServiceFlags } from './config.ts';
 

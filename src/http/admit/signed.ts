@@ -8,7 +8,7 @@ import { telemetryHeaders } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
-import { checkTelemetryTime, verifyTelemetry } from '../../core/plane/signature.ts';
+import { checkTelemetryTime, verifyTelemetry } from '../../core/planes/signature.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import { Denied } from '../../service/credentials/shown.ts';
 

@@ -8,7 +8,7 @@ import type { FieldCode } from '../../contract/field-codes.ts';
 import type { ApiKeyRecord } from '../../contract/keys.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { holds, isRevoked, requireScopes } from '../../core/credential.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';

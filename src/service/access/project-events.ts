@@ -7,7 +7,7 @@ import type { MeteredType } from '../../contract/operation.ts';
 import { problems, type ProblemCode } from '../../contract/problems.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { sha256Text } from '../../core/hash.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';

@@ -7,7 +7,7 @@
  * `test/service/access/api-keys.test.ts`.
  */
 import type { Scope } from '../../contract/operation.ts';
-import { systemRun, type EventDraft } from '../../core/event/record.ts';
+import { systemRun, type EventDraft } from '../../core/events/record.ts';
 import type { AppendRequest, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';

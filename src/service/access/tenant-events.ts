@@ -3,7 +3,7 @@
  * organization's production home, in the transaction of the change, and contain no names or addresses of
  * people. Proven by `test/service/access/auth.test.ts` and `test/service/access/auth-sessions.test.ts`.
  */
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow, StoredOrganization, StoredSession } from '../../store/port/store.ts';

@@ -15,9 +15,9 @@ import {
 } from '../../core/decided/evaluation.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalize, type JsonObject } from '../../core/json/parse.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import type { PolicySet } from '../../core/policy/set/in-force.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
+import type { PolicySet } from '../../core/policies/set/in-force.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';

@@ -6,9 +6,9 @@
 import type { ApprovalOutcome, ApprovalSignature } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { asserted } from '../../core/approval/passkey.ts';
-import { signatureFault, type Approver } from '../../core/approval/signature.ts';
-import { sshNamespace, statementHash, statementText } from '../../core/approval/statement.ts';
+import { asserted } from '../../core/approvals/passkey.ts';
+import { signatureFault, type Approver } from '../../core/approvals/signature.ts';
+import { sshNamespace, statementHash, statementText } from '../../core/approvals/statement.ts';
 import { shownOf } from '../../core/decided/view.ts';
 import { shownHash } from '../../core/decided/view-hash.ts';
 import type { DecidedApproval, SignatureRecord } from '../../core/decided/approval.ts';

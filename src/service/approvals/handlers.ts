@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import { draftApproval } from '../../core/decided/approval.ts';
 import { openEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { signedDecision } from './decision.ts';
 import { unmetered } from '../writes/append.ts';

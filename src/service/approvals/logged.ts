@@ -2,7 +2,7 @@
  * Reads approvals that agree with the log: the evaluation that opened one, the leaf of its decision, and the
  * leaf of its use. Proven by `test/service/approvals/handlers.engines.test.ts`.
  */
-import { approvalFault, factsOfCall, seenIn, type Approver } from '../../core/approval/signature.ts';
+import { approvalFault, factsOfCall, seenIn, type Approver } from '../../core/approvals/signature.ts';
 import {
   openApproval,
   openUse,

@@ -14,8 +14,8 @@ import {
   isRelyingParty,
   registered,
   type Registration,
-} from '../../core/approval/passkey.ts';
-import { readPublicKey } from '../../core/approval/ssh.ts';
+} from '../../core/approvals/passkey.ts';
+import { readPublicKey } from '../../core/approvals/ssh.ts';
 import { holds } from '../../core/credential.ts';
 import { draftApprover, type ApproverChange, type EnrolledKey } from '../../core/decided/approver.ts';
 import { typeId } from '../../core/id.ts';

@@ -3,8 +3,8 @@
  * when. Proven by `test/service/approvers/attacks.engines.test.ts`.
  */
 import type { Approver } from '../../contract/approvers.ts';
-import { Approvers } from '../../core/approval/signature.ts';
-import { fingerprintOf } from '../../core/approval/ssh.ts';
+import { Approvers } from '../../core/approvals/signature.ts';
+import { fingerprintOf } from '../../core/approvals/ssh.ts';
 import { openApprover, type ApproverChange, type EnrolledKey } from '../../core/decided/approver.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import type { StoreReader } from '../../store/port/store.ts';

@@ -3,7 +3,7 @@
  * planes reported, which no quota limits. Proven by `test/service/access/plane-quota.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { addTotals } from '../../core/plane/metering.ts';
+import { addTotals } from '../../core/planes/metering.ts';
 import type { Counts, Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 

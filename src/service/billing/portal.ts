@@ -4,7 +4,7 @@
  */
 import type { BillingSummary } from '../../contract/billing.ts';
 import { GovError } from '../../contract/problems.ts';
-import { addTotals } from '../../core/plane/metering.ts';
+import { addTotals } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { unmetered } from '../writes/append.ts';
 import { appendFor } from '../writes/asking.ts';

@@ -7,7 +7,7 @@
  */
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
-import { countable } from '../../core/plane/metering.ts';
+import { countable } from '../../core/planes/metering.ts';
 import type { AppendRequest, Store } from '../../store/port/store.ts';
 import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';

@@ -7,8 +7,8 @@ import type {
 } from '../../contract/report-parts.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { PictureKind } from '../../core/picture.ts';
-import type { ReportBranding, ReportTemplate } from '../../core/report/model.ts';
-import type { ReportFonts } from '../../core/report/inputs.ts';
+import type { ReportBranding, ReportTemplate } from '../../core/reports/model.ts';
+import type { ReportFonts } from '../../core/reports/inputs.ts';
 import type { StoredSettings } from './settings.ts';
 
 /** What a template reads (`src/service/reports/templates/source.ts`). Crosses a thread boundary by structured clone. */

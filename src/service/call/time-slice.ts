@@ -3,7 +3,7 @@
  * `test/service/call/time-slice.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
+import type { TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
 
 /** The result of the work. Other requests run between its turns. */
 export async function inTurns<Result>(steps: TimeSliced<Result>): Promise<Result> {

@@ -6,7 +6,7 @@ import { mapEntry, type MapEntry } from '../../core/completeness/entry.ts';
 import { listProofs } from '../../core/completeness/list-proof.ts';
 import type { ListValue } from '../../core/completeness/map.ts';
 import { hashText } from '../../core/hash.ts';
-import type { AnswerRange, ShownItem } from '../../core/proof/answer.ts';
+import type { AnswerRange, ShownItem } from '../../core/proofs/answer.ts';
 import type { Asked, TaskContext } from '../call/work.ts';
 import type { KeptMap } from './kept-map.ts';
 import { listItems, placeItems, type ListItems } from './list-items.ts';

@@ -4,8 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { answerMediaType, answerText } from '../../core/proof/answer.ts';
-import { pathText } from '../../core/proof/bundle.ts';
+import { answerMediaType, answerText } from '../../core/proofs/answer.ts';
+import { pathText } from '../../core/proofs/bundle.ts';
 import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../port/handler.ts';
 import { fieldError } from '../call/schema.ts';

@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
-import { parseSigningSecret } from '../../core/plane/signature.ts';
+import { parseSigningSecret } from '../../core/planes/signature.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Seal } from '../call/secrets.ts';

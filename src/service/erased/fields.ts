@@ -4,7 +4,7 @@
  * and `test/service/log/lost-bodies.test.ts`.
  */
 import { readErasure, type ErasureRecord } from '../../core/decided/erasure.ts';
-import { erasuresOf, unkeptOf } from '../../core/event/erased.ts';
+import { erasuresOf, unkeptOf } from '../../core/events/erased.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';

@@ -8,8 +8,8 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { readErasure, type ErasureTarget } from '../../core/decided/erasure.ts';
-import { storedDigests } from '../../core/event/disclosure.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { storedDigests } from '../../core/events/disclosure.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';

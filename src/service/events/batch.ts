@@ -4,7 +4,7 @@
  */
 import type { EventInput } from '../../contract/events.ts';
 import { isRefused } from '../../core/json/items.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { Uncounted } from '../billing/quota.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';

@@ -6,7 +6,7 @@ import type { AuditEvent, Run } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { eventIndex } from '../../core/id.ts';
-import { openEvent, systemRun } from '../../core/event/record.ts';
+import { openEvent, systemRun } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';

@@ -12,7 +12,7 @@ import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts
 import { table } from '../../contract/table.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import { draftEvent, type EventDraft } from '../../core/event/record.ts';
+import { draftEvent, type EventDraft } from '../../core/events/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
 import { plain } from '../call/explain.ts';
 import type { Redact } from './redaction.ts';

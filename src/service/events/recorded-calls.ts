@@ -6,8 +6,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
-import { valuesAt } from '../../core/event/bodies.ts';
-import { readRecord } from '../../core/event/run-entry.ts';
+import { valuesAt } from '../../core/events/bodies.ts';
+import { readRecord } from '../../core/events/run-entry.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
 import type { Assigned, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';

@@ -3,10 +3,10 @@
  * events in one pass; the checker is kept by graph id and continues with later events. Proven by
  * `test/service/proofs/handlers.engines.test.ts`.
  */
-import { EventIntegrity, type IntegrityFacts } from '../../core/proof/integrity.ts';
+import { EventIntegrity, type IntegrityFacts } from '../../core/proofs/integrity.ts';
 import { hashBytes } from '../../core/merkle/tree.ts';
-import type { RunEvent } from '../../core/event/run-entry.ts';
-import { RunIndex } from '../../core/event/run-index.ts';
+import type { RunEvent } from '../../core/events/run-entry.ts';
+import { RunIndex } from '../../core/events/run-index.ts';
 import { tileWidth } from '../../core/merkle/tile-path.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 

@@ -3,7 +3,7 @@
  * `test/service/replay/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { readRecord, recordDigests, type RunEvent } from '../../core/event/run-entry.ts';
+import { readRecord, recordDigests, type RunEvent } from '../../core/events/run-entry.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { Bodies } from '../../store/port/store.ts';
 import { refuseLost } from '../erased/fields.ts';

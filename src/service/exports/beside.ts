@@ -9,8 +9,8 @@ import {
   rootOfGraph,
   rowOfLeaf,
   type ExportLeaf,
-} from '../../core/export/row.ts';
-import { graphRoot } from '../../core/graph/rows.ts';
+} from '../../core/exports/row.ts';
+import { graphRoot } from '../../core/graphs/rows.ts';
 import { hashText } from '../../core/hash.ts';
 import { ListRoot } from '../../core/merkle/list-root.ts';
 import type { Leaf, StoredGraph } from '../../store/port/store.ts';

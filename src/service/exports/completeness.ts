@@ -1,5 +1,5 @@
 /**
- * What the index of the log says of the filters of an export (`src/core/export/answer.ts`): the lists that have all rows, and
+ * What the index of the log says of the filters of an export (`src/core/exports/answer.ts`): the lists that have all rows, and
  * their items that no row has. Null where it says nothing: the log has no index yet, events were pruned, or the answer
  * would be larger than verifiers read. Proven by `test/service/exports/completeness.test.ts`.
  */
@@ -7,10 +7,10 @@ import { limits } from '../../contract/limits.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
 import type { MapKey } from '../../core/completeness/map.ts';
 import { dayOf, mapFunction } from '../../core/completeness/map-function.ts';
-import { readRecord } from '../../core/event/run-entry.ts';
-import type { FilterAnswer } from '../../core/export/answer.ts';
-import { excludes, isAsked, isDayIn, isIn, periodOf } from '../../core/export/filters.ts';
-import type { RowLists } from '../../core/export/row-lists.ts';
+import { readRecord } from '../../core/events/run-entry.ts';
+import type { FilterAnswer } from '../../core/exports/answer.ts';
+import { excludes, isAsked, isDayIn, isIn, periodOf } from '../../core/exports/filters.ts';
+import type { RowLists } from '../../core/exports/row-lists.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
 import { parseTimestamp } from '../../core/time.ts';

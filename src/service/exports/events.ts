@@ -4,7 +4,7 @@
  */
 import type { ExportManifest } from '../../contract/exports.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { StoredExport } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import { systemEvent } from '../writes/system.ts';

@@ -3,7 +3,7 @@
  * `test/service/exports/handlers.test.ts`.
  */
 import type { ExportFilters } from '../../contract/exports.ts';
-import type { ExportLeaf, LoggedResource } from '../../core/export/row.ts';
+import type { ExportLeaf, LoggedResource } from '../../core/exports/row.ts';
 
 export interface Exporting {
   readonly projectId: string;

@@ -11,12 +11,12 @@ import {
   exportTail,
   type ExportProof,
   type RowEvidence,
-} from '../../core/export/artifact.ts';
+} from '../../core/exports/artifact.ts';
 import { limits } from '../../contract/limits.ts';
-import { eventCells, eventRow, type EventText } from '../../core/event/text.ts';
-import { eventOf, exportRow, type ExportLeaf } from '../../core/export/row.ts';
+import { eventCells, eventRow, type EventText } from '../../core/events/text.ts';
+import { eventOf, exportRow, type ExportLeaf } from '../../core/exports/row.ts';
 import { readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
-import { erasuresOf } from '../../core/event/erased.ts';
+import { erasuresOf } from '../../core/events/erased.ts';
 import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { columnsOf } from './columns.ts';

@@ -4,9 +4,9 @@
  * `test/service/graphs/handlers.engines.test.ts`.
  */
 import { deflateRawSync } from 'node:zlib';
-import { declarationHash, readDeclaration } from '../../core/graph/declaration.ts';
-import type { GraphChunk } from '../../core/graph/rows.ts';
-import { GraphBuilder } from '../../core/graph/builder.ts';
+import { declarationHash, readDeclaration } from '../../core/graphs/declaration.ts';
+import type { GraphChunk } from '../../core/graphs/rows.ts';
+import { GraphBuilder } from '../../core/graphs/builder.ts';
 import type { GraphPart } from '../../store/port/store.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { runEvents } from '../events/run-stream.ts';

@@ -4,10 +4,10 @@
  * the events below a signed tree size, or those that the derivation read. A crash leaves only staged rows that no leaf
  * names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/proofs/live.engines.test.ts`.
  */
-import { declarationHash } from '../../core/graph/declaration.ts';
-import { graphLeafFields } from '../../core/graph/rows.ts';
+import { declarationHash } from '../../core/graphs/declaration.ts';
+import { graphLeafFields } from '../../core/graphs/rows.ts';
 import { typeId } from '../../core/id.ts';
-import { draftLeaf, type LeafDraft } from '../../core/event/record.ts';
+import { draftLeaf, type LeafDraft } from '../../core/events/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
 import { appendOrStale, unmetered, type PlainEffect } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';

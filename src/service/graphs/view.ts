@@ -17,13 +17,13 @@ import {
   declarationText,
   declare,
   readDeclaration,
-} from '../../core/graph/declaration.ts';
-import { GraphUnion } from '../../core/graph/union.ts';
+} from '../../core/graphs/declaration.ts';
+import { GraphUnion } from '../../core/graphs/union.ts';
 import { sha256 } from '../../core/hash.ts';
 import { canonicalize, readJson, type Json } from '../../core/json/parse.ts';
 import { typeId } from '../../core/id.ts';
-import { RunGraph } from '../../core/graph/lineage.ts';
-import { readRecord } from '../../core/event/run-entry.ts';
+import { RunGraph } from '../../core/graphs/lineage.ts';
+import { readRecord } from '../../core/events/run-entry.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { RunGraphState, RunSummary } from '../../store/port/store.ts';
 import { runEvents } from '../events/run-stream.ts';

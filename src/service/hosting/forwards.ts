@@ -1,5 +1,5 @@
 /**
- * What the operator's forward targets did so far, for operations, health and metrics. `src/host/forward/` implements
+ * What the operator's forward targets did so far, for operations, health and metrics. `src/host/forwards/` implements
  * it; a process without targets has none.
  */
 export interface Forwards {

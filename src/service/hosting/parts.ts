@@ -4,7 +4,7 @@
  */
 import type { AuthConfiguration, Environment } from '../../contract/auth.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { Project } from '../../store/port/store.ts';
 import type { Seal } from '../call/secrets.ts';
 import type { Quotas } from '../call/settings.ts';

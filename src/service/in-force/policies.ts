@@ -8,8 +8,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PolicyStatus } from '../../contract/policy-words.ts';
 import { readJson } from '../../core/json/parse.ts';
-import { readSet, type ReadSet } from '../../core/policy/language/read-set.ts';
-import { PolicySet, type PolicyVersion } from '../../core/policy/set/in-force.ts';
+import { readSet, type ReadSet } from '../../core/policies/language/read-set.ts';
+import { PolicySet, type PolicyVersion } from '../../core/policies/set/in-force.ts';
 import type { ActivePolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
 import type { Replayed } from '../call/answer.ts';

@@ -5,7 +5,7 @@
  */
 import { isOpen, type JobStatus } from '../../contract/job-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import { append, unmetered } from '../writes/append.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';

@@ -3,7 +3,7 @@
  * completion is in the append of the result, and a cancellation in the append that ends the job.
  * Proven by `test/service/jobs/events.test.ts`.
  */
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import { systemEvent } from '../writes/system.ts';

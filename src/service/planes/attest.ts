@@ -10,12 +10,12 @@ import {
   verifyAttestation,
   type AttestationInput,
   type AttestationResult,
-} from '../../core/plane/attestation.ts';
-import { identitiesSince } from '../../core/plane/former-keys.ts';
+} from '../../core/planes/attestation.ts';
+import { identitiesSince } from '../../core/planes/former-keys.ts';
 import { sha256 } from '../../core/hash.ts';
 import { readJson } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
+import type { Fault, PlaneIdentity } from '../../core/planes/usage-report.ts';
 import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
 import { append, unmetered } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';

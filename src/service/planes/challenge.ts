@@ -6,11 +6,11 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Challenge } from '../../contract/telemetry.ts';
-import { challengeId, type Earlier } from '../../core/plane/attestation.ts';
+import { challengeId, type Earlier } from '../../core/planes/attestation.ts';
 import { readJson } from '../../core/json/parse.ts';
-import { sumOf } from '../../core/plane/metering.ts';
+import { sumOf } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { reportedHead } from '../../core/plane/usage-report.ts';
+import { reportedHead } from '../../core/planes/usage-report.ts';
 import type { StoredReport } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { parsedReport, type Came } from './state.ts';

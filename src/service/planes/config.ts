@@ -4,7 +4,7 @@
  * `test/plane/config/apply.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { oldestPlane, planeSupport } from '../../core/plane/version.ts';
+import { oldestPlane, planeSupport } from '../../core/planes/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { keepAnswer } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';

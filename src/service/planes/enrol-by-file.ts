@@ -1,5 +1,5 @@
 /**
- * Enrolment by file (contract B9, `src/core/plane/enrolment-request.ts`), for a data plane without a
+ * Enrolment by file (contract B9, `src/core/planes/enrolment-request.ts`), for a data plane without a
  * connection. An operator uploads the plane's request and carries the answer back. The plane may use a token
  * by file or over the wire, with the same refusals. The request proves that its sender has the token without
  * containing it. Proven by `test/service/planes/enrol-by-file.test.ts`.
@@ -11,7 +11,7 @@ import {
   enrolmentAnswer,
   type OpenAnswer,
   type SealedCredentials,
-} from '../../core/plane/enrolment-request.ts';
+} from '../../core/planes/enrolment-request.ts';
 import type { EnrolmentAnswer } from '../../contract/telemetry.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import { unmetered } from '../writes/append.ts';

@@ -16,7 +16,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { checkPossession } from '../../core/plane/usage-report.ts';
+import { checkPossession } from '../../core/planes/usage-report.ts';
 import type { PlaneSecrets, StoredPlane } from '../../store/port/store.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { CallingPlane, Caller } from '../call/caller.ts';

@@ -5,9 +5,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { newSigningSecret } from '../../core/plane/signature.ts';
+import { newSigningSecret } from '../../core/planes/signature.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Fault, PlaneIdentity } from '../../core/plane/usage-report.ts';
+import type { Fault, PlaneIdentity } from '../../core/planes/usage-report.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { append, unmetered } from '../writes/append.ts';

@@ -4,7 +4,7 @@
  */
 import type { TelemetryFault } from '../../contract/telemetry.ts';
 import { hashText, sha256 } from '../../core/hash.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPlane } from '../../store/port/store.ts';

@@ -5,8 +5,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { EventDraft } from '../../core/event/record.ts';
-import type { Fault } from '../../core/plane/usage-report.ts';
+import type { EventDraft } from '../../core/events/record.ts';
+import type { Fault } from '../../core/planes/usage-report.ts';
 import type { Store, StoredPlane } from '../../store/port/store.ts';
 import { append, unmetered } from '../writes/append.ts';
 import type { Services } from '../port/services.ts';

@@ -3,7 +3,7 @@
  * Proven by `test/http/telemetry.test.ts` and `test/service/planes/reports.test.ts`.
  */
 import type { Receipt } from '../../contract/telemetry.ts';
-import { planeSupport } from '../../core/plane/version.ts';
+import { planeSupport } from '../../core/planes/version.ts';
 import type { Handlers } from '../port/handler.ts';
 import { takeAttestation } from './attest.ts';
 import { callingPlane, enrolment } from './enrol.ts';

@@ -8,7 +8,7 @@ import { GovError, problems } from '../../contract/problems.ts';
 import { AttestationProof, UsageReport, type Message, type Receipt } from '../../contract/telemetry.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { canonicalize, parseJson, type Json } from '../../core/json/parse.ts';
-import { verifyTelemetry } from '../../core/plane/signature.ts';
+import { verifyTelemetry } from '../../core/planes/signature.ts';
 import type { Caller } from '../call/caller.ts';
 import { plain } from '../call/explain.ts';
 import { openSecrets } from '../credentials/plane-keys.ts';

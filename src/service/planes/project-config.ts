@@ -11,11 +11,11 @@ import {
 } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { signPlaneConfig } from '../../core/plane/config.ts';
+import { signPlaneConfig } from '../../core/planes/config.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
-import { engine } from '../../core/policy/language/ast.ts';
-import { policySetHash } from '../../core/policy/language/hash.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { engine } from '../../core/policies/language/ast.ts';
+import { policySetHash } from '../../core/policies/language/hash.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { riskAlgorithm, type RiskConfig } from '../../core/risk/config.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, Project, StoreReader } from '../../store/port/store.ts';

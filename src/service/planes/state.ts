@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { TelemetryFault, UsageReport } from '../../contract/telemetry.ts';
 import { readJson } from '../../core/json/parse.ts';
-import { checkSuccession, reportHash, type Fault } from '../../core/plane/usage-report.ts';
+import { checkSuccession, reportHash, type Fault } from '../../core/planes/usage-report.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 

@@ -7,7 +7,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { draftPolicyChange } from '../../core/decided/policy-change.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';

@@ -5,11 +5,11 @@
 import { limits } from '../../contract/limits.ts';
 import type { PolicySummary } from '../../contract/governance.ts';
 import type { FieldError } from '../../contract/problems.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import { gravest } from '../../core/policy/evaluate/decision.ts';
-import { reasoning, unexplained } from '../../core/policy/explain/reasoning.ts';
-import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
-import { TimeSlice, type TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
+import { gravest } from '../../core/policies/evaluate/decision.ts';
+import { reasoning, unexplained } from '../../core/policies/explain/reasoning.ts';
+import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policies/set/in-force.ts';
+import { TimeSlice, type TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { IdlePolicy, InForce } from '../in-force/policies.ts';

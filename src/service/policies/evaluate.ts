@@ -16,9 +16,9 @@ import {
 import { recordedDecision } from '../../core/decided/outcome-cache.ts';
 import { typeId } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import type { PolicyDecision, PolicySet, SetSummary } from '../../core/policy/set/in-force.ts';
-import type { LeafDraft, OtherDraft } from '../../core/event/record.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
+import type { PolicyDecision, PolicySet, SetSummary } from '../../core/policies/set/in-force.ts';
+import type { LeafDraft, OtherDraft } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import { appendOrStale, unmetered } from '../writes/append.ts';

@@ -1,6 +1,6 @@
 /**
  * Handlers of policies, their versions and life cycle (contract G1-G4, G9).
- * `src/core/policy/set/lifecycle.ts` judges moves, `change.ts` stores them. Proven by
+ * `src/core/policies/set/lifecycle.ts` judges moves, `change.ts` stores them. Proven by
  * `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
@@ -8,9 +8,9 @@ import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.t
 import { GovError } from '../../contract/problems.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
-import { canonicalCondition } from '../../core/policy/language/canonical.ts';
-import { parseCondition } from '../../core/policy/language/parse.ts';
-import { policyHash } from '../../core/policy/language/hash.ts';
+import { canonicalCondition } from '../../core/policies/language/canonical.ts';
+import { parseCondition } from '../../core/policies/language/parse.ts';
+import { policyHash } from '../../core/policies/language/hash.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';

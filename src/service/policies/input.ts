@@ -6,7 +6,7 @@ import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { fieldError } from '../call/schema.ts';
 import { pointerToken } from '../../core/json/pointer.ts';
 

@@ -13,7 +13,7 @@ import {
   transition,
   type Move,
   type PolicyLife,
-} from '../../core/policy/set/lifecycle.ts';
+} from '../../core/policies/set/lifecycle.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { PlainAnswer } from '../call/answer.ts';

@@ -6,19 +6,19 @@
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { readJson } from '../../core/json/parse.ts';
-import type { PolicyInput } from '../../core/policy/evaluate/compile.ts';
-import { counts, gravest } from '../../core/policy/evaluate/decision.ts';
-import { explain } from '../../core/policy/explain/detail.ts';
-import { compare, changeCounts, type Side } from '../../core/policy/impact/changes.ts';
-import { reasoning } from '../../core/policy/explain/reasoning.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
+import { counts, gravest } from '../../core/policies/evaluate/decision.ts';
+import { explain } from '../../core/policies/explain/detail.ts';
+import { compare, changeCounts, type Side } from '../../core/policies/impact/changes.ts';
+import { reasoning } from '../../core/policies/explain/reasoning.ts';
 import {
   PolicySet,
   type Member,
   type PolicyDecision,
   type PolicyVersion,
-} from '../../core/policy/set/in-force.ts';
-import { TimeSlice, type TimeSliced } from '../../core/policy/evaluate/time-slice.ts';
-import { judge } from '../../core/policy/explain/decisive-clauses.ts';
+} from '../../core/policies/set/in-force.ts';
+import { TimeSlice, type TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
+import { judge } from '../../core/policies/explain/decisive-clauses.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
 import { keepAnswer } from '../call/idempotency.ts';

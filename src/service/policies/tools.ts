@@ -8,8 +8,8 @@ import { toolContextMembers, type ToolCall, type ToolDecision } from '../../cont
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { cut } from '../../core/replay/fields.ts';
-import { counts } from '../../core/policy/evaluate/decision.ts';
-import { draftEvent, type EventDraft } from '../../core/event/record.ts';
+import { counts } from '../../core/policies/evaluate/decision.ts';
+import { draftEvent, type EventDraft } from '../../core/events/record.ts';
 import { evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';

@@ -4,8 +4,8 @@
  */
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
-import { parseCondition } from '../../core/policy/language/parse.ts';
-import { printText } from '../../core/policy/language/text.ts';
+import { parseCondition } from '../../core/policies/language/parse.ts';
+import { printText } from '../../core/policies/language/text.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
 

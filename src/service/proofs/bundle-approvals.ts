@@ -4,8 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { type BundleApproval, pathText } from '../../core/proof/bundle.ts';
-import { disclosureText, type Disclosure } from '../../core/event/disclosure.ts';
+import { type BundleApproval, pathText } from '../../core/proofs/bundle.ts';
+import { disclosureText, type Disclosure } from '../../core/events/disclosure.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';

@@ -3,10 +3,10 @@
  * Proven by `test/service/proofs/bundle-stream.engines.long.test.ts` and `test/service/proofs/bundle-graph.long.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { bundleEvent } from '../../core/proof/bundle.ts';
-import { NodePositions, readEdgeRow, readNodeRow } from '../../core/graph/rows.ts';
+import { bundleEvent } from '../../core/proofs/bundle.ts';
+import { NodePositions, readEdgeRow, readNodeRow } from '../../core/graphs/rows.ts';
 import { canonicalText } from '../../core/json/parse.ts';
-import type { RunLeaf } from '../../core/event/run-entry.ts';
+import type { RunLeaf } from '../../core/events/run-entry.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { runEvents } from '../events/run-stream.ts';
 import type { BundleLists, TaskContext } from '../call/work.ts';

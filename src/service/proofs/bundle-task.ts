@@ -1,6 +1,6 @@
 /**
  * Tasks: plan the bundle of a stored proof, which contains everything to check the proof offline
- * (`src/core/proof/bundle.ts`), and write its parts. A small bundle comes back whole. Of a larger one the plan returns its
+ * (`src/core/proofs/bundle.ts`), and write its parts. A small bundle comes back whole. Of a larger one the plan returns its
  * exact size and all but its long lists: events, and edges and nodes of the graph. `bundle-stream.ts` sends those in parts, each
  * read when the client wants it, so that memory holds one part, and no slow client holds a thread.
  * Proven by `test/service/proofs/handlers.engines.test.ts`, with the public verifier.
@@ -16,9 +16,9 @@ import {
   type BundleErasures,
   type BundleGraph,
   type IncludedRecord,
-} from '../../core/proof/bundle.ts';
+} from '../../core/proofs/bundle.ts';
 import type { MapEntry } from '../../core/completeness/entry.ts';
-import { erasuresOf } from '../../core/event/erased.ts';
+import { erasuresOf } from '../../core/events/erased.ts';
 import { countValues, type Json } from '../../core/json/parse.ts';
 import { limits } from '../../contract/limits.ts';
 import type { StoredProof } from '../../store/port/store.ts';

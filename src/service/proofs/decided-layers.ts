@@ -4,7 +4,7 @@
  * a recomputed layer has the same text. Proven by `test/service/proofs/compliance.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { governedEventType, PolicyCompliance, type GovernedEvent } from '../../core/proof/compliance.ts';
+import { governedEventType, PolicyCompliance, type GovernedEvent } from '../../core/proofs/compliance.ts';
 import { governs, sourceOf } from '../../core/coverage/report.ts';
 import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
@@ -17,14 +17,14 @@ import { openLeaf, type OpenLeaf } from '../../core/decided/leaf.ts';
 import { openReplay, type ReplayRecord } from '../../core/decided/replay.ts';
 import { openRiskDecision } from '../../core/decided/risk-decision.ts';
 import { openSnapshot } from '../../core/decided/snapshot.ts';
-import { DecisionLineage } from '../../core/proof/decision-lineage.ts';
-import { replayDeterminism } from '../../core/proof/determinism.ts';
-import type { Disclosure } from '../../core/event/disclosure.ts';
+import { DecisionLineage } from '../../core/proofs/decision-lineage.ts';
+import { replayDeterminism } from '../../core/proofs/determinism.ts';
+import type { Disclosure } from '../../core/events/disclosure.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
-import { noPolicyActive, replayNotRun } from '../../core/proof/layers.ts';
-import { rebuild } from '../../core/event/record.ts';
+import { noPolicyActive, replayNotRun } from '../../core/proofs/layers.ts';
+import { rebuild } from '../../core/events/record.ts';
 import { recomputes } from '../../core/replay/again.ts';
-import type { LayerResult } from '../../core/proof/statement.ts';
+import type { LayerResult } from '../../core/proofs/statement.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { IndexedLeaf } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';

@@ -10,11 +10,11 @@
 import { completenessHeader, type ComplianceProof, type LayerName } from '../../contract/proofs.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalText } from '../../core/json/parse.ts';
-import { composeProof, proofLeafFields } from '../../core/proof/binding.ts';
-import { shownLists, type ShownList } from '../../core/proof/completeness.ts';
-import { readStatement, type Statement } from '../../core/proof/statement.ts';
+import { composeProof, proofLeafFields } from '../../core/proofs/binding.ts';
+import { shownLists, type ShownList } from '../../core/proofs/completeness.ts';
+import { readStatement, type Statement } from '../../core/proofs/statement.ts';
 import type { Checkpoint } from '../../core/note/checkpoint.ts';
-import { draftLeaf } from '../../core/event/record.ts';
+import { draftLeaf } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import { append, unmetered, type PlainEffect, type PlainRequest } from '../writes/append.ts';

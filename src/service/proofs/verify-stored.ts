@@ -6,10 +6,10 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
-import { verifyArtifact } from '../../core/proof/artifact.ts';
+import { verifyArtifact } from '../../core/proofs/artifact.ts';
 import type { Json, JsonObject } from '../../core/json/parse.ts';
-import { readStatement, type Statement } from '../../core/proof/statement.ts';
-import type { VerdictCode } from '../../core/proof/verdict.ts';
+import { readStatement, type Statement } from '../../core/proofs/statement.ts';
+import type { VerdictCode } from '../../core/proofs/verdict.ts';
 import type { StoredProof } from '../../store/port/store.ts';
 import { findAnchorFault } from './layers.ts';
 import { logged } from '../graphs/log.ts';

@@ -5,14 +5,14 @@
  * only grades the drift. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
-import { valuesAt } from '../../core/event/bodies.ts';
+import { valuesAt } from '../../core/events/bodies.ts';
 import { openEvaluation } from '../../core/decided/evaluation.ts';
 import type { OpenLeaf } from '../../core/decided/leaf.ts';
 import { openRiskDecision, type RiskRecord } from '../../core/decided/risk-decision.ts';
 import type { Snapshot } from '../../core/decided/snapshot.ts';
-import { RiskAgain } from '../../core/proof/decision-lineage.ts';
+import { RiskAgain } from '../../core/proofs/decision-lineage.ts';
 import { hashText } from '../../core/hash.ts';
-import type { PolicySet } from '../../core/policy/set/in-force.ts';
+import type { PolicySet } from '../../core/policies/set/in-force.ts';
 import { evaluateAgain, isWhole, recordedEvaluation, type OpenEvaluation } from '../../core/replay/again.ts';
 import { FindingsTally, type ReplayCollector } from '../../core/replay/collector.ts';
 import { snapshotDrift } from '../../core/replay/drift.ts';
@@ -25,7 +25,7 @@ import {
   type StepOutcome,
   type StepSource,
 } from '../../core/replay/steps.ts';
-import type { RunEvent } from '../../core/event/run-entry.ts';
+import type { RunEvent } from '../../core/events/run-entry.ts';
 import type { RunAt } from '../proofs/decided-layers.ts';
 import { LoggedPolicies, type LoggedSet } from '../in-force/logged.ts';
 import { otherPolicies } from './other-policies.ts';

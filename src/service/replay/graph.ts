@@ -13,8 +13,8 @@ import {
   declare,
   readDeclaration,
   type Declaration,
-} from '../../core/graph/declaration.ts';
-import { GraphDerivation } from '../../core/graph/derivation.ts';
+} from '../../core/graphs/declaration.ts';
+import { GraphDerivation } from '../../core/graphs/derivation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import type { ReplayCollector } from '../../core/replay/collector.ts';
 import { GraphComparison } from '../../core/replay/graph.ts';

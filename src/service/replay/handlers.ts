@@ -7,7 +7,7 @@ import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ReplaySummary } from '../../contract/replay.ts';
-import { checking } from '../../core/graph/declaration.ts';
+import { checking } from '../../core/graphs/declaration.ts';
 import { draftSnapshot } from '../../core/decided/snapshot.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalText, type Json } from '../../core/json/parse.ts';

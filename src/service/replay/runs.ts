@@ -4,10 +4,10 @@
  * `test/service/replay/handlers.engines.test.ts`.
  */
 import type { SnapshotInput } from '../../contract/governance.ts';
-import { valuesAt } from '../../core/event/bodies.ts';
+import { valuesAt } from '../../core/events/bodies.ts';
 import type { Snapshot } from '../../core/decided/snapshot.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
-import { openEvent } from '../../core/event/record.ts';
+import { openEvent } from '../../core/events/record.ts';
 import { align } from '../../core/replay/align.ts';
 import type { ReplayCollector } from '../../core/replay/collector.ts';
 import { snapshotDrift } from '../../core/replay/drift.ts';

@@ -3,7 +3,7 @@
  * `test/service/reports/handlers.test.ts`.
  */
 import type { ReportFormat, ReportSummary } from '../../contract/report-parts.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { systemEvent } from '../writes/system.ts';
 import type { StoredReport } from './stored.ts';

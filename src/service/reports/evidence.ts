@@ -5,7 +5,7 @@
 import { GovError } from '../../contract/problems.ts';
 import { parseCheckpoint } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
-import { signReport } from '../../core/report/signature.ts';
+import { signReport } from '../../core/reports/signature.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { TaskHost } from '../call/work.ts';
 import { answerFile } from '../completeness/handlers.ts';

@@ -1,10 +1,10 @@
 /**
  * The metering log as a report reads it: the leaves of a time, and the proof of the units of days
- * (`src/core/report/units.ts`). Proven by `test/service/reports/templates/contents.test.ts`.
+ * (`src/core/reports/units.ts`). Proven by `test/service/reports/templates/contents.test.ts`.
  */
-import { parseMeterRecord, zeroTotals, type Totals } from '../../core/plane/metering.ts';
-import { pathText } from '../../core/proof/bundle.ts';
-import { unitsText, type UnitsCut } from '../../core/report/units.ts';
+import { parseMeterRecord, zeroTotals, type Totals } from '../../core/planes/metering.ts';
+import { pathText } from '../../core/proofs/bundle.ts';
+import { unitsText, type UnitsCut } from '../../core/reports/units.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { inclusionAt } from '../log/tree-proofs.ts';
 import type { ReportSource } from './templates/source.ts';

@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { ReportSignature } from '../../contract/report-parts.ts';
 import type { ReportShare } from '../../contract/reports.ts';
 import { typeId } from '../../core/id.ts';
-import { signatureNameOf } from '../../core/report/artifacts.ts';
+import { signatureNameOf } from '../../core/reports/artifacts.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredDocument } from '../../store/port/store.ts';
 import { createToken, keyDigest, tokenKind } from '../credentials/token-format.ts';

@@ -8,7 +8,7 @@ import type {
   ReportParameters,
   ReportSummary,
 } from '../../contract/report-parts.ts';
-import type { ReportTemplate } from '../../core/report/model.ts';
+import type { ReportTemplate } from '../../core/reports/model.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 
 /**

@@ -7,10 +7,10 @@ import type { ReportData, ReportFormat, ReportSummary } from '../../contract/rep
 import { sha256, sha256Text } from '../../core/hash.ts';
 import { parseCheckpoint } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
-import { toCsv, toJson } from '../../core/report/artifacts.ts';
-import type { ReportFonts } from '../../core/report/inputs.ts';
-import type { BuiltReport, Report } from '../../core/report/model.ts';
-import { presentationBytes } from '../../core/report/presentation.ts';
+import { toCsv, toJson } from '../../core/reports/artifacts.ts';
+import type { ReportFonts } from '../../core/reports/inputs.ts';
+import type { BuiltReport, Report } from '../../core/reports/model.ts';
+import { presentationBytes } from '../../core/reports/presentation.ts';
 import type { ReportTemplateId } from '../../contract/report-words.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { Task, TaskContext, TaskHost } from '../call/work.ts';
@@ -110,7 +110,7 @@ async function render(
       return toCsv(made, hash);
     case 'pdf': {
       if (fonts === null) throw new Error('expected fonts for the pages, got none');
-      const { toPdf } = await import('../../core/report/pdf/render.ts');
+      const { toPdf } = await import('../../core/reports/pdf/render.ts');
       const attachments = [...built.attachments].map(([name, bytes]) => ({ name, bytes }));
       return toPdf(made, input.branding, attachments, { paper: input.paper, fonts, signature });
     }

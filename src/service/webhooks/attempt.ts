@@ -3,7 +3,7 @@
  * Proven by `test/service/webhooks/attempt.test.ts` and `test/service/webhooks/sending.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { webhookHeaders, webhookSigner } from '../../core/webhook/signature.ts';
+import { webhookHeaders, webhookSigner } from '../../core/webhooks/signature.ts';
 import type { OutboundAnswer } from '../hosting/outbound.ts';
 import type { Services } from '../port/services.ts';
 import { secretsOf, urlOf, type EndpointData } from './endpoint.ts';

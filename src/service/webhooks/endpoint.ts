@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { WebhookEventKind } from '../../contract/webhook-events.ts';
 import type { DisabledReason, WebhookEndpoint, WebhookSigning } from '../../contract/webhooks.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { newWebhookKeyPair, newWebhookSecret } from '../../core/webhook/signature.ts';
+import { newWebhookKeyPair, newWebhookSecret } from '../../core/webhooks/signature.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { maskedTarget } from '../outbox/masked.ts';
 import type { Services } from '../port/services.ts';

@@ -3,7 +3,7 @@
  * has the host, because path and query may contain secrets. Proven by `test/service/webhooks/handlers.test.ts`.
  */
 import type { DisabledReason } from '../../contract/webhooks.ts';
-import type { EventDraft } from '../../core/event/record.ts';
+import type { EventDraft } from '../../core/events/record.ts';
 import type { EventContext } from '../access/project-events.ts';
 import { systemEvent } from '../writes/system.ts';
 import type { EndpointData } from './endpoint.ts';

@@ -5,7 +5,7 @@
  */
 import type { WebhookEventKind } from '../../contract/webhook-events.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
-import { systemRun } from '../../core/event/record.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { typeIdMs } from '../../core/id.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { isObject } from '../../core/json/object.ts';

@@ -7,7 +7,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { eraseDigests, type KeptBody } from '../../core/event/erased.ts';
+import { eraseDigests, type KeptBody } from '../../core/events/erased.ts';
 import { blockLeaves } from '../../core/search/places.ts';
 import { readJson, type Json } from '../../core/json/parse.ts';
 import type {

@@ -2,7 +2,7 @@
  * Builds the leaves that readers return, from checked rows.
  * Proven by `test/store/suite/log/reads.ts`.
  */
-import { committedBounds, disclosuresAt, isCommittedText } from '../../core/event/bodies.ts';
+import { committedBounds, disclosuresAt, isCommittedText } from '../../core/events/bodies.ts';
 import type { Leaf } from '../port/store.ts';
 import type { Bodies } from '../port/store.ts';
 

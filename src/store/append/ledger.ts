@@ -5,7 +5,7 @@
  * contains more than the disk.
  * Proven by `test/store/suite/log/append.ts`.
  */
-import type { Totals } from '../../core/plane/metering.ts';
+import type { Totals } from '../../core/planes/metering.ts';
 import type { TileEdge } from '../../core/merkle/tile.ts';
 import type { Period } from './period.ts';
 

@@ -4,8 +4,8 @@
  * request is accepted.
  * Proven by `test/store/suite/log/append.ts`.
  */
-import type { Totals } from '../../core/plane/metering.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { Totals } from '../../core/planes/metering.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { AppendRequest, Assigned } from '../port/store.ts';
 import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';

@@ -2,8 +2,8 @@
  * The month of a quota, and the totals at its start.
  * Proven by `test/store/suite/tenancy/quota.ts`.
  */
-import type { Totals } from '../../core/plane/metering.ts';
-import { serverTime } from '../../core/event/record.ts';
+import type { Totals } from '../../core/planes/metering.ts';
+import { serverTime } from '../../core/events/record.ts';
 
 /** A month with metered operations, such as `2026-11`, and the totals before it. */
 export interface Period {

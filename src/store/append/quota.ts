@@ -6,8 +6,8 @@
  * Proven by `test/store/suite/tenancy/quota.ts`.
  */
 import type { MeteredType } from '../../contract/operation.ts';
-import { zeroTotals, type MeterOp, type Totals } from '../../core/plane/metering.ts';
-import { type LeafDraft } from '../../core/event/record.ts';
+import { zeroTotals, type MeterOp, type Totals } from '../../core/planes/metering.ts';
+import { type LeafDraft } from '../../core/events/record.ts';
 import type { ClientEvents } from './repeats.ts';
 import type { Pending } from './pending.ts';
 import type { AppendOutcome, AppendRequest } from '../port/store.ts';

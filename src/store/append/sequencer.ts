@@ -8,7 +8,7 @@
  * Proven by `test/store/suite/log/append.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { addUnits, meterRecord, meterRef } from '../../core/plane/metering.ts';
+import { addUnits, meterRecord, meterRef } from '../../core/planes/metering.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
 import {
   sealEvent,
@@ -16,7 +16,7 @@ import {
   type EventDraft,
   type LeafDraft,
   type OtherDraft,
-} from '../../core/event/record.ts';
+} from '../../core/events/record.ts';
 import type {
   AppendOutcome,
   AppendRequest,

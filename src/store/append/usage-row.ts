@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/tenancy/projects.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { zeroTotals, type Totals } from '../../core/plane/metering.ts';
+import { zeroTotals, type Totals } from '../../core/planes/metering.ts';
 import { usedBetween, type Used } from './quota.ts';
 import { baseOf } from './period.ts';
 import { countColumns, countsOf, type CountRow } from '../rules/epoch-row.ts';

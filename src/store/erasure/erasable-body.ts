@@ -2,7 +2,7 @@
  * Opens a body for an erasure and seals it again, the same for both engines.
  * Proven by `test/store/suite/governance/erasures.ts` and `test/store/erasure/subject-keys.test.ts`.
  */
-import type { KeptBody } from '../../core/event/erased.ts';
+import type { KeptBody } from '../../core/events/erased.ts';
 import { isSealed, type BodySeal, type Opened, type StoredBody } from './body-seal.ts';
 import { idsOf, type SubjectKey } from './subject-keys.ts';
 

@@ -2,10 +2,10 @@
  * `fsck`: reads a record of any content, and defines a part of the check that reads records.
  * Proven by `test/store/fsck/tamper.test.ts`.
  */
-import { disclosuresMatch } from '../../core/event/bodies.ts';
+import { disclosuresMatch } from '../../core/events/bodies.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
-import type { EventRecord } from '../../core/event/record.ts';
+import type { EventRecord } from '../../core/events/record.ts';
 
 /** A part of the check that gets the records other than events, in index order. */
 export interface RecordCheck {

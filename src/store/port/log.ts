@@ -31,7 +31,7 @@ export interface Leaf {
   /** Start and end of each disclosure in the text, alternating. Present if all disclosures were checked. */
   readonly bounds?: readonly number[];
   /**
-   * The erasures that removed fields (`src/core/event/erased.ts`). Absent if there are none or the read asked
+   * The erasures that removed fields (`src/core/events/erased.ts`). Absent if there are none or the read asked
    * for no bodies.
    */
   readonly erased?: string;

@@ -7,7 +7,7 @@
  */
 import type { MeteredType } from '../../contract/operation.ts';
 import type { TelemetryFault } from '../../contract/telemetry.ts';
-import type { FormerKeys } from '../../core/plane/identity.ts';
+import type { FormerKeys } from '../../core/planes/identity.ts';
 import type { ByAge } from './rows.ts';
 import type { Page, Project, StoredProject } from './log.ts';
 
@@ -67,7 +67,7 @@ export interface StoredReport {
   /** SHA-256 of the body, 32 bytes. */
   readonly digest: Buffer;
   readonly receivedMs: number;
-  /** `2026-11`, UTC: `reportMonth` of the report (`src/core/plane/usage-report.ts`). */
+  /** `2026-11`, UTC: `reportMonth` of the report (`src/core/planes/usage-report.ts`). */
   readonly month: string;
   readonly treeSize: number;
   /** Totals at `treeSize` since the start of the epoch. */

@@ -2,7 +2,7 @@
  * The size of a request in a commit, in UTF-16 units, which approximate bytes.
  * Proven by `test/store/port/request-bytes.test.ts`.
  */
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { AppendRequest } from './request.ts';
 import type { Effect } from './effect.ts';
 

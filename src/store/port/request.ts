@@ -2,8 +2,8 @@
  * The request of `Store.append`, and its outcomes.
  * Proven by `test/store/suite/all.ts`.
  */
-import type { MeterOp } from '../../core/plane/metering.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { MeterOp } from '../../core/planes/metering.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { Effect } from './effect.ts';
 import type { StoredResponse, IdempotencyWrite } from './repeats.ts';
 

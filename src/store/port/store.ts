@@ -14,8 +14,8 @@
 import type { ApprovalFilter } from '../../contract/approvals.ts';
 import type { JobStatus, JobType } from '../../contract/job-words.ts';
 import type { Checkpoint } from '../../core/note/checkpoint.ts';
-import type { Totals } from '../../core/plane/metering.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { Totals } from '../../core/planes/metering.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { DocumentReader, DocumentStore } from './documents.ts';
 import type { EventTermReader, EventTermStore } from './event-terms.ts';
 import type { ExportReader, ExportStore } from './exports.ts';

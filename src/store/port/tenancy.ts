@@ -7,7 +7,7 @@
  */
 import type { Environment } from '../../contract/auth.ts';
 import type { MeteredType } from '../../contract/operation.ts';
-import type { LeafDraft } from '../../core/event/record.ts';
+import type { LeafDraft } from '../../core/events/record.ts';
 import type { RequiredCaller } from './caller.ts';
 import type { IdempotencyWrite, StoredResponse } from './repeats.ts';
 import type { ByAge } from './rows.ts';

@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { zeroTotals } from '../../core/plane/metering.ts';
+import { zeroTotals } from '../../core/planes/metering.ts';
 import { endOfTime } from '../port/bounds.ts';
 import { projectOf, type ProjectRow } from '../port/project.ts';
 import {

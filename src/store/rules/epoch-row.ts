@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/tenancy/reports.ts` and `test/store/suite/tenancy/plane-usage.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
-import { countable } from '../../core/plane/metering.ts';
+import { countable } from '../../core/planes/metering.ts';
 import { eachType } from './plane-usage.ts';
 import type { Counts, PlaneEpoch, StoredReport } from '../port/planes.ts';
 

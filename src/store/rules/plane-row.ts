@@ -2,7 +2,7 @@
  * Rows of data planes, the same in both engines.
  * Proven by `test/store/suite/tenancy/planes.ts`.
  */
-import type { FormerKeys } from '../../core/plane/identity.ts';
+import type { FormerKeys } from '../../core/planes/identity.ts';
 import type { Counts, StoredPlane, StoredReport } from '../port/planes.ts';
 
 export interface PlaneRow {

@@ -7,7 +7,7 @@
  * Proven by `test/store/suite/tenancy/plane-usage.ts`.
  */
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
-import { zeroTotals } from '../../core/plane/metering.ts';
+import { zeroTotals } from '../../core/planes/metering.ts';
 import type { Counts } from '../port/planes.ts';
 
 /** The largest reported totals of a month in an epoch. */

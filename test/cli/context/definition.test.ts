@@ -2,7 +2,7 @@ import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatTrust } from '../../../src/core/note/trust.ts';
-import { trust } from '../../core/proof/log.ts';
+import { trust } from '../../core/proofs/log.ts';
 import { readUserConfig } from '../../../src/cli/context/config.ts';
 import {
   addressIn,

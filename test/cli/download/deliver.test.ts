@@ -21,8 +21,8 @@ import {
   startExportServer,
   type ExportServer,
 } from '../../client/exportserver.ts';
-import { artifactOf, events } from '../../core/export/log.ts';
-import { logSigner, ProofLog } from '../../core/proof/log.ts';
+import { artifactOf, events } from '../../core/exports/log.ts';
+import { logSigner, ProofLog } from '../../core/proofs/log.ts';
 import { cleanEnv, emptyDirectory, ended, govHere, runner, shell } from '../support/tool.ts';
 
 const log = events(new ProofLog());

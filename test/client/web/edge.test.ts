@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { logSigner, sample, bytesOf } from '../../core/proof/log.ts';
+import { logSigner, sample, bytesOf } from '../../core/proofs/log.ts';
 import { projectRoot } from '../../paths.ts';
 import { json, problem, startServer, type TestServer } from '../server.ts';
 

@@ -1,15 +1,15 @@
 /** Files with proofs, sound and tampered with, and the verdict on each by the verifier of `gov proofs verify`. */
-import { verifyExport } from '../../../src/core/export/verify.ts';
+import { verifyExport } from '../../../src/core/exports/verify.ts';
 import { formatTrust, type Trust } from '../../../src/core/note/trust.ts';
-import { answerText, verifyAnswer } from '../../../src/core/proof/answer.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
-import { verifyReport } from '../../../src/core/report/verify.ts';
+import { answerText, verifyAnswer } from '../../../src/core/proofs/answer.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
+import { verifyReport } from '../../../src/core/reports/verify.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
-import { artifactOf, events, inChunks } from '../../core/export/log.ts';
-import { answer } from '../../core/proof/asked.ts';
-import { bytesOf, sample, trust, verify, witnessSigner } from '../../core/proof/log.ts';
-import { byPasskey, lies, signedByEach } from '../../core/proof/signed-log.ts';
-import { sampleReport, signedPdf } from '../../core/report/sample.ts';
+import { artifactOf, events, inChunks } from '../../core/exports/log.ts';
+import { answer } from '../../core/proofs/asked.ts';
+import { bytesOf, sample, trust, verify, witnessSigner } from '../../core/proofs/log.ts';
+import { byPasskey, lies, signedByEach } from '../../core/proofs/signed-log.ts';
+import { sampleReport, signedPdf } from '../../core/reports/sample.ts';
 import { parseVerifierKey } from '../../../src/core/note/signed.ts';
 
 /** What the library says of the pages of a report. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cronOf, monthDays, weekdays, whenText, type When } from '../../../src/console/reports/when.ts';
-import { readCron } from '../../../src/core/schedule/cron.ts';
+import { readCron } from '../../../src/core/schedules/cron.ts';
 
 const base: When = { every: 'day', time: '06:05', weekday: 'Monday', day: '1', cron: '' };
 

@@ -5,12 +5,12 @@ import { listProofs } from '../../../src/core/completeness/list-proof.ts';
 import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import type { MapKey } from '../../../src/core/completeness/map.ts';
 import { mapFunction, readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
-import type { OtherDraft } from '../../../src/core/event/record.ts';
-import { type Bundle, composeBundle, pathText } from '../../../src/core/proof/bundle.ts';
-import { shownLists } from '../../../src/core/proof/completeness.ts';
-import { readStatement } from '../../../src/core/proof/statement.ts';
+import type { OtherDraft } from '../../../src/core/events/record.ts';
+import { type Bundle, composeBundle, pathText } from '../../../src/core/proofs/bundle.ts';
+import { shownLists } from '../../../src/core/proofs/completeness.ts';
+import { readStatement } from '../../../src/core/proofs/statement.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
-import type { ProofLog } from '../proof/log.ts';
+import type { ProofLog } from '../proofs/log.ts';
 import { naiveLists } from './naive.ts';
 
 export function mapOf(

@@ -5,8 +5,8 @@ import { keyHash, rootOfPath } from '../../../src/core/completeness/map.ts';
 import { readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
 import { PrefixTree } from '../../../src/core/completeness/prefix-tree.ts';
 import { KeyList, type StoredList } from '../../../src/core/completeness/key-list.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
-import { ProofLog } from '../proof/log.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
+import { ProofLog } from '../proofs/log.ts';
 import { appendIndex, mapOf } from './indexed.ts';
 import { naiveIndexRoot, naiveLists } from './naive.ts';
 

@@ -7,9 +7,9 @@ import {
   textItem,
   type MappedRecord,
 } from '../../../src/core/completeness/map-function.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
-import { ProofLog } from '../proof/log.ts';
+import { ProofLog } from '../proofs/log.ts';
 
 const keysOf = ({ items }: MappedRecord) => items.map(({ text, item }) => ({ key: keyOfText(text), item }));
 

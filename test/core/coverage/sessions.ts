@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { CoverageJudge, type Coverage } from '../../../src/core/coverage/judge.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
-import { draftEvent, sealEvent } from '../../../src/core/event/record.ts';
-import { readRunEvent, type RunEvent } from '../../../src/core/event/run-entry.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
+import { draftEvent, sealEvent } from '../../../src/core/events/record.ts';
+import { readRunEvent, type RunEvent } from '../../../src/core/events/run-entry.ts';
 import { decodeRequest } from '../../../src/core/intake/otlp/protobuf.ts';
 import { reconcile, type StoredEvent } from '../../../src/core/intake/reconcile.ts';
 import { importRuns } from '../../../src/core/intake/registry.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { draftApproval, openApproval } from '../../../src/core/decided/approval.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
 
 const decided = {
   id: 'apr_1',

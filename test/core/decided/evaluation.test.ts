@@ -5,7 +5,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { draftEvaluation, openEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
 import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';

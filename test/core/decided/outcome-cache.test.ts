@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { keptDecisions, recordedDecision, spellingOf } from '../../../src/core/decided/outcome-cache.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
-import { Member } from '../../../src/core/policy/set/member.ts';
+import { Member } from '../../../src/core/policies/set/member.ts';
 
 const memberOf = (policyHash: string): Member =>
   Member.of({

@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { draftPrune, prunableSql, readPrune } from '../../../src/core/decided/prune.ts';
-import { sealEvent } from '../../../src/core/event/record.ts';
+import { sealEvent } from '../../../src/core/events/record.ts';
 import { event } from '../../store/support/fixture.ts';
 
 const prune = {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { draftConfigChange, openConfigChange } from '../../../src/core/decided/risk-config.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
 
 it('the leaf of a risk configuration opens unchanged, without erased fields', () => {
   const clear = { configHash: `sha256:${'a'.repeat(64)}`, at: '2026-01-01T00:00:00.000Z' };

@@ -10,7 +10,7 @@ import {
 } from '../../../src/core/decided/policy-change.ts';
 import { emptyRoot } from '../../../src/core/merkle/tree.ts';
 import { hashText, sha256Text } from '../../../src/core/hash.ts';
-import { policySetHash } from '../../../src/core/policy/language/hash.ts';
+import { policySetHash } from '../../../src/core/policies/language/hash.ts';
 import { PolicyTimeline } from '../../../src/core/decided/timeline.ts';
 
 const change = fc

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { textLines } from '../../../src/core/json/text-lines.ts';
-import { inChunks } from '../export/log.ts';
+import { inChunks } from '../exports/log.ts';
 
 async function linesOf(bytes: Uint8Array, chunk: number, most = 1000): Promise<string[]> {
   const lines: string[] = [];

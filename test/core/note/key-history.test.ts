@@ -17,7 +17,7 @@ import {
   type NoteSigner,
   signNote,
 } from '../../../src/core/note/signed.ts';
-import { draftLeaf, type OtherDraft } from '../../../src/core/event/record.ts';
+import { draftLeaf, type OtherDraft } from '../../../src/core/events/record.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import type { ProofVerdict } from '../../../src/core/proof/verdict.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import type { ProofVerdict } from '../../../src/core/proofs/verdict.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 
 const read = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'evidence', name));
 

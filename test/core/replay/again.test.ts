@@ -1,8 +1,8 @@
 /** Recorded evaluations, made again on what is left of them. */
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
-import { policyHash } from '../../../src/core/policy/language/hash.ts';
-import { PolicySet, type PolicyVersion } from '../../../src/core/policy/set/in-force.ts';
+import { policyHash } from '../../../src/core/policies/language/hash.ts';
+import { PolicySet, type PolicyVersion } from '../../../src/core/policies/set/in-force.ts';
 import { evaluateAgain, type OpenEvaluation, recomputes } from '../../../src/core/replay/again.ts';
 import type { PolicyAction } from '../../../src/contract/policy-words.ts';
 

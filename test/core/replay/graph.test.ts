@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import type { GraphEdge } from '../../../src/contract/graphs.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { GraphDerivation } from '../../../src/core/graph/derivation.ts';
-import type { GraphSink } from '../../../src/core/graph/rows.ts';
+import { GraphDerivation } from '../../../src/core/graphs/derivation.ts';
+import type { GraphSink } from '../../../src/core/graphs/rows.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { ReplayCollector } from '../../../src/core/replay/collector.ts';
 import { type ExpectedGraph, type ExpectedNode, GraphComparison } from '../../../src/core/replay/graph.ts';
-import type { RunEvent } from '../../../src/core/event/run-entry.ts';
-import { ProofLog, recordSampleRun } from '../proof/log.ts';
+import type { RunEvent } from '../../../src/core/events/run-entry.ts';
+import { ProofLog, recordSampleRun } from '../proofs/log.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const node = (id: string, type = 'agent', data?: JsonObject): ExpectedNode =>

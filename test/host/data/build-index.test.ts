@@ -7,7 +7,7 @@ import { planeBuildIndex } from '../../../plane/data/build-index.ts';
 import { planePrune } from '../../../plane/data/prune.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { checkedCalls, event, startPlane, type TestPlane } from '../../support/serving.ts';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { planePrune } from '../../../plane/data/prune.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { verifyArchive } from '../../../src/host/data/log-archive.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readPdf } from '../../../src/core/report/read-pdf.ts';
+import { readPdf } from '../../../src/core/reports/read-pdf.ts';
 import { reportFontsOf } from '../../../src/host/reports/config.ts';
 import { readReportFonts } from '../../../src/host/reports/fonts.ts';
 import { projectRoot } from '../../paths.ts';

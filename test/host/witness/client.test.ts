@@ -11,7 +11,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { ed25519Cosigner, ed25519Signer } from '../../../src/core/note/checkpoint.ts';
 import { type NoteSigner, signatureLine, splitNote } from '../../../src/core/note/signed.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { parseWitnessRequest, type WitnessRequest } from '../../../src/core/note/witness.ts';
 import { LogWitnesses } from '../../../src/host/witness/client.ts';
 import type { WitnessesOptions } from '../../../src/host/witness/options.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTrustedCheckpoint, type Trust } from '../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import {
   addLogKeys,
   type RunningWitness,

@@ -15,7 +15,7 @@ import {
 } from '../../../src/core/note/checkpoint.ts';
 import { keyLeafFields } from '../../../src/core/note/key-history.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { lackedHead, type OwnLog } from '../../../src/host/witness/lacked-head.ts';
 import type { Project } from '../../../src/store/port/store.ts';
 import { openStore, type SqliteStore } from '../../../src/store/sqlite/store.ts';

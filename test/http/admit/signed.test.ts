@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseSigningSecret } from '../../../src/core/plane/signature.ts';
+import { parseSigningSecret } from '../../../src/core/planes/signature.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import {
   canonical,

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
-import type { Bundle } from '../../../src/core/proof/bundle.ts';
+import type { Bundle } from '../../../src/core/proofs/bundle.ts';
 import { startPlaneProcess, type PlaneProcess } from '../../real/support/plane.ts';
 import { projectRoot } from '../../paths.ts';
 

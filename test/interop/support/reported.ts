@@ -5,7 +5,7 @@ import { shownMessages } from '../../../plane/telemetry/by-file.ts';
 import { readEnrolment } from '../../../plane/service/enrolment.ts';
 import { ed25519Of } from '../../../plane/telemetry/report.ts';
 import type { AttestationProof, UsageAccepted } from '../../../src/contract/telemetry.ts';
-import { attestationText } from '../../../src/core/plane/attestation.ts';
+import { attestationText } from '../../../src/core/planes/attestation.ts';
 import { signNote } from '../../../src/core/note/signed.ts';
 import { readKeys } from '../../../src/host/keys/disk.ts';
 import { startService, type TestService } from '../../support/hosted.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { heldConfig } from '../../../plane/config/apply.ts';
 import { withHeldConfig } from '../../../plane/config/direct.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { planeConfigHash } from '../../../src/core/plane/config.ts';
+import { planeConfigHash } from '../../../src/core/planes/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { event } from '../../support/serving.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';

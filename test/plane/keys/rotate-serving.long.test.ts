@@ -25,7 +25,7 @@ import { GovError } from '../../../src/contract/problems.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
 import { splitNote } from '../../../src/core/note/signed.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { silentLog } from '../../../src/service/call/log.ts';

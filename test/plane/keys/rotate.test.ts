@@ -21,8 +21,8 @@ import { ed25519Signer, formatTrust, parseTrust } from '../../../src/core/note/c
 import { keyLeafFields } from '../../../src/core/note/key-history.ts';
 import { signNote, splitNote } from '../../../src/core/note/signed.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { readKeys } from '../../../src/host/keys/disk.ts';

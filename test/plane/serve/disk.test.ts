@@ -7,7 +7,7 @@ import { diskOf } from '../../../plane/serve/disk.ts';
 import { planeGauges } from '../../../plane/serve/gauges.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { overviewOf } from '../../../plane/serve/overview.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { ofExports } from '../../../src/host/process/checks.ts';
 import { randomBytes } from '../../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../../src/host/data/config.ts';

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe, type RunningPlane } from '../../../plane/serve/start.ts';
 import { addTarget } from '../../../src/host/data/forwards.ts';
-import type { TargetFile } from '../../../src/host/forward/config.ts';
+import type { TargetFile } from '../../../src/host/forwards/config.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import { startSyslog, type SyslogReceiver } from '../../host/forward/support/receivers.ts';
+import { startSyslog, type SyslogReceiver } from '../../host/forwards/support/receivers.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
 import { serveProcess } from '../../support/process.ts';
 import { event, send } from '../../support/serving.ts';

@@ -7,10 +7,10 @@ import { openOutbox, type Outbox } from '../../../plane/telemetry/outbox.ts';
 import { makeReports, type Maker } from '../../../plane/telemetry/report.ts';
 import type { AttestationProof, Challenge, UsageReport } from '../../../src/contract/telemetry.ts';
 import { AttestationProof as proofSchema } from '../../../src/contract/telemetry.ts';
-import { challengeId, verifyAttestation } from '../../../src/core/plane/attestation.ts';
+import { challengeId, verifyAttestation } from '../../../src/core/planes/attestation.ts';
 import { encodeBase64 } from '../../../src/core/json/base64.ts';
 import { meteredTypes } from '../../../src/contract/operation.ts';
-import { reportedHead } from '../../../src/core/plane/usage-report.ts';
+import { reportedHead } from '../../../src/core/planes/usage-report.ts';
 import { readKeys } from '../../../src/host/keys/disk.ts';
 import { explain, type JsonSchema } from '../../../src/service/call/explain.ts';
 import {

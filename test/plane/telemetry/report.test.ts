@@ -15,7 +15,7 @@ import {
   checkSuccession,
   reportHash,
   reportMonth,
-} from '../../../src/core/plane/usage-report.ts';
+} from '../../../src/core/planes/usage-report.ts';
 import { explain, type JsonSchema } from '../../../src/service/call/explain.ts';
 import {
   enrolFake,

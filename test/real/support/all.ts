@@ -6,7 +6,7 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseTrust, type Trust } from '../../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { hasData } from '../../paths.ts';
 import { flipped, meaningOf } from './mutations.ts';
 import { eachOf, type PlaneProcess, smallBundle, startPlaneProcess } from './plane.ts';

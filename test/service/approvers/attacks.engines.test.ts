@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { statementText } from '../../../src/core/approval/statement.ts';
+import { statementText } from '../../../src/core/approvals/statement.ts';
 import { shownHash } from '../../../src/core/decided/view-hash.ts';
 import { argumentsHash } from '../../../src/core/decided/evaluation.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import type { TaskContext } from '../../../src/service/call/work.ts';
 import { encloseApprovals } from '../../../src/service/proofs/bundle-approvals.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import { verifyAnswer } from '../../../src/core/proof/answer.ts';
+import { verifyAnswer } from '../../../src/core/proofs/answer.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import type { Answer } from '../../support/answer.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';

@@ -8,7 +8,7 @@ import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import { keyHash, valueHash } from '../../../src/core/completeness/map.ts';
 import { readMapped } from '../../../src/core/completeness/map-function.ts';
 import { readIndex } from '../../../src/core/completeness/index-leaf.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
 import type { IndexInput } from '../../../src/service/call/work.ts';

@@ -1,7 +1,7 @@
 /** Sources of one run over real HTTP: a hook or SDK that asks first, OTLP, and a transcript, in several orders. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { countsOf, log, logs, post, tool, traceId, traces } from '../../http/otlp/requests.ts';
 import { governing } from '../support/governed.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { fsckStore } from '../../../src/store/fsck/run.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
 import { digestsOf, erasing } from '../../store/support/erasing.ts';

@@ -1,7 +1,7 @@
 /** Erasures while reports start, are built and complete. The workers of the test live in the future, as in `worker.test.ts`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExecutionInput } from '../../../src/contract/reports.ts';
-import { digestOf, disclosureTexts } from '../../../src/core/event/disclosure.ts';
+import { digestOf, disclosureTexts } from '../../../src/core/events/disclosure.ts';
 import { eventIndex } from '../../../src/core/id.ts';
 import type { Services } from '../../../src/service/port/services.ts';
 import { erase } from '../../../src/service/erasure/erase.ts';

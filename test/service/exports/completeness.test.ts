@@ -1,9 +1,9 @@
 /** Exports with proof show that no row of their filters is missing; what leaves rows out is refused without a service. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExportFilters } from '../../../src/contract/exports.ts';
-import type { FilterAnswer } from '../../../src/core/export/answer.ts';
-import { exportRowText, readRow, type ReadRow } from '../../../src/core/export/artifact.ts';
-import { verifyExport } from '../../../src/core/export/verify.ts';
+import type { FilterAnswer } from '../../../src/core/exports/answer.ts';
+import { exportRowText, readRow, type ReadRow } from '../../../src/core/exports/artifact.ts';
+import { verifyExport } from '../../../src/core/exports/verify.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
 import { subtreesOf } from '../../../src/core/merkle/multi-proof.ts';

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { openReplay } from '../../../src/core/decided/replay.ts';
-import { verifyExport } from '../../../src/core/export/verify.ts';
+import { verifyExport } from '../../../src/core/exports/verify.ts';
 import { withdrawnResult } from '../../../src/core/replay/withdrawn.ts';
 import { parseTrust, type Trust } from '../../../src/core/note/trust.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';

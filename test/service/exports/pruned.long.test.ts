@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyExport } from '../../../src/core/export/verify.ts';
+import { verifyExport } from '../../../src/core/exports/verify.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { pruneLog } from '../../../src/host/data/prune.ts';
 import type { Services } from '../../../src/service/port/services.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ed25519Signer, openCheckpoint, type CheckpointSigner } from '../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
-import { draftLeaf } from '../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../src/core/events/record.ts';
 import { Checkpoints, openOwn } from '../../../src/service/log/checkpoints.ts';
 import { silentLog, type Log } from '../../../src/service/call/log.ts';
 import type { Store } from '../../../src/store/port/store.ts';

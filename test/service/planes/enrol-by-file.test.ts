@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { EnrolmentRequest } from '../../../src/contract/telemetry.ts';
-import { enrolmentSecret, openEnrolmentAnswer } from '../../../src/core/plane/enrolment-request.ts';
+import { enrolmentSecret, openEnrolmentAnswer } from '../../../src/core/planes/enrolment-request.ts';
 import { hpkePublicKey } from '../../../src/core/note/hpke.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { sumOf } from '../../../src/core/plane/metering.ts';
+import { sumOf } from '../../../src/core/planes/metering.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import {

@@ -6,7 +6,7 @@ import {
   type InForce,
   type PolicyChange,
 } from '../../../src/core/decided/policy-change.ts';
-import { policySetHash } from '../../../src/core/policy/language/hash.ts';
+import { policySetHash } from '../../../src/core/policies/language/hash.ts';
 import { governing } from '../support/governed.ts';
 import { event, startPlane, type CallOptions, type TestPlane } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';

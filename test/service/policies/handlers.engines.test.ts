@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { policyStatuses, type PolicyStatus } from '../../../src/contract/policy-words.ts';
-import { policyHash } from '../../../src/core/policy/language/hash.ts';
+import { policyHash } from '../../../src/core/policies/language/hash.ts';
 import { startPlane, type CallOptions, type TestPlane } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { draftEvaluation } from '../../../src/core/decided/evaluation.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import { policyHistory } from '../../../src/service/policies/history.ts';

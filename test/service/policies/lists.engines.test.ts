@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyInForce } from '../../../src/core/policy/language/hash.ts';
+import { verifyInForce } from '../../../src/core/policies/language/hash.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
 

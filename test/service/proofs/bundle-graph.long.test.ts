@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { event, startPlane } from '../../support/serving.ts';
 
 it('the bundle of a run with a large graph is sent in parts and verified', { timeout: 300_000 }, async () => {

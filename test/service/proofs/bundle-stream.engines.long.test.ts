@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import { parseTrust, type Trust } from '../../../src/core/note/trust.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import { verdictCodes } from '../../../src/core/proof/verdict.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { verdictCodes } from '../../../src/core/proofs/verdict.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;

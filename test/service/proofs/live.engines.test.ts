@@ -1,8 +1,8 @@
 /** Proofs and seals of a run that is written to all the time: nothing waits, and nothing is refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
-import { readStatement } from '../../../src/core/proof/statement.ts';
-import { verifyBundle } from '../../../src/core/proof/verify.ts';
+import { readStatement } from '../../../src/core/proofs/statement.ts';
+import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { draftEvent, sealEvent } from '../../../src/core/event/record.ts';
+import { draftEvent, sealEvent } from '../../../src/core/events/record.ts';
 import { blockLeaves } from '../../../src/core/search/places.ts';
 import { Slices } from '../../../src/service/call/slices.ts';
 import { walk } from '../../../src/service/search/walk.ts';

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { logo, upload } from '../../support/upload.ts';
-import { sshString } from '../../../src/core/approval/ssh.ts';
+import { sshString } from '../../../src/core/approvals/ssh.ts';
 import {
   nobodysIds,
   policy,

@@ -1,5 +1,5 @@
 /** Governed runs over HTTP: policies, decisions, what ran, and what a proof's layer then states. */
-import { readStatement, type Statement } from '../../../src/core/proof/statement.ts';
+import { readStatement, type Statement } from '../../../src/core/proofs/statement.ts';
 import { event, type TestPlane } from '../../support/serving.ts';
 
 export interface Decided {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { systemRun } from '../../../src/core/event/record.ts';
+import { systemRun } from '../../../src/core/events/record.ts';
 import { openLeaf } from '../../../src/core/decided/leaf.ts';
 import { laneData } from '../../../src/service/webhooks/endpoint.ts';
 import { removeOld } from '../../../src/service/webhooks/sending.ts';

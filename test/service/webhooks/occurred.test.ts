@@ -10,7 +10,7 @@ import { draftEvaluation } from '../../../src/core/decided/evaluation.ts';
 import { draftPolicyChange } from '../../../src/core/decided/policy-change.ts';
 import { draftReplay } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
-import { draftLeaf, sealEvent, type LeafDraft } from '../../../src/core/event/record.ts';
+import { draftLeaf, sealEvent, type LeafDraft } from '../../../src/core/events/record.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { systemEvent } from '../../../src/service/writes/system.ts';
 import { mayHave, needsBody, occurredIn } from '../../../src/service/webhooks/occurred.ts';

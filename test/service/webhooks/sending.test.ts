@@ -8,7 +8,7 @@ import { makeAuthority, type Authority, type Issued } from '../../support/certif
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { startReceiver, type Receiver } from '../../support/network/receiver.ts';
 import { event } from '../../support/serving.ts';
-import { verifiesV1a } from '../../core/webhook/v1a.ts';
+import { verifiesV1a } from '../../core/webhooks/v1a.ts';
 
 let authority: Authority;
 let issued: Issued;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draftIndex } from '../../../src/core/completeness/index-leaf.ts';
 import { LogMap } from '../../../src/core/completeness/log-map.ts';
 import { mapFunction, readMapped, type MapFunction } from '../../../src/core/completeness/map-function.ts';
-import type { OtherDraft } from '../../../src/core/event/record.ts';
+import type { OtherDraft } from '../../../src/core/events/record.ts';
 import type { Store } from '../../../src/store/port/store.ts';
 import { event, request, stored } from '../support/fixture.ts';
 import { TestPlane } from '../support/plane.ts';

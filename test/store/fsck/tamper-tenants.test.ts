@@ -1,6 +1,6 @@
 /** Months that were changed below SQL's guards are found by fsck with their position; changes beside it are none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { EventRecord } from '../../../src/core/event/record.ts';
+import type { EventRecord } from '../../../src/core/events/record.ts';
 import type { CheckedProject } from '../../../src/store/fsck/check.ts';
 import { Organizations } from '../../../src/store/fsck/tenants/organization-life.ts';
 import { meterCheck } from '../../../src/store/fsck/log/meter.ts';

@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { declarationHash } from '../../../src/core/graph/declaration.ts';
+import { declarationHash } from '../../../src/core/graphs/declaration.ts';
 import type { AppendRequest } from '../../../src/store/port/store.ts';
 import type { Faults } from '../../../src/store/file/faults.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/store.ts';

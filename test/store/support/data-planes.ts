@@ -1,7 +1,7 @@
 /** Data planes and their reports as store tests make them. */
 import { sha256 } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
-import { zeroTotals } from '../../../src/core/plane/metering.ts';
+import { zeroTotals } from '../../../src/core/planes/metering.ts';
 import type { Store, StoredPlane, StoredReport } from '../../../src/store/port/store.ts';
 import type { Effect } from '../../../src/store/port/store.ts';
 import { startMs } from './fixture.ts';

@@ -1,8 +1,8 @@
 /** Erasures as store tests make them. */
 import { draftErasure, readErasure, type ErasureTarget } from '../../../src/core/decided/erasure.ts';
-import { digestOf, disclosureTexts } from '../../../src/core/event/disclosure.ts';
+import { digestOf, disclosureTexts } from '../../../src/core/events/disclosure.ts';
 import { readJson } from '../../../src/core/json/parse.ts';
-import { recordDigests } from '../../../src/core/event/run-entry.ts';
+import { recordDigests } from '../../../src/core/events/run-entry.ts';
 import type { AppendRequest, Store } from '../../../src/store/port/store.ts';
 import type { Leaf } from '../../../src/store/port/store.ts';
 import { unmetered } from './governance.ts';

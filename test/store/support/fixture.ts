@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import type { EventInput } from '../../../src/contract/events.ts';
-import { saltPool } from '../../../src/core/event/disclosure.ts';
-import { draftEvent, draftLeaf, type EventDraft } from '../../../src/core/event/record.ts';
+import { saltPool } from '../../../src/core/events/disclosure.ts';
+import { draftEvent, draftLeaf, type EventDraft } from '../../../src/core/events/record.ts';
 import type { AppendOutcome, AppendRequest, Assigned, Store } from '../../../src/store/port/store.ts';
 import type { Project } from '../../../src/store/port/store.ts';
 

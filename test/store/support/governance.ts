@@ -13,11 +13,11 @@ import { draftConfigChange } from '../../../src/core/decided/risk-config.ts';
 import { draftSnapshot } from '../../../src/core/decided/snapshot.ts';
 import { sha256Text } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
-import { canonicalCondition } from '../../../src/core/policy/language/canonical.ts';
-import { parseCondition } from '../../../src/core/policy/language/parse.ts';
-import { policyHash } from '../../../src/core/policy/language/hash.ts';
+import { canonicalCondition } from '../../../src/core/policies/language/canonical.ts';
+import { parseCondition } from '../../../src/core/policies/language/parse.ts';
+import { policyHash } from '../../../src/core/policies/language/hash.ts';
 import { riskConfigHash } from '../../../src/core/risk/config.ts';
-import type { OtherDraft } from '../../../src/core/event/record.ts';
+import type { OtherDraft } from '../../../src/core/events/record.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import type {
   AppendRequest,

@@ -1,9 +1,15 @@
 /** Proofs and graphs as store tests make them, each with the leaf that commits to it. */
 import { deflateRawSync } from 'node:zlib';
-import { edgeRow, graphLeafFields, graphRoot, ListCommitter, nodeRow } from '../../../src/core/graph/rows.ts';
+import {
+  edgeRow,
+  graphLeafFields,
+  graphRoot,
+  ListCommitter,
+  nodeRow,
+} from '../../../src/core/graphs/rows.ts';
 import { canonicalText } from '../../../src/core/json/parse.ts';
-import { composeProof, proofLeafFields } from '../../../src/core/proof/binding.ts';
-import { draftLeaf, type OtherDraft } from '../../../src/core/event/record.ts';
+import { composeProof, proofLeafFields } from '../../../src/core/proofs/binding.ts';
+import { draftLeaf, type OtherDraft } from '../../../src/core/events/record.ts';
 import { formatTimestamp } from '../../../src/core/time.ts';
 import type { AppendRequest, Store, StoredGraph, StoredProof } from '../../../src/store/port/store.ts';
 import { startMs, stored } from './fixture.ts';

@@ -2,18 +2,18 @@
 import type { UsageReport } from '../../../src/contract/telemetry.ts';
 import { sha256 } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
-import { reportMonth } from '../../../src/core/plane/usage-report.ts';
+import { reportMonth } from '../../../src/core/planes/usage-report.ts';
 import type { EventContext } from '../../../src/service/access/project-events.ts';
 import { planeChanged } from '../../../src/service/planes/events.ts';
 import type { Store, StoredPlane, StoredReport } from '../../../src/store/port/store.ts';
 import type { Effect } from '../../../src/store/port/store.ts';
-import { plane as identity, TestPlane as Sender } from '../../core/plane/log.ts';
+import { plane as identity, TestPlane as Sender } from '../../core/planes/log.ts';
 import { answer, challenge, enrolled, keep, plane, save, saveReport } from './data-planes.ts';
 import { genesis, projectOf, startMs } from './fixture.ts';
 import { unmetered } from './governance.ts';
 import { telling } from './tenants.ts';
 
-/** The project and the plane that reports of `test/core/plane/log.ts` name. */
+/** The project and the plane that reports of `test/core/planes/log.ts` name. */
 export const project = '00000000000000000000000001';
 export const planeId = `dpl_${project}`;
 export const projectId = `prj_${project}`;

@@ -1,7 +1,7 @@
 /** Tenants as store tests make them: organizations with a person and two projects, keys, sessions. */
 import { sha256 } from '../../../src/core/hash.ts';
-import { zeroTotals } from '../../../src/core/plane/metering.ts';
-import { draftLeaf, type LeafDraft } from '../../../src/core/event/record.ts';
+import { zeroTotals } from '../../../src/core/planes/metering.ts';
+import { draftLeaf, type LeafDraft } from '../../../src/core/events/record.ts';
 import {
   customerChanged,
   keyRevoked,

@@ -3,7 +3,7 @@
  * not hide the others. Tested by `test/cli/commands/approvals/show.test.ts`.
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
-import { readStatement } from '../../../core/approval/statement.ts';
+import { readStatement } from '../../../core/approvals/statement.ts';
 import { viewText } from '../../../core/decided/view.ts';
 import { firstShownHash, shownHash } from '../../../core/decided/view-hash.ts';
 import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';

@@ -1,6 +1,6 @@
 /**
  * `gov forward verify`: checks what a target of an object store holds, without the plane. Exit 0 whole, 3 not, 5 nothing
- * there. Tested by `test/host/forward/verify.test.ts`.
+ * there. Tested by `test/host/forwards/verify.test.ts`.
  */
 import { resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
@@ -16,7 +16,7 @@ type Call = Invocation<typeof spec>;
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, signal } = call;
-  const { verifyForwarded } = await import('../../../host/forward/verify.ts');
+  const { verifyForwarded } = await import('../../../host/forwards/verify.ts');
   const archive = await openArchive(call);
   const progress = startProgress(call);
   const onProgress = (leaves: number): void => {
@@ -43,7 +43,7 @@ export const run: Run<typeof spec> = async (call) => {
 };
 
 async function openArchive({ args, flags, io, session }: Call) {
-  const { folderArchive, bucketArchive } = await import('../../../host/forward/archive.ts');
+  const { folderArchive, bucketArchive } = await import('../../../host/forwards/archive.ts');
   const { target, data, endpoint, region, accessKeyId, secretFile, secretEnv, ca } = flags;
   const { place } = args;
   if ((place === undefined) === (target === undefined))

@@ -8,7 +8,7 @@ import type { CaptureInForce } from '../../../contract/plane-config.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openCheckpoint, parseTrust } from '../../../core/note/checkpoint.ts';
-import type { RunFile } from '../../../core/plane/run-file.ts';
+import type { RunFile } from '../../../core/planes/run-file.ts';
 import { drillsText } from '../../agents/drill/results.ts';
 import type { Integrity } from '../../../contract/operations.ts';
 import { readRunFile } from '../../context/run-file.ts';

@@ -4,12 +4,12 @@
  */
 import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
 import type { Json } from '../../../core/json/parse.ts';
-import { parseCondition } from '../../../core/policy/language/parse.ts';
+import { parseCondition } from '../../../core/policies/language/parse.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
-import { findVersion } from '../../policy/stored.ts';
-import { printPolicyText } from '../../policy/text-form.ts';
+import { findVersion } from '../../policies/stored.ts';
+import { printPolicyText } from '../../policies/text-form.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { policyGet as spec } from './spec.ts';
 import { viewOf } from '../../terminal/answer-view.ts';

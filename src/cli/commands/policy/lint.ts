@@ -3,10 +3,10 @@
  * Tested by `test/cli/commands/policy/files.test.ts`.
  */
 import type { Json } from '../../../core/json/parse.ts';
-import type { PolicyInput } from '../../../core/policy/evaluate/compile.ts';
-import { lint, seenPaths } from '../../../core/policy/lint/check.ts';
-import type { Finding } from '../../../core/policy/lint/finding.ts';
-import { printText } from '../../../core/policy/language/text.ts';
+import type { PolicyInput } from '../../../core/policies/evaluate/compile.ts';
+import { lint, seenPaths } from '../../../core/policies/lint/check.ts';
+import type { Finding } from '../../../core/policies/lint/finding.ts';
+import { printText } from '../../../core/policies/language/text.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import type { Check, Checks } from '../../ci/checks.ts';
 import { checkReports, reported } from '../../ci/report.ts';
@@ -15,8 +15,8 @@ import { failsOn } from '../../program/fail-on.ts';
 import { isThere, readInput, valuesOf } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
 import type { Out } from '../../terminal/out.ts';
-import { checkpointOf } from '../../policy/input.ts';
-import { readPolicies } from '../../policy/file.ts';
+import { checkpointOf } from '../../policies/input.ts';
+import { readPolicies } from '../../policies/file.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { policyLint as spec } from './spec.ts';

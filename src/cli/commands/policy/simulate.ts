@@ -4,12 +4,12 @@
  */
 import type { Client } from '../../../client/create.ts';
 import { policyActions } from '../../../contract/policy-words.ts';
-import { counts } from '../../../core/policy/evaluate/decision.ts';
+import { counts } from '../../../core/policies/evaluate/decision.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
-import { readCheckpoint, wireCheckpoint } from '../../policy/input.ts';
-import { combinedFacts, combinedLine, decidingClauses, explanationLines } from '../../policy/decisions.ts';
+import { readCheckpoint, wireCheckpoint } from '../../policies/input.ts';
+import { combinedFacts, combinedLine, decidingClauses, explanationLines } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import type { policySimulate as spec } from './spec.ts';
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { starters, type Starter } from '../../policy/starters.ts';
+import { starters, type Starter } from '../../policies/starters.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';

@@ -1,5 +1,5 @@
 /** `gov policy starter list`. Tested by `test/cli/commands/policy/starter.test.ts`. */
-import { starters } from '../../policy/starters.ts';
+import { starters } from '../../policies/starters.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';

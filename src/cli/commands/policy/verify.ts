@@ -7,11 +7,11 @@
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
-import { verifyExport, type ExportVerdict } from '../../../core/export/verify.ts';
-import { type InForceClaim, verifyInForce } from '../../../core/policy/language/hash.ts';
+import { verifyExport, type ExportVerdict } from '../../../core/exports/verify.ts';
+import { type InForceClaim, verifyInForce } from '../../../core/policies/language/hash.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { trustFrom } from '../../context/trust.ts';
-import { readPolicy, versionOf } from '../../policy/file.ts';
+import { readPolicy, versionOf } from '../../policies/file.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { readText, unreadable } from '../../program/flags.ts';

@@ -2,8 +2,8 @@
  * `gov proofs ask`: how many events of a run or type the log has, or that it has none. The answer is a file that is verified
  * without the service; this command verifies it too. Tested by `test/cli/commands/proofs/ask.test.ts`.
  */
-import type { AnswerVerdict } from '../../../core/proof/answer.ts';
-import { verifyAnswer } from '../../../core/proof/answer.ts';
+import type { AnswerVerdict } from '../../../core/proofs/answer.ts';
+import { verifyAnswer } from '../../../core/proofs/answer.ts';
 import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { trustFrom } from '../../context/trust.ts';

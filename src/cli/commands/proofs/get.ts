@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '../../../client/create.ts';
 import { openBundle, type OpenBundle } from '../../../client/open.ts';
-import { bundleTlogProof } from '../../../core/proof/bundle.ts';
-import { readFrame } from '../../../core/proof/read-bundle.ts';
+import { bundleTlogProof } from '../../../core/proofs/bundle.ts';
+import { readFrame } from '../../../core/proofs/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../context/command.ts';

@@ -6,10 +6,10 @@
 import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
-import { answerMediaType, verifyAnswer } from '../../../core/proof/answer.ts';
-import { explain, type Explanation } from '../../../core/proof/bundle.ts';
-import { FrameReader } from '../../../core/proof/read-bundle.ts';
-import { isUnread } from '../../../core/proof/verdict.ts';
+import { answerMediaType, verifyAnswer } from '../../../core/proofs/answer.ts';
+import { explain, type Explanation } from '../../../core/proofs/bundle.ts';
+import { FrameReader } from '../../../core/proofs/read-bundle.ts';
+import { isUnread } from '../../../core/proofs/verdict.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { proofChecks } from '../../ci/proof.ts';
 import { checkReports, reported } from '../../ci/report.ts';
@@ -142,7 +142,7 @@ async function readSmall(
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const { args, out, session, flags } = invocation;
   const [{ verifyExport }, { exitOfExport, printExport }] = await Promise.all([
-    import('../../../core/export/verify.ts'),
+    import('../../../core/exports/verify.ts'),
     import('../../trust/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);

@@ -14,7 +14,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { readRunFile } from '../../context/run-file.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
-import { readPolicies } from '../../policy/file.ts';
+import { readPolicies } from '../../policies/file.ts';
 import { payInvoices, policies, runId as demoRun, type Payment } from '../../quickstart/agent.ts';
 import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
 import { proofFile, proveRun, step, type Proved } from '../../quickstart/show.ts';

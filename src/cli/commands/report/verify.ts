@@ -5,10 +5,10 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
-import { signatureNameOf } from '../../../core/report/artifacts.ts';
-import type { ReportFonts } from '../../../core/report/inputs.ts';
-import { comparePagesWith } from '../../../core/report/verify-pages.ts';
-import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/report/verify.ts';
+import { signatureNameOf } from '../../../core/reports/artifacts.ts';
+import type { ReportFonts } from '../../../core/reports/inputs.ts';
+import { comparePagesWith } from '../../../core/reports/verify-pages.ts';
+import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/reports/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';

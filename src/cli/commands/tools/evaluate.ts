@@ -9,7 +9,7 @@ import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { objectOf, readInput } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
-import { painted } from '../../policy/decisions.ts';
+import { painted } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsEvaluate as spec } from './spec.ts';

@@ -10,7 +10,7 @@ import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { trustFrom } from '../../context/trust.ts';
 import type { Session } from '../../context/session.ts';
-import { findPolicy, findVersion } from '../../policy/stored.ts';
+import { findPolicy, findVersion } from '../../policies/stored.ts';
 import { spool } from '../../terminal/spool.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
 import { evaluatedTool } from '../../../core/decided/evaluation.ts';

@@ -1,7 +1,7 @@
 /** The branding of a project as reports show it. Proven by `test/service/reports/branding.test.ts`. */
 import type { ReportPaper } from '../../../contract/report-parts.ts';
 import { defaultColors, defaultPaper } from '../../../contract/reports.ts';
-import type { ReportBranding } from '../../../core/report/model.ts';
+import type { ReportBranding } from '../../../core/reports/model.ts';
 import type { Services } from '../../port/services.ts';
 import {
   brandingKind,

@@ -4,7 +4,7 @@
  * check in another way: the type `JudgedCheck` comes from here alone.
  * Proven by `test/service/reports/checks/verdict.test.ts` and, for each check, by `fails.test.ts` beside it.
  */
-import type { ReportCheck } from '../../../core/report/model.ts';
+import type { ReportCheck } from '../../../core/reports/model.ts';
 import { restsOn } from './names.ts';
 
 declare const judgedHere: unique symbol;

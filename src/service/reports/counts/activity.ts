@@ -5,7 +5,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { namesDecision } from '../../../core/coverage/report.ts';
-import { systemRun } from '../../../core/event/record.ts';
+import { systemRun } from '../../../core/events/record.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { Leaf } from '../../../store/port/store.ts';
 import { pagesOf, readEvent, typeOf, type ReadEvent } from '../templates/read.ts';

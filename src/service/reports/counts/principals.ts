@@ -3,7 +3,7 @@
  * keys made. A key whose maker the log does not name as a person is nobody's: it may be anybody's, also that of the person
  * beside it. Proven by `test/service/reports/counts/principals.test.ts`.
  */
-import { systemRun } from '../../../core/event/record.ts';
+import { systemRun } from '../../../core/events/record.ts';
 import { isObject } from '../../../core/json/object.ts';
 import type { Json } from '../../../core/json/parse.ts';
 import { eventsOf, textOf } from '../templates/read.ts';

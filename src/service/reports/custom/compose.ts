@@ -10,9 +10,9 @@ import {
   type ReportSectionId,
   type ReportTemplateId,
 } from '../../../contract/report-words.ts';
-import { answerEnd, proofEnd, unitsEnd } from '../../../core/report/inputs.ts';
-import type { BuiltReport, ReportBlock, ReportTable, ReportTemplate } from '../../../core/report/model.ts';
-import { templateHash } from '../../../core/report/template-hash.ts';
+import { answerEnd, proofEnd, unitsEnd } from '../../../core/reports/inputs.ts';
+import type { BuiltReport, ReportBlock, ReportTable, ReportTemplate } from '../../../core/reports/model.ts';
+import { templateHash } from '../../../core/reports/template-hash.ts';
 import { Draft, factsOf } from '../templates/draft.ts';
 import { templates } from '../templates/list.ts';
 import { nameAmongAll, type DraftedReport, type ReportHost, type ReportSource } from '../templates/source.ts';

@@ -2,8 +2,8 @@
  * System events of custom templates (contract O8): who chose what reports show. With the hash of the definition, a reader
  * finds the event that belongs to a report. Proven by `test/service/reports/custom/handlers.test.ts`.
  */
-import type { EventDraft } from '../../../core/event/record.ts';
-import { templateHash } from '../../../core/report/template-hash.ts';
+import type { EventDraft } from '../../../core/events/record.ts';
+import { templateHash } from '../../../core/reports/template-hash.ts';
 import { systemEvent } from '../../writes/system.ts';
 import type { StoredTemplate } from './stored.ts';
 

@@ -5,8 +5,8 @@
 import type { ReportFormat } from '../../../contract/report-parts.ts';
 import type { ReportTemplateBody } from '../../../contract/report-templates.ts';
 import { templateOfSection, type ReportSectionId } from '../../../contract/report-words.ts';
-import type { ReportTemplate } from '../../../core/report/model.ts';
-import { templateHash } from '../../../core/report/template-hash.ts';
+import type { ReportTemplate } from '../../../core/reports/model.ts';
+import { templateHash } from '../../../core/reports/template-hash.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
 import { dataOf } from '../stored.ts';

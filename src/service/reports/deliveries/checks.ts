@@ -5,7 +5,7 @@
  */
 import type { FieldCode } from '../../../contract/field-codes.ts';
 import type { DeliveryInput, ReportFormat } from '../../../contract/report-parts.ts';
-import { webhookKey } from '../../../core/webhook/signature.ts';
+import { webhookKey } from '../../../core/webhooks/signature.ts';
 import { fieldError } from '../../call/schema.ts';
 import type { Services } from '../../port/services.ts';
 import { isDifferentEachTime, isFileTarget } from './file-name.ts';

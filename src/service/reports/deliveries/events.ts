@@ -2,7 +2,7 @@
  * System events of deliveries (contract O8): which report left the system, and which could not. Proven by
  * `test/service/reports/deliveries/due.test.ts`.
  */
-import type { EventDraft } from '../../../core/event/record.ts';
+import type { EventDraft } from '../../../core/events/record.ts';
 import { systemEvent } from '../../writes/system.ts';
 import type { StoredDelivery } from './document.ts';
 import { maskedTarget } from '../../outbox/masked.ts';

@@ -2,7 +2,7 @@
  * Names of files of deliveries: relative paths of plain names, which no file system reads as something else. Proven by
  * `test/service/reports/deliveries/checks.test.ts` and `test/host/outbound/folder.test.ts`.
  */
-import { signatureNameOf } from '../../../core/report/artifacts.ts';
+import { signatureNameOf } from '../../../core/reports/artifacts.ts';
 
 const mostFolders = 7;
 const mostChars = 400;

@@ -3,9 +3,9 @@
  * attempt. Proven by `test/service/reports/deliveries/due.test.ts`.
  */
 import type { ReportFormat, ReportSignature } from '../../../contract/report-parts.ts';
-import { formatter } from '../../../core/report/format.ts';
-import type { ReportFigure } from '../../../core/report/model.ts';
-import { signatureNameOf } from '../../../core/report/artifacts.ts';
+import { formatter } from '../../../core/reports/format.ts';
+import type { ReportFigure } from '../../../core/reports/model.ts';
+import { signatureNameOf } from '../../../core/reports/artifacts.ts';
 import { formatTimestamp, parseTimestamp } from '../../../core/time.ts';
 import { visibleLine } from '../../../core/visible.ts';
 import { filledName } from './file-name.ts';

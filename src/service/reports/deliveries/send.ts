@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
-import { signatureNameOf } from '../../../core/report/artifacts.ts';
-import { webhookHeaders, webhookKey } from '../../../core/webhook/signature.ts';
+import { signatureNameOf } from '../../../core/reports/artifacts.ts';
+import { webhookHeaders, webhookKey } from '../../../core/webhooks/signature.ts';
 import type { Services } from '../../port/services.ts';
 import type { OutboundAnswer } from '../../hosting/outbound.ts';
 import { targetOf, type StoredDelivery } from './document.ts';

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
-import { readCron, type CronTimes } from '../../../core/schedule/cron.ts';
+import { readCron, type CronTimes } from '../../../core/schedules/cron.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
 import type { Services } from '../../port/services.ts';

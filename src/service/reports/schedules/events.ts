@@ -2,7 +2,7 @@
  * System events of schedules (contract O8): who decides which report is made when, and where it goes. Proven by
  * `test/service/reports/schedules/handlers.test.ts`.
  */
-import type { EventDraft } from '../../../core/event/record.ts';
+import type { EventDraft } from '../../../core/events/record.ts';
 import { maskedTarget } from '../../outbox/masked.ts';
 import { systemEvent } from '../../writes/system.ts';
 import type { StoredSchedule } from './stored.ts';

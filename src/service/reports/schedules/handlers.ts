@@ -7,7 +7,7 @@ import type { ReportSchedule, ScheduleInput, ScheduleUpdate } from '../../../con
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { typeId } from '../../../core/id.ts';
-import { readCron } from '../../../core/schedule/cron.ts';
+import { readCron } from '../../../core/schedules/cron.ts';
 import type { ByAge, DocumentChange, StoredDocument } from '../../../store/port/store.ts';
 import { notFound } from '../../call/answer.ts';
 import type { Caller } from '../../call/caller.ts';

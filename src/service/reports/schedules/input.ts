@@ -1,6 +1,6 @@
 /** The report that a schedule asks for at one of its due times. Proven by `test/service/reports/schedules/due.long.test.ts`. */
 import type { ExecutionInput } from '../../../contract/reports.ts';
-import { periodOf } from '../../../core/schedule/window.ts';
+import { periodOf } from '../../../core/schedules/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { opened } from '../deliveries/document.ts';
 import type { Seal } from '../../call/secrets.ts';

@@ -4,7 +4,7 @@
  */
 import type { ReportFormat } from '../../../contract/report-parts.ts';
 import type { ReportSchedule } from '../../../contract/report-schedules.ts';
-import type { ReportWindow } from '../../../core/schedule/window.ts';
+import type { ReportWindow } from '../../../core/schedules/window.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
 import type { KeptInput } from '../deliveries/document.ts';

@@ -7,7 +7,7 @@ import type { ApprovalStatus } from '../../../contract/approvals.ts';
 import { openApproval, openUse } from '../../../core/decided/approval.ts';
 import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
 import { openLeaf } from '../../../core/decided/leaf.ts';
-import type { ReportCell } from '../../../core/report/model.ts';
+import type { ReportCell } from '../../../core/reports/model.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { Draft } from './draft.ts';
 import { leavesIn, leavesOf } from './read.ts';

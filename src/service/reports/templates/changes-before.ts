@@ -5,7 +5,7 @@
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import type { OpenLeaf } from '../../../core/decided/leaf.ts';
-import type { ReportCell, ReportTable } from '../../../core/report/model.ts';
+import type { ReportCell, ReportTable } from '../../../core/reports/model.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { Draft } from './draft.ts';
 import { count, isIn, periodOf } from './period.ts';

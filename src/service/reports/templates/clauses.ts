@@ -2,7 +2,7 @@
  * Citations that reports print. A date says from when a rule applies, as the cited act states it; no report says that a duty
  * exists for the reader, or since when.
  */
-import type { ReportBlock } from '../../../core/report/model.ts';
+import type { ReportBlock } from '../../../core/reports/model.ts';
 
 const aiAct = 'Regulation (EU) 2024/1689';
 const amended = 'as amended by Regulation (EU) 2026/1744';

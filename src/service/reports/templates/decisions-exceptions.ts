@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
-import { counts as decides } from '../../../core/policy/evaluate/decision.ts';
+import { counts as decides } from '../../../core/policies/evaluate/decision.ts';
 import {
   approvalRows,
   approvalsIn,

@@ -8,7 +8,7 @@ import type {
   ReportFigure,
   ReportSection,
   ReportTable,
-} from '../../../core/report/model.ts';
+} from '../../../core/reports/model.ts';
 import { checks as checkNames, periodOver, tableCheck, type CheckId } from '../checks/names.ts';
 import { sealOf } from './seal.ts';
 import { coverText, periodOf, timeText, type Period } from './period.ts';

@@ -2,15 +2,15 @@
  * Pages of leaves for templates: of one type, of a run, and events of the service itself, all below the tree size.
  * Proven by `test/service/reports/templates/`.
  */
-import { recordDigests, readRecord, type ClearEvent } from '../../../core/event/run-entry.ts';
-import { systemRun } from '../../../core/event/record.ts';
-import { unkeptOf } from '../../../core/event/erased.ts';
+import { recordDigests, readRecord, type ClearEvent } from '../../../core/events/run-entry.ts';
+import { systemRun } from '../../../core/events/record.ts';
+import { unkeptOf } from '../../../core/events/erased.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../core/json/parse.ts';
 import { openLeaf, type OpenLeaf } from '../../../core/decided/leaf.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import { rebuild } from '../../../core/event/record.ts';
-import type { Disclosure } from '../../../core/event/disclosure.ts';
+import { rebuild } from '../../../core/events/record.ts';
+import type { Disclosure } from '../../../core/events/disclosure.ts';
 import type { IndexedLeaf, Leaf } from '../../../store/port/store.ts';
 import { isIn, type Period } from './period.ts';
 import type { ReportSource } from './source.ts';

@@ -2,8 +2,8 @@
 import { limits } from '../../../contract/limits.ts';
 import { readErasure, type ErasureRecord } from '../../../core/decided/erasure.ts';
 import { readPrune } from '../../../core/decided/prune.ts';
-import { storedDigests } from '../../../core/event/disclosure.ts';
-import { systemRun } from '../../../core/event/record.ts';
+import { storedDigests } from '../../../core/events/disclosure.ts';
+import { systemRun } from '../../../core/events/record.ts';
 import { hashText } from '../../../core/hash.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { parseTimestamp } from '../../../core/time.ts';

@@ -3,7 +3,7 @@
  * fit are counted, and the table says how many are missing. Proven by `test/service/reports/templates/rows.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import type { ReportCell, ReportTable } from '../../../core/report/model.ts';
+import type { ReportCell, ReportTable } from '../../../core/reports/model.ts';
 import { count } from './period.ts';
 import type { TableSpec } from './source.ts';
 

@@ -2,8 +2,8 @@
 import { GovError } from '../../../contract/problems.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
-import { readStatement } from '../../../core/proof/statement.ts';
-import type { ReportTable } from '../../../core/report/model.ts';
+import { readStatement } from '../../../core/proofs/statement.ts';
+import type { ReportTable } from '../../../core/reports/model.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
 import { approvalRows, approvalsIn, approvalTable, figuresOf, type ApprovalCase } from './approvals.ts';
 import { alarmText, coverageTable, coverageRows, unseenText, type Covered } from './coverage.ts';

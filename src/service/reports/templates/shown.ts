@@ -1,13 +1,13 @@
 /**
- * Shows that a table has every row: an answer of the log (`src/core/proof/answer.ts`) counts the leaves of a list in the
+ * Shows that a table has every row: an answer of the log (`src/core/proofs/answer.ts`) counts the leaves of a list in the
  * period, is attached, and verifies offline. A table whose rows are not one list of the log, or that an answer does not
  * confirm, says so. Proven by `test/service/reports/templates/shown.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
-import type { ReportTable } from '../../../core/report/model.ts';
+import type { ReportTable } from '../../../core/reports/model.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
-import { verifyBundle } from '../../../core/proof/verify.ts';
+import { verifyBundle } from '../../../core/proofs/verify.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { count, type Period } from './period.ts';

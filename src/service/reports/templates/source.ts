@@ -9,14 +9,14 @@ import type {
   ReportFigure,
   ReportSection,
   ReportTable,
-} from '../../../core/report/model.ts';
+} from '../../../core/reports/model.ts';
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
 import type { ReportInput } from '../../call/report-work.ts';
 import type { Asked } from '../../call/work.ts';
 import type { JudgedCheck } from '../checks/verdict.ts';
 
-/** An answer of the log (`src/core/proof/answer.ts`). */
+/** An answer of the log (`src/core/proofs/answer.ts`). */
 interface CountedAnswer {
   readonly bytes: Uint8Array;
   readonly count: number;

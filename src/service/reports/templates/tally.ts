@@ -5,8 +5,8 @@
  * Proven by `test/service/reports/templates/tally.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
-import { systemRun } from '../../../core/event/record.ts';
-import { readRecord } from '../../../core/event/run-entry.ts';
+import { systemRun } from '../../../core/events/record.ts';
+import { readRecord } from '../../../core/events/run-entry.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { indexedLeaves } from '../../../store/port/store.ts';

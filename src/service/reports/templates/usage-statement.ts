@@ -1,10 +1,16 @@
 /** Template `usage-statement`: units counted, day by day, from the signed metering log; what planes reported; what is billed. */
 import { limits } from '../../../contract/limits.ts';
 import { meteredTypes, type MeteredType } from '../../../contract/operation.ts';
-import { addTotals, parseMeterRecord, sumOf, zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import {
+  addTotals,
+  parseMeterRecord,
+  sumOf,
+  zeroTotals,
+  type Totals,
+} from '../../../core/planes/metering.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
-import { unitsEnd } from '../../../core/report/inputs.ts';
-import { checkUnits, unitsTable, type UnitsCut } from '../../../core/report/units.ts';
+import { unitsEnd } from '../../../core/reports/inputs.ts';
+import { checkUnits, unitsTable, type UnitsCut } from '../../../core/reports/units.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { leafFrom, meterOf, totalsBelow, unitsFile, type Meter } from '../meter.ts';
@@ -14,7 +20,7 @@ import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';
 import { planeReports } from '../counts/plane-reports.ts';
 import { contradiction, notShown } from './shown.ts';
-import type { ReportTable } from '../../../core/report/model.ts';
+import type { ReportTable } from '../../../core/reports/model.ts';
 import { columns, fileNameOf, type ReportSource, type TableSpec, type Template } from './source.ts';
 
 const unitColumns = {

@@ -4,10 +4,10 @@
  * it. A body has nothing else. Fields that an erasure names are no longer stored.
  * Proven by `test/store/fsck/tamper-erased.test.ts`.
  */
-import { isCommittedText } from '../../../core/event/bodies.ts';
-import { erasuresOf, unkeptOf, type KeptBody } from '../../../core/event/erased.ts';
+import { isCommittedText } from '../../../core/events/bodies.ts';
+import { erasuresOf, unkeptOf, type KeptBody } from '../../../core/events/erased.ts';
 import { readErasure } from '../../../core/decided/erasure.ts';
-import { storedDigests } from '../../../core/event/disclosure.ts';
+import { storedDigests } from '../../../core/events/disclosure.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

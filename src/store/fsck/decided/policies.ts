@@ -6,7 +6,7 @@
  */
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { readJson, type JsonObject } from '../../../core/json/parse.ts';
-import { policyHash as hashOf } from '../../../core/policy/language/hash.ts';
+import { policyHash as hashOf } from '../../../core/policies/language/hash.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { StoredPolicyVersion } from '../../port/store.ts';

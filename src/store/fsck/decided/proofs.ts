@@ -6,11 +6,11 @@
  * Proven by `test/store/fsck/tamper-proved.test.ts`.
  */
 import type { ComplianceProof } from '../../../contract/proofs.ts';
-import { readProof } from '../../../core/proof/read-bundle.ts';
-import { rowBounds, rowOfLeaf } from '../../../core/export/row.ts';
+import { readProof } from '../../../core/proofs/read-bundle.ts';
+import { rowBounds, rowOfLeaf } from '../../../core/exports/row.ts';
 import { sha256Text } from '../../../core/hash.ts';
 import { canonicalize, parseJson, type JsonObject } from '../../../core/json/parse.ts';
-import { statementHash } from '../../../core/proof/statement.ts';
+import { statementHash } from '../../../core/proofs/statement.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

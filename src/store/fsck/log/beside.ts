@@ -3,7 +3,7 @@
  * bodies of events. A body that cannot be opened does not say what its rows are.
  * Proven by `test/store/fsck/tamper-beside.test.ts`.
  */
-import { disclosuresMatch, valuesAt } from '../../../core/event/bodies.ts';
+import { disclosuresMatch, valuesAt } from '../../../core/events/bodies.ts';
 import { closedBody } from '../../erasure/body-seal.ts';
 import { idsOf, noSubject } from '../../erasure/subject-keys.ts';
 import { subjectsOf } from '../../file/body-seal.ts';

@@ -4,7 +4,7 @@
  */
 import { eventIndex } from '../../../core/id.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
-import { systemRun, type EventRecord } from '../../../core/event/record.ts';
+import { systemRun, type EventRecord } from '../../../core/events/record.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

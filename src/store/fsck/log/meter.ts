@@ -11,7 +11,7 @@ import {
   zeroTotals,
   type MeterLeaf,
   type Totals,
-} from '../../../core/plane/metering.ts';
+} from '../../../core/planes/metering.ts';
 import { canonicalize } from '../../../core/json/parse.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

@@ -3,7 +3,7 @@
  * Proven by `test/store/fsck/tamper-tenants.test.ts`.
  */
 import { canonicalize } from '../../../core/json/parse.ts';
-import type { MeterLeaf, Totals } from '../../../core/plane/metering.ts';
+import type { MeterLeaf, Totals } from '../../../core/planes/metering.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { baseOf } from '../../append/period.ts';

@@ -4,10 +4,10 @@
  * the service's own events are neither pruned nor erased.
  * Proven by `test/host/data/tamper-receipts.long.test.ts`.
  */
-import { storedDigests } from '../../../core/event/disclosure.ts';
-import { disclosuresMatch } from '../../../core/event/bodies.ts';
+import { storedDigests } from '../../../core/events/disclosure.ts';
+import { disclosuresMatch } from '../../../core/events/bodies.ts';
 import { openLeaf } from '../../../core/decided/leaf.ts';
-import type { EventRecord } from '../../../core/event/record.ts';
+import type { EventRecord } from '../../../core/events/record.ts';
 import type { Check } from '../check.ts';
 import { openedRow } from '../../file/body-seal.ts';
 import { parseRecord } from '../record.ts';

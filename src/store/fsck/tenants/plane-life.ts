@@ -4,7 +4,7 @@
  * with all planes ever registered: about 500 bytes each.
  * Proven by `test/store/fsck/tamper-planes.test.ts`.
  */
-import type { FormerKeys } from '../../../core/plane/identity.ts';
+import type { FormerKeys } from '../../../core/planes/identity.ts';
 import { formerKeysText } from '../../rules/plane-row.ts';
 import { text, time, type TenantEvent, type KnownColumns } from './project-life.ts';
 

@@ -7,7 +7,7 @@
  * Proven by `test/store/fsck/tamper-reports.test.ts`.
  */
 import type { UsageReport } from '../../../contract/telemetry.ts';
-import { addTotals, zeroTotals } from '../../../core/plane/metering.ts';
+import { addTotals, zeroTotals } from '../../../core/planes/metering.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { isZero, unitsOf, withReported, type MonthTotals } from '../../rules/plane-usage.ts';

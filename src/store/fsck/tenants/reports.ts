@@ -3,11 +3,11 @@
  * Proven by `test/store/fsck/tamper-reports.test.ts`.
  */
 import type { UsageReport } from '../../../contract/telemetry.ts';
-import { checkReportBy, identitiesSince } from '../../../core/plane/former-keys.ts';
+import { checkReportBy, identitiesSince } from '../../../core/planes/former-keys.ts';
 import { sha256 } from '../../../core/hash.ts';
 import { canonicalize, readJson, type Json } from '../../../core/json/parse.ts';
-import { checkSuccession, reportHash, reportMonth } from '../../../core/plane/usage-report.ts';
-import type { FormerKeys } from '../../../core/plane/identity.ts';
+import { checkSuccession, reportHash, reportMonth } from '../../../core/planes/usage-report.ts';
+import type { FormerKeys } from '../../../core/planes/identity.ts';
 import type { Check } from '../check.ts';
 import type { PlaneRow, ReportRow } from '../../rules/plane-row.ts';
 import { columnCheck } from '../columns.ts';

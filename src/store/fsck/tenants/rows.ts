@@ -6,12 +6,12 @@
  * not compared.
  * Proven by `test/store/fsck/tamper-tenants.test.ts` and `test/host/data/tamper-tenants.long.test.ts`.
  */
-import { storedDigests } from '../../../core/event/disclosure.ts';
-import { disclosuresMatch } from '../../../core/event/bodies.ts';
+import { storedDigests } from '../../../core/events/disclosure.ts';
+import { disclosuresMatch } from '../../../core/events/bodies.ts';
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import { sha256Text } from '../../../core/hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../../core/json/parse.ts';
-import { systemRun, type EventRecord } from '../../../core/event/record.ts';
+import { systemRun, type EventRecord } from '../../../core/events/record.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';

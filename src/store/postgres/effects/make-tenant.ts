@@ -8,7 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
-import type { LeafDraft } from '../../../core/event/record.ts';
+import type { LeafDraft } from '../../../core/events/record.ts';
 import { answerOf } from '../../port/store.ts';
 import type { Created, NewProject, NewTenant, Store, StoredResponse } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';

@@ -4,7 +4,7 @@
  * with the commit. A crash before COMMIT leaves none of them.
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
-import { declarationHash } from '../../../core/graph/declaration.ts';
+import { declarationHash } from '../../../core/graphs/declaration.ts';
 import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';

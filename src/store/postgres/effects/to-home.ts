@@ -5,7 +5,7 @@
  * Proven by `test/store/suite/tenancy/homes.ts` and `test/store/postgres/tenants.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import type { LeafDraft } from '../../../core/event/record.ts';
+import type { LeafDraft } from '../../../core/events/record.ts';
 import {
   areSame,
   homeBeside,

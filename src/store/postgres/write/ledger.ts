@@ -6,7 +6,7 @@
  * Proven by `test/store/postgres/processes.long.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import { zeroTotals, type Totals } from '../../../core/planes/metering.ts';
 import { rootPlan, TileEdge, type TileId } from '../../../core/merkle/tile.ts';
 import type { TreeName } from '../../port/store.ts';
 import { typeNumbers } from '../../rules/decided.ts';

@@ -3,7 +3,7 @@
  * `src/store/append/effects.ts` judges the effects. A crash before COMMIT leaves none of these rows.
  * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
-import { declarationHash } from '../../../core/graph/declaration.ts';
+import { declarationHash } from '../../../core/graphs/declaration.ts';
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
 import type { Assigned } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';

@@ -3,7 +3,7 @@
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import { zeroTotals, type Totals } from '../../../core/plane/metering.ts';
+import { zeroTotals, type Totals } from '../../../core/planes/metering.ts';
 import { TileEdge } from '../../../core/merkle/tile.ts';
 import type { Ledger, RunState } from '../../append/ledger.ts';
 import { baseOf } from '../../append/period.ts';

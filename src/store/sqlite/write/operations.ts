@@ -3,7 +3,7 @@
  * its transaction. A crash before COMMIT leaves nothing of a write; a crash after COMMIT leaves all of it.
  * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/crash.long.test.ts`.
  */
-import type { LeafDraft } from '../../../core/event/record.ts';
+import type { LeafDraft } from '../../../core/events/record.ts';
 import type {
   ApiKeyRow,
   AppendOutcome,

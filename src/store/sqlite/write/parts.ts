@@ -3,7 +3,7 @@
  * which no request is answered. So the leaves go ahead in messages of bounded size, and the thread puts them back.
  * Proven by `test/store/sqlite/write/parts.test.ts` and `test/store/sqlite/write/thread.alone.test.ts`.
  */
-import type { LeafDraft } from '../../../core/event/record.ts';
+import type { LeafDraft } from '../../../core/events/record.ts';
 import { draftBytes } from '../../port/request-bytes.ts';
 import type { Write } from './operations.ts';
 

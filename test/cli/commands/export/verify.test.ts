@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
-import { artifactOf, events } from '../../../core/export/log.ts';
-import { logSigner, privateKey, origin, trust } from '../../../core/proof/log.ts';
+import { artifactOf, events } from '../../../core/exports/log.ts';
+import { logSigner, privateKey, origin, trust } from '../../../core/proofs/log.ts';
 import { ed25519Signer } from '../../../../src/core/note/signed.ts';
 import { emptyDirectory, gov, govHere, shell } from '../../support/tool.ts';
 

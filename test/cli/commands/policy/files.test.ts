@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readPolicies } from '../../../../src/cli/policy/file.ts';
-import { parsePolicyText, printPolicyText } from '../../../../src/cli/policy/text-form.ts';
+import { readPolicies } from '../../../../src/cli/policies/file.ts';
+import { parsePolicyText, printPolicyText } from '../../../../src/cli/policies/text-form.ts';
 import { processIo } from '../../../../src/cli/terminal/io.ts';
-import { canonicalCondition } from '../../../../src/core/policy/language/canonical.ts';
-import { parseText } from '../../../../src/core/policy/language/text.ts';
+import { canonicalCondition } from '../../../../src/core/policies/language/canonical.ts';
+import { parseText } from '../../../../src/core/policies/language/text.ts';
 import { writeInto } from '../../support/policy-plane.ts';
 import { emptyDirectory } from '../../support/tool.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { starters } from '../../../../src/cli/policy/starters.ts';
+import { starters } from '../../../../src/cli/policies/starters.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
 
 const gov = (folder: string, ...words: string[]) => govHere(words, { cwd: folder, env: { NO_COLOR: '1' } });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { draftEvaluation, type Evaluation } from '../../../../src/core/decided/evaluation.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
-import { PolicySet } from '../../../../src/core/policy/set/in-force.ts';
+import { PolicySet } from '../../../../src/core/policies/set/in-force.ts';
 import { sha256Text } from '../../../../src/core/hash.ts';
-import { readPolicy, versionOf } from '../../../../src/cli/policy/file.ts';
-import { artifactOf, events } from '../../../core/export/log.ts';
-import { type ProofLog, trust } from '../../../core/proof/log.ts';
+import { readPolicy, versionOf } from '../../../../src/cli/policies/file.ts';
+import { artifactOf, events } from '../../../core/exports/log.ts';
+import { type ProofLog, trust } from '../../../core/proofs/log.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
 
 const folder = emptyDirectory();

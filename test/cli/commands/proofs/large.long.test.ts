@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { number } from '../../../../src/cli/terminal/numbers.ts';
-import { bundleText } from '../../../../src/core/proof/bundle.ts';
+import { bundleText } from '../../../../src/core/proofs/bundle.ts';
 import { problem, startServer, type TestServer } from '../../../client/server.ts';
-import { logSigner, ProofLog, recordSampleRun } from '../../../core/proof/log.ts';
+import { logSigner, ProofLog, recordSampleRun } from '../../../core/proofs/log.ts';
 import { cleanEnv, emptyDirectory, ended, gov, runner, shell } from '../../support/tool.ts';
 
 const folder = emptyDirectory();

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { number } from '../../../../src/cli/terminal/numbers.ts';
-import { bundleText } from '../../../../src/core/proof/bundle.ts';
+import { bundleText } from '../../../../src/core/proofs/bundle.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { json, problem, startServer } from '../../../client/server.ts';
 import type { TestServer } from '../../../client/server.ts';
-import { logSigner, origin, privateKey, ProofLog, recordSampleRun, trust } from '../../../core/proof/log.ts';
+import { logSigner, origin, privateKey, ProofLog, recordSampleRun, trust } from '../../../core/proofs/log.ts';
 import { ed25519Signer } from '../../../../src/core/note/signed.ts';
 import { emptyDirectory, gov, govHere, shell } from '../../support/tool.ts';
 

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dataHash, toCsv, toJson } from '../../../../src/core/report/artifacts.ts';
+import { dataHash, toCsv, toJson } from '../../../../src/core/reports/artifacts.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
-import { logSigner, origin, trust } from '../../../core/proof/log.ts';
-import { sampleReport, signatureOf, signedPdf } from '../../../core/report/sample.ts';
+import { logSigner, origin, trust } from '../../../core/proofs/log.ts';
+import { sampleReport, signatureOf, signedPdf } from '../../../core/reports/sample.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
 
 const folder = emptyDirectory();

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import { reportTemplateIds, type ReportTemplateId } from '../../../../src/contract/report-words.ts';
-import type { Report } from '../../../../src/core/report/model.ts';
+import type { Report } from '../../../../src/core/reports/model.ts';
 import { factNames } from '../../../../src/service/events/facts.ts';
 import {
   checks,

@@ -1,7 +1,7 @@
 /** What several reports count of one log, they count alike. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ReportTemplateId } from '../../../../src/contract/report-words.ts';
-import type { BuiltReport, ReportCell } from '../../../../src/core/report/model.ts';
+import type { BuiltReport, ReportCell } from '../../../../src/core/reports/model.ts';
 import { startService, type TestService } from '../../../support/hosted.ts';
 import { event } from '../../../support/serving.ts';
 import { governing } from '../../support/governed.ts';

@@ -7,10 +7,10 @@ import {
   type ReportSectionId,
 } from '../../../../src/contract/report-words.ts';
 import { parseTrust, type Trust } from '../../../../src/core/note/trust.ts';
-import { verifyAnswer } from '../../../../src/core/proof/answer.ts';
-import type { BuiltReport, ReportTemplate } from '../../../../src/core/report/model.ts';
-import { templateHash } from '../../../../src/core/report/template-hash.ts';
-import { checkUnits } from '../../../../src/core/report/units.ts';
+import { verifyAnswer } from '../../../../src/core/proofs/answer.ts';
+import type { BuiltReport, ReportTemplate } from '../../../../src/core/reports/model.ts';
+import { templateHash } from '../../../../src/core/reports/template-hash.ts';
+import { checkUnits } from '../../../../src/core/reports/units.ts';
 import { formatTimestamp } from '../../../../src/core/time.ts';
 import { composeReport } from '../../../../src/service/reports/custom/compose.ts';
 import { sections } from '../../../../src/service/reports/custom/sections.ts';

@@ -1,9 +1,9 @@
 /** The executive summary is one page, whatever it says. Needs no other program: pages are counted in the objects. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Report, ReportBranding } from '../../../../src/core/report/model.ts';
-import { readPdf } from '../../../../src/core/report/read-pdf.ts';
+import type { Report, ReportBranding } from '../../../../src/core/reports/model.ts';
+import { readPdf } from '../../../../src/core/reports/read-pdf.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
-import { plainBranding, sampleReport, signedPdf } from '../../../core/report/sample.ts';
+import { plainBranding, sampleReport, signedPdf } from '../../../core/reports/sample.ts';
 import { startService, type TestService } from '../../../support/hosted.ts';
 import { fill, holdClock, type Filled } from './filled.ts';
 import { built } from './world.ts';

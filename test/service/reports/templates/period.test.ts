@@ -22,7 +22,7 @@ import {
   request,
   seededBytes,
 } from '../../../store/support/fixture.ts';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 
 const projectId = 'prj_a';
 let store: Store;

@@ -1,6 +1,6 @@
 /** One pass over records counts what a slow reader of the same records counts. */
 import { describe, expect, it } from 'vitest';
-import { draftEvent, draftLeaf, sealEvent } from '../../../../src/core/event/record.ts';
+import { draftEvent, draftLeaf, sealEvent } from '../../../../src/core/events/record.ts';
 import { Tally } from '../../../../src/service/reports/templates/tally.ts';
 import type { EventInput } from '../../../../src/contract/events.ts';
 

@@ -1,6 +1,6 @@
 /** Builds a template over a running service, in place: what the task of a report does in the thread of exports. */
 import type { ReportTemplateId } from '../../../../src/contract/report-words.ts';
-import type { BuiltReport, ReportCell, ReportTable } from '../../../../src/core/report/model.ts';
+import type { BuiltReport, ReportCell, ReportTable } from '../../../../src/core/reports/model.ts';
 import { defaultSettings } from '../../../../src/service/call/settings.ts';
 import { answerFile } from '../../../../src/service/completeness/handlers.ts';
 import type { Services } from '../../../../src/service/port/services.ts';

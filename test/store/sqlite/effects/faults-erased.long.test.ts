@@ -2,7 +2,7 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { draftPrune } from '../../../../src/core/decided/prune.ts';
-import { erasuresOf } from '../../../../src/core/event/erased.ts';
+import { erasuresOf } from '../../../../src/core/events/erased.ts';
 import { hashText } from '../../../../src/core/hash.ts';
 import { merkleRoot } from '../../../../src/core/merkle/tree.ts';
 import type { Faults } from '../../../../src/store/file/faults.ts';

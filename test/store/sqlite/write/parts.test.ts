@@ -1,7 +1,7 @@
 /** Large appends in parts: what is sent ahead, and that the thread gets back what was cut off. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { draftLeaf, type LeafDraft } from '../../../../src/core/event/record.ts';
+import { draftLeaf, type LeafDraft } from '../../../../src/core/events/record.ts';
 import { draftBytes } from '../../../../src/store/port/request-bytes.ts';
 import type { Write } from '../../../../src/store/sqlite/write/operations.ts';
 import { ArrivedParts, inParts, partBytes } from '../../../../src/store/sqlite/write/parts.ts';

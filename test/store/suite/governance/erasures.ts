@@ -1,7 +1,7 @@
 /** Erasure: salts and values go in one transaction with the leaf that says so; nothing else changes. */
 import { describe, expect, it } from 'vitest';
-import { unkeptOf } from '../../../../src/core/event/erased.ts';
-import { recordDigests } from '../../../../src/core/event/run-entry.ts';
+import { unkeptOf } from '../../../../src/core/events/erased.ts';
+import { recordDigests } from '../../../../src/core/events/run-entry.ts';
 import type { Store } from '../../../../src/store/port/store.ts';
 import type { Leaf } from '../../../../src/store/port/store.ts';
 import { open } from '../../support/engine.ts';

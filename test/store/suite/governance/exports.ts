@@ -1,6 +1,6 @@
 /** Exports: asked for with their job, completed once, expired, removed; all times are given. */
 import { describe, expect, it } from 'vitest';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 import type { ExportDone, Store, StoredExport } from '../../../../src/store/port/store.ts';
 import type { Effect } from '../../../../src/store/port/store.ts';
 import { digestsOf, erasing } from '../../support/erasing.ts';

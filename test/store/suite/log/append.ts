@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { leafHash, merkleRoot } from '../../../../src/core/merkle/tree.ts';
 import { eventIndex } from '../../../../src/core/id.ts';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 import { limits } from '../../../../src/contract/limits.ts';
 import {
   appended,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { draftApproval } from '../../../../src/core/decided/approval.ts';
 import { openEvaluation } from '../../../../src/core/decided/evaluation.ts';
 import { openLeaf } from '../../../../src/core/decided/leaf.ts';
-import type { OtherDraft } from '../../../../src/core/event/record.ts';
+import type { OtherDraft } from '../../../../src/core/events/record.ts';
 import { indexedLeaves } from '../../../../src/store/port/rows.ts';
 import type { IndexedLeaf, Store } from '../../../../src/store/port/store.ts';
 import type { Effect } from '../../../../src/store/port/store.ts';

@@ -1,6 +1,6 @@
 /** The metering log by index, by the audit leaf that is covered, and by what counts nothing. */
 import { describe, expect, it } from 'vitest';
-import { meterRef } from '../../../../src/core/plane/metering.ts';
+import { meterRef } from '../../../../src/core/planes/metering.ts';
 import type { AppendRequest, Store } from '../../../../src/store/port/store.ts';
 import { event, genesis, projectOf, request, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';

@@ -1,8 +1,8 @@
 /** Reads: pages, filters, counts, the live tail. */
 import { describe, expect, it } from 'vitest';
 import { leafHash } from '../../../../src/core/merkle/tree.ts';
-import { openEvent } from '../../../../src/core/event/record.ts';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { openEvent } from '../../../../src/core/events/record.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 import type { Store } from '../../../../src/store/port/store.ts';
 import type { Leaf } from '../../../../src/store/port/store.ts';
 import type { Bodies } from '../../../../src/store/port/store.ts';

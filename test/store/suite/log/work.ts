@@ -1,7 +1,7 @@
 /** Effects: proofs, graphs and their seals; staged graph rows. */
 import { describe, expect, it } from 'vitest';
-import { declarationHash } from '../../../../src/core/graph/declaration.ts';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { declarationHash } from '../../../../src/core/graphs/declaration.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 import type { Store, StoredGraph, StoredProof } from '../../../../src/store/port/store.ts';
 import type { Effect } from '../../../../src/store/port/store.ts';
 import { appended, codeOf, event, request, startMs, stored } from '../../support/fixture.ts';

@@ -1,6 +1,6 @@
 /** Quotas: counted in the metering log, refused before anything is kept, month by month of server time. */
 import { describe, expect, it } from 'vitest';
-import { draftLeaf } from '../../../../src/core/event/record.ts';
+import { draftLeaf } from '../../../../src/core/events/record.ts';
 import type { AppendRequest, Store } from '../../../../src/store/port/store.ts';
 import {
   event,

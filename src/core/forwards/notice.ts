@@ -1,0 +1,73 @@
+/**
+ * Records that are not leaves: a test by the operator, and a notice that leaves were pruned before they were sent.
+ * They have no leaf hash, so the hash is 64 zeros. Proven by `test/core/forwards/record.test.ts`.
+ */
+import type { JsonObject } from '../json/parse.ts';
+import type { ForwardRecord, LogSource } from './record.ts';
+
+interface Notice {
+  readonly source: LogSource;
+  readonly nowMs: number;
+  readonly index: number;
+  readonly id: string;
+  readonly eventType: string;
+  readonly reason: string;
+  readonly data: JsonObject;
+}
+
+const noHash = `sha256:${'0'.repeat(64)}`;
+
+const notice = ({ source, nowMs, index, id, eventType, reason, data }: Notice): ForwardRecord => ({
+  source,
+  index,
+  leafHash: noHash,
+  leafType: eventType,
+  id,
+  eventType,
+  runId: null,
+  runSeq: null,
+  timeMs: nowMs,
+  loggedMs: nowMs,
+  actor: { id: 'gov', name: 'gov', type: 'service' },
+  action: eventType.replace('gov.forward.', ''),
+  resource: null,
+  decision: null,
+  isDecision: false,
+  severity: null,
+  reason,
+  policy: null,
+  riskScore: null,
+  aiSystemId: null,
+  model: null,
+  clientEventId: null,
+  causedBy: [],
+  erased: 0,
+  data,
+});
+
+/** `id` makes the record findable at the receiver. */
+export const testNotice = (source: LogSource, { nowMs, id }: { nowMs: number; id: string }): ForwardRecord =>
+  notice({
+    source,
+    nowMs,
+    index: 0,
+    id,
+    eventType: 'gov.forward.test',
+    reason: 'a test by the operator, not an event of the log',
+    data: { test: true },
+  });
+
+/** Leaves [from, to) were pruned before they were sent. */
+export const gapNotice = (
+  source: LogSource,
+  { nowMs, from, to }: { nowMs: number; from: number; to: number },
+): ForwardRecord =>
+  notice({
+    source,
+    nowMs,
+    index: from,
+    id: `gap:${from}-${to}`,
+    eventType: 'gov.forward.gap',
+    reason: `leaves ${from} to ${to - 1} were pruned before they were sent`,
+    data: { from, to },
+  });

@@ -1,0 +1,93 @@
+/**
+ * The union of the derived and the declared graph of a run (contract F14). A declared node with the id of a derived node
+ * is that node, and a declared edge that was derived is that edge. The rest of the declaration follows in its own order.
+ * Proven by `test/core/graphs/builder.test.ts`.
+ */
+import { type Declaration, declaredCommitment, edgeKey } from './declaration.ts';
+import { GraphDerivation } from './derivation.ts';
+import type { EdgeItem, GraphSink, NodeItem } from './rows.ts';
+import type { JsonObject } from '../json/parse.ts';
+import type { RunEvent } from '../events/run-entry.ts';
+
+/** Sends the union to `sink`. Without a declaration it costs no more than the derivation. */
+export class GraphUnion {
+  readonly #derivation: GraphDerivation;
+  readonly #sink: GraphSink;
+  readonly #declaration: Declaration | null;
+
+  constructor(runId: string, sink: GraphSink, declaration: Declaration | null = null) {
+    this.#declaration = declaration;
+    this.#sink = declaration === null ? sink : new DeclaredOnce(sink, declaration);
+    this.#derivation = new GraphDerivation(runId, this.#sink);
+  }
+
+  /** Number of events so far. */
+  get events(): number {
+    return this.#derivation.events.length;
+  }
+
+  /** Adds the next event of the run. Throws STORAGE_FAULT for a malformed record. */
+  add(event: RunEvent): void {
+    this.#derivation.add(event);
+  }
+
+  /** Returns whether a declaration may have edges to this node. */
+  has(nodeId: string): boolean {
+    return this.#derivation.reference(nodeId) !== null;
+  }
+
+  /** Ends the run and adds the declared items. Returns the number of references that name nothing. */
+  finish(): { readonly unresolved: number } {
+    const { unresolved } = this.#derivation.finish();
+    return { unresolved: unresolved + this.#addDeclared() };
+  }
+
+  #addDeclared(): number {
+    if (this.#declaration === null) return 0;
+    const { salt, nodes, edges } = this.#declaration;
+    const declared = new Map<string, number>();
+    for (const node of nodes) {
+      if (this.has(node.id)) continue;
+      declared.set(node.id, -1 - this.#derivation.otherNodes - declared.size);
+      const { id, type, data } = node;
+      this.#sink.node({ id, index: null, type, dataCommitment: declaredCommitment(salt, node) }, data);
+    }
+    const find = (id: string): number | null => this.#derivation.reference(id) ?? declared.get(id) ?? null;
+    let unresolved = 0;
+    for (const edge of edges) {
+      const source = find(edge.source);
+      const target = find(edge.target);
+      if (source === null || target === null) unresolved++;
+      else this.#sink.edge(edge, source, target);
+    }
+    return unresolved;
+  }
+}
+
+/** Passes each declared edge once, and merges declared data with derived data. */
+class DeclaredOnce implements GraphSink {
+  readonly #sink: GraphSink;
+  readonly #data: ReadonlyMap<string, JsonObject>;
+  readonly #edges: ReadonlySet<string>;
+  readonly #drawn = new Set<string>();
+
+  constructor(sink: GraphSink, declaration: Declaration) {
+    this.#sink = sink;
+    this.#data = new Map(declaration.nodes.map(({ id, data }) => [id, data]));
+    this.#edges = new Set(declaration.edges.map(edgeKey));
+  }
+
+  node(node: NodeItem, data: JsonObject): void {
+    const declared = this.#data.get(node.id);
+    this.#sink.node(node, declared === undefined ? data : { ...declared, ...data });
+  }
+
+  edge(edge: EdgeItem, source: number, target: number): void {
+    const key = edgeKey(edge);
+    if (this.#edges.has(key)) {
+      if (this.#drawn.has(key)) return;
+      this.#drawn.add(key);
+    }
+    this.#sink.edge(edge, source, target);
+  }
+}

@@ -1,0 +1,36 @@
+/** Operators and reserved words of a shell. Proven by `test/core/policies/tool-text/shell.test.ts`. */
+export const operators = [
+  '&&',
+  '||',
+  ';;',
+  '|&',
+  '&>>',
+  '&>',
+  '<<-',
+  '<<<',
+  '<<',
+  '>>',
+  '<&',
+  '>&',
+  '<>',
+  '>|',
+  ...';&|<>()\n',
+];
+export const redirections = new Set([
+  '<',
+  '>',
+  '>>',
+  '<<',
+  '<<-',
+  '<<<',
+  '<&',
+  '>&',
+  '<>',
+  '>|',
+  '&>',
+  '&>>',
+]);
+/** Before a command; the next word is a command again. */
+export const leading = new Set(['!', 'if', 'then', 'elif', 'else', 'while', 'until', 'do', '{']);
+export const closing = new Set(['fi', 'done', '}', 'esac']);
+export const notRead = new Set(['case', 'function', 'select', 'coproc']);

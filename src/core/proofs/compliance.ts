@@ -1,0 +1,357 @@
+/**
+ * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
+ * followed its decision. Input comes in five rounds: approvers of the log, evaluations of the run in log order, approvals,
+ * uses of approvals, governed events.
+ * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
+ * event names, and the input of an evaluation. Proven by `test/core/proofs/compliance.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { PolicyAction } from '../../contract/policy-words.ts';
+import { approvalFault, type Approver, type Approvers } from '../approvals/signature.ts';
+import type { DecidedApproval, UseRecord } from '../decided/approval.ts';
+import type { EvaluatedCall, OpenedApproval } from '../decided/evaluation.ts';
+import type { ListCommitment } from '../graphs/rows.ts';
+import { hashText } from '../hash.ts';
+import { canonicalize, type JsonObject } from '../json/parse.ts';
+import { noPolicyActive } from './layers.ts';
+import { ListRoot } from '../merkle/list-root.ts';
+import { type LayerResult, verdictOf } from './statement.ts';
+import { parseTimestamp } from '../time.ts';
+
+/** Type of governed events: an evaluation that the event names must allow each of them. */
+export const governedEventType = 'tool.call';
+
+/** Actor, tool and arguments hash of a call; a member is null if it is absent or erased. */
+export type CallMade = EvaluatedCall;
+
+/** An evaluation of the run: its leaf, and what follows from earlier leaves and from its inputs. */
+export interface EvaluatedLeaf {
+  readonly index: number;
+  readonly id: string;
+  readonly policySetHash: string;
+  readonly policyIndex: number | null;
+  readonly combined: PolicyAction;
+  /** The approval that the evaluation opened, or null. */
+  readonly approval: OpenedApproval | null;
+  readonly decisions: ListCommitment;
+  /** The policy set that `gov.policy/1` leaves below this index put in force. */
+  readonly inForce: { readonly policySetHash: string; readonly policyIndex: number | null };
+  /** Whether a recomputation gives the recorded result; null if the inputs were erased. */
+  readonly recomputes: boolean | null;
+  /** Whether every policy in force was evaluated; an evaluation of chosen policies decides nothing. */
+  readonly whole: boolean;
+  /** The call that was evaluated. */
+  readonly call: CallMade;
+  /** The hash of what an approver sees of it; absent where it is unknown. */
+  readonly shownHash?: string | undefined;
+  /** When the decision expires without an approval, in Unix milliseconds; Infinity: never. */
+  readonly expiresMs: number;
+}
+
+/** A decided approval of the run. */
+export type DecidedLeaf = Omit<DecidedApproval, 'runId' | 'reason'> &
+  Partial<Pick<DecidedApproval, 'reason'>> & { readonly index: number };
+
+/** A use of an approval: the evaluation that let the approved call run. */
+export type UseLeaf = Omit<UseRecord, 'runId'> & { readonly index: number };
+
+/** A governed event of the run. */
+export interface GovernedEvent {
+  readonly index: number;
+  /** The evaluation that the event names; null if it names no readable one. */
+  readonly evaluationId: string | null;
+  /** Whether any policy was in force when the event was recorded. */
+  readonly policyActive: boolean;
+  /** When the event was recorded, in Unix milliseconds. */
+  readonly serverMs: number;
+  /** The call of the event. */
+  readonly call: CallMade;
+  /** The id that its client gave the call, or null. */
+  readonly callId?: string | null;
+  /** Whether the event reports a call from elsewhere: telemetry or a transcript. */
+  readonly isReport?: boolean;
+}
+
+const checkIds = [
+  'sets_were_in_force',
+  'decisions_recompute',
+  'every_governed_event_decided',
+  'calls_as_evaluated',
+  'decisions_were_fresh',
+  'nothing_ran_after_deny',
+  'escalations_approved',
+  'approvals_used_once',
+  'escalations_signed',
+] as const;
+type CheckId = (typeof checkIds)[number];
+
+interface Known {
+  readonly index: number;
+  readonly combined: PolicyAction;
+  readonly approval: OpenedApproval | null;
+  readonly whole: boolean;
+  readonly call: CallMade;
+  readonly shownHash: string | undefined;
+  /** Whether the input was erased, so that the call is unknown. */
+  readonly erased: boolean;
+  readonly expiresMs: number;
+  readonly policySetHash: string;
+  /** Index of the approving leaf; Infinity without approval. */
+  approvedAt: number;
+  approver: string | null;
+  /** Who signed the approval; null without a valid signature. */
+  signer: Approver | null;
+  used: boolean;
+  /** The evaluation whose approval this one used; null if it used none. */
+  grant: Known | null;
+  /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
+  use: { readonly by: Known; ran: number | null } | null;
+}
+
+/** The run, the origin of its log, and the approvers of the log below the tree size. */
+interface RunLog {
+  readonly origin: string;
+  readonly runId: string;
+  readonly approvers: Approvers;
+}
+
+/** Accumulates the layer. Memory: about 150 bytes an evaluation. */
+export class PolicyCompliance {
+  readonly #known = new Map<string, Known>();
+  /** By id of the approval: the evaluation that opened it. */
+  readonly #opened = new Map<string, Known>();
+  /** Evaluations whose approvals were used, in log order of the uses. */
+  readonly #granted: Known[] = [];
+  #uses = 0;
+  readonly #decisions = new ListRoot();
+  readonly #sets = new Set<string>();
+  readonly #failed = new Set<CheckId>();
+  #firstViolation: { check: CheckId; index: number } | null = null;
+  readonly #counts = {
+    denied: 0,
+    escalated: 0,
+    notRecomputed: 0,
+    governed: 0,
+    undecided: 0,
+    uncompared: 0,
+  };
+  /** Call ids of events that a decision allowed, and reports that may be of such a call. */
+  readonly #decided = new Set<string>();
+  readonly #reports: { readonly index: number; readonly callId: string }[] = [];
+  #isGoverned = false;
+  readonly #log: RunLog;
+  /** Whether an approval of the run is signed, or had to be. */
+  #signs = false;
+  /** Approvals whose signature does not hold, by the index of their leaf. */
+  readonly #forged = new Set<number>();
+
+  constructor(log: RunLog) {
+    this.#log = log;
+  }
+
+  evaluation(leaf: EvaluatedLeaf): void {
+    const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
+    this.#isGoverned = true;
+    const item = { combined, decisions, id, index, policyIndex, policySetHash };
+    this.#decisions.add(`\0${canonicalize(item)}`);
+    if (this.#sets.size < limits.statedPolicySets) this.#sets.add(policySetHash);
+    if (combined === 'deny') this.#counts.denied++;
+    if (combined === 'escalate') this.#counts.escalated++;
+    const wasInForce = inForce.policySetHash === policySetHash && inForce.policyIndex === policyIndex;
+    if (!wasInForce) this.#violation('sets_were_in_force', index);
+    if (recomputes === null) this.#counts.notRecomputed++;
+    if (recomputes === false) this.#violation('decisions_recompute', index);
+    const { approval, whole, call, expiresMs, shownHash } = leaf;
+    const known: Known = {
+      index,
+      combined,
+      approval,
+      whole,
+      call,
+      shownHash,
+      erased: recomputes === null,
+      expiresMs,
+      policySetHash,
+      approvedAt: Infinity,
+      approver: null,
+      signer: null,
+      used: false,
+      grant: null,
+      use: null,
+    };
+    this.#known.set(id, known);
+    if (approval !== null) this.#opened.set(approval.id, known);
+    if (approval?.signatureRequired === true) this.#signs = true;
+  }
+
+  /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
+  approval(given: DecidedLeaf): void {
+    const known = this.#known.get(given.evaluationId);
+    if (known === undefined || !approves(given, known.approval)) return;
+    if (given.index >= known.approvedAt) return;
+    known.approvedAt = given.index;
+    known.approver = given.approver;
+    if (given.signed !== undefined) this.#signed(given, known);
+  }
+
+  /** Checks the signature of an approval. */
+  #signed(given: DecidedLeaf, known: Known): void {
+    this.#signs = true;
+    const { approval: opened, index: openedIndex, policySetHash, call, erased, shownHash } = known;
+    const approver = this.#log.approvers.get(given.signed?.approverId ?? '');
+    if (opened === null) return;
+    const facts = {
+      origin: this.#log.origin,
+      evaluationId: given.evaluationId,
+      runId: this.#log.runId,
+      openedIndex,
+      opened,
+      policySetHash,
+      call: erased ? null : call,
+      seen: shownHash === undefined ? null : { hash: shownHash },
+    };
+    if (approvalFault(given, approver, facts) === null) known.signer = approver ?? null;
+    else this.#forged.add(given.index);
+  }
+
+  /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
+  use({ id, evaluationId, at, index }: UseLeaf): void {
+    this.#uses++;
+    const opened = this.#opened.get(id);
+    const by = this.#known.get(evaluationId);
+    if (opened === undefined || by === undefined) return;
+    if (opened.use !== null) this.#violation('approvals_used_once', index);
+    else if (grants(opened, by, at)) {
+      opened.use = { by, ran: null };
+      by.grant = opened;
+      this.#granted.push(opened);
+    }
+  }
+
+  /**
+   * Counts a governed event. One evaluation by all policies in force serves one later event. A report without a decision
+   * waits for the event of the same call that names one: telemetry may come before the record of the program that asked.
+   */
+  governed(event: GovernedEvent): void {
+    const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
+    if (policyActive) this.#isGoverned = true;
+    const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
+    if (known === undefined && event.isReport === true && callId !== null && policyActive) {
+      this.#reports.push({ index, callId });
+      return;
+    }
+    this.#counts.governed++;
+    const decided = known !== undefined && known.whole && known.index < index && !known.used;
+    if (decided && callId !== null) this.#decided.add(callId);
+    if (!decided && policyActive) this.#undecided(index);
+    if (known === undefined) return;
+    known.used = true;
+    if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
+    if (known.erased) this.#counts.uncompared++;
+    else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
+    if (known.combined === 'deny') this.#violation('nothing_ran_after_deny', index);
+    if (known.combined === 'escalate') this.#escalated(known.grant ?? known, index);
+  }
+
+  /** Judges an event that needs the approval which `opened` opened. */
+  #escalated({ approvedAt, use, approval, signer }: Known, index: number): void {
+    if (!(approvedAt < index)) this.#violation('escalations_approved', index);
+    const isUnsigned = approval?.signatureRequired === true && signer === null;
+    if (isUnsigned || this.#forged.has(approvedAt)) this.#violation('escalations_signed', index);
+    if (use === null) return;
+    if (use.ran !== null) this.#violation('approvals_used_once', index);
+    use.ran ??= index;
+  }
+
+  #undecided(index: number): void {
+    this.#counts.undecided++;
+    this.#violation('every_governed_event_decided', index);
+  }
+
+  /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
+  finish(): LayerResult {
+    if (!this.#isGoverned) return noPolicyActive();
+    for (const { index, callId } of this.#reports.splice(0)) {
+      if (this.#decided.has(callId)) continue;
+      this.#counts.governed++;
+      this.#undecided(index);
+    }
+    // a layer of a run without uses and signatures has the same text as before there were any
+    const absent = new Set<CheckId>();
+    if (this.#uses === 0) absent.add('approvals_used_once');
+    if (!this.#signs) absent.add('escalations_signed');
+    const ids = checkIds.filter((id) => !absent.has(id));
+    const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));
+    return {
+      layer: 'policy_compliance',
+      claims: {
+        vacuous: false,
+        policySets: [...this.#sets],
+        decisions: { n: this.#decisions.size, root: hashText(this.#decisions.root()) },
+        ...this.#counts,
+        ...(this.#uses === 0 ? {} : { approvals: this.#approvals() }),
+        firstViolation: this.#firstViolation,
+      },
+      checks,
+      verdict: verdictOf(checks),
+    };
+  }
+
+  /** Each used approval: who gave and who signed it, and the indexes of its leaves and of the event that ran. */
+  #approvals(): JsonObject {
+    const items = this.#granted.map(({ index, approval, approver, signer, approvedAt, use }) => ({
+      id: approval?.id ?? null,
+      opened: index,
+      approver,
+      approved: approvedAt,
+      allowed: use?.by.index ?? null,
+      ran: use?.ran ?? null,
+      ...(this.#signs ? { signed: signer?.approverId ?? null } : {}),
+    }));
+    const root = new ListRoot();
+    for (const item of items) root.add(`\0${canonicalize(item)}`);
+    const listed = items.slice(0, limits.statedApprovals);
+    return { n: root.size, root: hashText(root.root()), listed };
+  }
+
+  #violation(check: CheckId, index: number): void {
+    this.#failed.add(check);
+    if (this.#firstViolation === null || index < this.#firstViolation.index) {
+      this.#firstViolation = { check, index };
+    }
+  }
+}
+
+function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedApproval | null): boolean {
+  if (opened === null || outcome !== 'approved' || id !== opened.id) return false;
+  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.expiresAt)];
+  return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
+}
+
+/** Whether the approval of `opened` lets the call of `by` run at this time. */
+function grants(opened: Known, by: Known, at: string): boolean {
+  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.approval?.expiresAt ?? '')];
+  return (
+    opened.approvedAt < by.index &&
+    by.combined === 'escalate' &&
+    by.policySetHash === opened.policySetHash &&
+    (opened.erased || by.erased || isSameCall(opened.call, by.call)) &&
+    atMs !== null &&
+    expiresMs !== null &&
+    atMs < expiresMs
+  );
+}
+
+/** A missing member is not equal: an event without arguments hash could be any call. */
+const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
+  made.tool !== null &&
+  made.tool === evaluated.tool &&
+  made.argumentsHash !== null &&
+  made.argumentsHash === evaluated.argumentsHash &&
+  (evaluated.actor === null || made.actor === evaluated.actor);
+
+/** Latest time to record a call: the end of the decision or of its approval, plus a slack. */
+function lastUse({ approval, approvedAt, expiresMs }: Known): number {
+  const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
+  return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;
+}

@@ -1,0 +1,40 @@
+/**
+ * The layer `x-coverage` (`docs/reference/proof-format.md`): the sources of a run agree that nothing ran ungoverned. Its
+ * claims follow from the events of the run alone, so a bundle that discloses them lets anyone recompute it. A run of which
+ * no call has a second source passes, and its code says that nothing was compared.
+ * Proven by `test/core/proofs/coverage.test.ts`.
+ */
+import { hashText } from '../hash.ts';
+import { canonicalize } from '../json/parse.ts';
+import { ListRoot } from '../merkle/list-root.ts';
+import { alarms, type Coverage } from '../coverage/judge.ts';
+import { verdictOf, type LayerResult } from './statement.ts';
+
+export function coverageLayer({ calls, counts, sources, gaps, confirmed }: Coverage): LayerResult {
+  const list = new ListRoot();
+  for (const { eventId, verdict, sources: reported } of calls) {
+    list.add(`\0${canonicalize({ eventId, sources: [...reported], verdict })}`);
+  }
+  const first = calls.find(({ verdict }) => alarms.has(verdict));
+  const isVacuous = confirmed === 0;
+  const checks = [
+    { id: 'nothing_ran_ungoverned', pass: counts.ungoverned === 0 },
+    { id: 'nothing_ran_after_deny', pass: counts.denied_but_ran === 0 },
+    { id: 'sources_have_no_gaps', pass: counts.gap === 0 && gaps.length === 0 },
+  ];
+  return {
+    layer: 'x-coverage',
+    claims: {
+      ...(isVacuous ? { code: 'NO_SECOND_SOURCE' } : {}),
+      vacuous: isVacuous,
+      calls: { n: list.size, root: hashText(list.root()) },
+      confirmed,
+      counts: { ...counts },
+      sources: sources.map(({ source, calls: reported }) => ({ source, calls: reported })),
+      missingNumbers: gaps.reduce((sum, gap) => sum + gap.last - gap.first + 1, 0),
+      firstFinding: first === undefined ? null : { index: first.index, verdict: first.verdict },
+    },
+    checks,
+    verdict: verdictOf(checks),
+  };
+}

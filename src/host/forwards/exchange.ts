@@ -1,0 +1,110 @@
+/**
+ * One request over HTTP or HTTPS to a receiver of the operator. Follows no redirect, and bounds times and answer.
+ * Proven by `test/host/forwards/http.test.ts`.
+ */
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { limits } from '../../contract/limits.ts';
+import type { TlsPlaces } from './config.ts';
+import { secureContextOf } from './secure.ts';
+import { failed, type Failed } from './transport.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Ask {
+  readonly method: 'POST' | 'PUT' | 'GET';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export class Exchange {
+  readonly #agent: HttpAgent;
+  readonly #isEncrypted: boolean;
+
+  constructor(isEncrypted: boolean, tls: TlsPlaces) {
+    this.#isEncrypted = isEncrypted;
+    const kept = { keepAlive: true, maxSockets: limits.forwardAtOnce };
+    this.#agent = isEncrypted
+      ? new HttpsAgent({
+          ...kept,
+          secureContext: secureContextOf(tls),
+          ...(tls.serverName === null ? {} : { servername: tls.serverName }),
+        })
+      : new HttpAgent(kept);
+  }
+
+  /** Rejects where no answer came, or half of a refusal. */
+  async ask(ask: Ask): Promise<Answer> {
+    return answerOf(await this.open(ask));
+  }
+
+  /** Rejects where no response came. The caller reads its body, within the same time. */
+  open({ method, url, headers, body }: Ask): Promise<IncomingMessage> {
+    const send = this.#isEncrypted ? requestHttps : requestHttp;
+    const ms = limits.forwardTimeoutSeconds * 1000;
+    return new Promise((resolve, reject) => {
+      const options = { method, headers: { ...headers, 'content-length': body.length }, agent: this.#agent };
+      const request = send(url, options, resolve);
+      const late = setTimeout(() => request.destroy(new Error(`no answer within ${ms / 1000} s`)), ms);
+      request.once('close', () => clearTimeout(late));
+      request.once('error', reject);
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** A 2xx whose text breaks off has been received: its batch is not sent again. Rejects for a broken refusal. */
+async function answerOf(response: IncomingMessage): Promise<Answer> {
+  const { statusCode: status = 0 } = response;
+  const text = await textOf(response).catch((cause: unknown) => {
+    if (status >= 200 && status <= 299) return '';
+    throw new Error(`the answer ${status} broke off`, { cause });
+  });
+  return { status, text, retryAfterMs: retryAfterOf(response) };
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  return (await bodyWithin(response, limits.forwardAnswerBytes)).body.toString('utf8');
+}
+
+/** Reads the body to its end, and keeps the chunks of its first `most` bytes. */
+export async function bodyWithin(
+  response: IncomingMessage,
+  most: number,
+): Promise<{ readonly body: Buffer; readonly isWhole: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= most) chunks.push(chunk);
+  }
+  return { body: Buffer.concat(chunks), isWhole: size <= most };
+}
+
+function retryAfterOf({ headers }: IncomingMessage): number | null {
+  const value = headers['retry-after'];
+  const seconds = value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;
+  return seconds === null ? null : Math.min(seconds, limits.forwardRetryAfterSeconds) * 1000;
+}
+
+/** The same bytes will be refused again. */
+export const isRefusedContent = (status: number): boolean =>
+  status === 400 || status === 413 || status === 422;
+
+/** What a status outside 2xx says. A refused content is final: the batch is split until one record is found. */
+export function refusalOf({ status, text, retryAfterMs }: Answer): Failed {
+  const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, 120);
+  return failed(`the receiver answered ${status}${line === '' ? '' : `: ${line}`}`, {
+    retryAfterMs,
+    isRefused: isRefusedContent(status),
+  });
+}
