@@ -1,6 +1,6 @@
 /**
  * Durations as people read them, for the console, the command line and its screens. Both round to the nearest unit, so that
- * 24 h that have just begun are `24 h`. Reports have a format of their own, which a verifier repeats (`report/format.ts`).
+ * 24 h that have just begun are `24 h`. Reports have a format of their own, which a verifier repeats (`reports/format.ts`).
  * Tested by `test/core/duration.test.ts`.
  */
 const units = [

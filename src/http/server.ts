@@ -209,10 +209,10 @@ function createApp(options: ServerOptions, context: Context): FastifyInstance {
     routerOptions: {
       // an id that is too long names no resource, like any unknown id; the URL has a limit of its own
       maxParamLength: limits.headerBytes,
-      // `text.ts` reads queries from the text of the URL
+      // `call/text.ts` reads queries from the text of the URL
       querystringParser: () => ({}),
     },
-    // `execute.ts` checks bodies, so Fastify need not load its schema compilers
+    // `call/execute.ts` checks bodies, so Fastify need not load its schema compilers
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: (error, request, reply) => refuse(error, { request, reply }, context),
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, problemBase()),

@@ -1,5 +1,5 @@
 /**
- * Collects when credentials were used, to the minute (contract M3). `report-uses.ts` stores them once a
+ * Collects when credentials were used, to the minute (contract M3). `src/service/access/report-uses.ts` stores them once a
  * minute, because a write for each request would double its cost. A crash loses a minute of uses. Proven by
  * `test/service/credentials/uses.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Handlers of jobs (contract H1-H8): state, lists, retries, cancellation. `worker.ts` runs the jobs. Proven by
+ * Handlers of jobs (contract H1-H8): state, lists, retries, cancellation. `src/service/job-worker.ts` runs the jobs. Proven by
  * `test/service/jobs/handlers.engines.test.ts`.
  */
 import { isOpen } from '../../contract/job-words.ts';
