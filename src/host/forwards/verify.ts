@@ -18,7 +18,7 @@ const testFolder = 'gov-forward-test';
 const atOnce = 8;
 const mostProblems = 20;
 
-export interface ChainReport {
+interface ChainReport {
   readonly projectId: string;
   /** Of the log; null without a manifest that could be read. */
   readonly origin: string | null;
