@@ -42,8 +42,8 @@ function section(folder: string): string {
     );
   // png-js names its licence only in the file
   const license = manifest.license ?? (text.startsWith('MIT License\n') ? 'MIT' : undefined);
-  if (typeof license !== 'string')
-    throw new Error(`expected a licence in ${join(folder, 'package.json')}, found none`);
+  if (typeof license !== 'string' || license === '' || license === 'UNLICENSED')
+    throw new Error(`expected a licence in ${join(folder, 'package.json')}, found ${license || 'none'}`);
   return `${manifest.name} ${manifest.version}, licence ${license}\n\n${text}\n`;
 }
 

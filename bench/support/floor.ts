@@ -23,8 +23,8 @@ export class Bare {
   readonly #db: Database.Database;
   readonly #rows: Record<Table, Row[]>;
   readonly #folder = scratch();
-  /** Above the number of every run. */
-  readonly #runs: number;
+  /** Above the number of every run and of every tile. */
+  readonly #numbers: number;
   #round = 0;
 
   constructor(filled: string) {
@@ -33,7 +33,11 @@ export class Bare {
     this.#rows = Object.fromEntries([...tables, ...others].map(all)) as Record<Table, Row[]>;
     for (const table of tables) this.#rows[table].sort((a, b) => Number(a['idx']) - Number(b['idx']));
     source.close();
-    this.#runs = Math.max(0, ...this.#rows.run.map(({ n }) => Number(n))) + 1;
+    const numbers = [
+      ...this.#rows.run.map((row) => row['run_no']),
+      ...this.#rows.tile.map((row) => row['n']),
+    ];
+    this.#numbers = numbers.reduce<number>((most, number) => Math.max(most, Number(number)), 0) + 1;
     this.#db = new Database(join(this.#folder, 'bare.db'));
     this.#db.pragma(`page_size = ${pageBytes}`);
     this.#db.pragma('journal_mode = WAL');
@@ -82,7 +86,7 @@ export class Bare {
     if (['idx', 'position', 'first_index'].includes(column)) {
       return Number(value) + round * this.#rows.leaf.length;
     }
-    if (column === 'run_no' || column === 'n') return Number(value) + round * this.#runs;
+    if (column === 'run_no' || column === 'n') return Number(value) + round * this.#numbers;
     return column === 'run_id' || column === 'client_event_id' ? `${String(value)}-${round}` : value;
   }
 }
