@@ -2,8 +2,8 @@
  * The folder with fonts for the scripts that the package has no font for (contract P14). Tested by
  * `test/host/reports/fonts.test.ts`.
  */
-import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { invalid, text, type Variables } from '../config/layers.ts';
 import { isFontFile } from './fonts.ts';
 
@@ -16,7 +16,7 @@ export interface ReportFontsFile {
 export const reportFontsMembers = { reportFonts: text(4096) };
 
 /**
- * GOV_REPORT_FONTS, else the member of the file; null for none. VALIDATION_ERROR for a folder without a font: a report
+ * GOV_REPORT_FONTS, else the member of the file; null for none. VALIDATION_ERROR for a folder without a font, or with another file of its name: a report
  * would print boxes, and nobody would know before it is read.
  */
 export function reportFontsOf(
@@ -34,6 +34,27 @@ export function reportFontsOf(
   } catch (cause) {
     throw invalid(from, `a folder that this user may read, got ${resolved}`, cause);
   }
-  if (!names.some(isFontFile)) throw invalid(from, `a *.ttf or *.otf file in ${resolved}, found none`);
+  const fonts = names.filter(isFontFile);
+  if (fonts.length === 0) throw invalid(from, `a *.ttf or *.otf file in ${resolved}, found none`);
+  for (const name of fonts) {
+    const path = join(resolved, name);
+    if (!isFont(path))
+      throw invalid(from, `a TrueType or OpenType font that this user may read, got ${path}`);
+  }
   return resolved;
+}
+
+/** By its first four bytes (OpenType, section 5.1.1), so that no report fails on a text or on half of a download. */
+function isFont(path: string): boolean {
+  const begin = Buffer.alloc(4);
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    readSync(file, begin, 0, 4, 0);
+  } catch {
+    return false;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+  return ['\0\u0001\0\0', 'OTTO', 'true'].includes(begin.toString('latin1'));
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -32,7 +32,7 @@ describe('fonts of reports', () => {
   it('the folder is relative to the data directory, the variable wins, and neither may be without a font', () => {
     const place = { dataDir: join(folder, 'plane'), path: 'plane.json', env: {} };
     const one = mkdtempSync(join(folder, 'one-'));
-    writeFileSync(join(one, 'A.TTF'), '');
+    writeFileSync(join(one, 'A.TTF'), 'OTTO');
     const empty = mkdtempSync(join(folder, 'empty-'));
     writeFileSync(join(empty, 'readme.txt'), '');
     const relative = `../${one.slice(folder.length + 1)}`;
@@ -45,6 +45,19 @@ describe('fonts of reports', () => {
     expect(() => reportFontsOf({}, { ...place, env: { GOV_REPORT_FONTS: './none' } })).toThrow(
       `GOV_REPORT_FONTS: expected a folder that this user may read, got ${join(place.dataDir, 'none')}`,
     );
+  });
+
+  it('a folder with a file that is no font, or a folder of that name, is refused by its path', () => {
+    const place = { dataDir: join(folder, 'plane'), path: 'plane.json', env: {} };
+    const wrong = mkdtempSync(join(folder, 'wrong-'));
+    writeFileSync(join(wrong, 'a.ttf'), 'OTTO');
+    writeFileSync(join(wrong, 'b.otf'), '<html>');
+    const message = (name: string): string =>
+      `plane.json /reportFonts: expected a TrueType or OpenType font that this user may read, got ${join(wrong, name)}`;
+    expect(() => reportFontsOf({ reportFonts: wrong }, place)).toThrow(message('b.otf'));
+    rmSync(join(wrong, 'b.otf'));
+    mkdirSync(join(wrong, 'c.ttf'));
+    expect(() => reportFontsOf({ reportFonts: wrong }, place)).toThrow(message('c.ttf'));
   });
 
   it('a plane sets its reports with the fonts of the folder', async () => {
