@@ -19,7 +19,7 @@ export interface HiddenText {
   readonly count: number;
   /** What selectors and tags spell; null where they spell nothing. */
   readonly spells: string | null;
-  /** Words with letters of several scripts. */
+  /** Words with letters of several scripts; of a tool also words without Latin letters, such as a Cyrillic `рау`. */
   readonly mixed: readonly string[];
 }
 
@@ -30,7 +30,12 @@ export function hiddenIn({
   actor = null,
   context = null,
 }: Call): HiddenText[] {
-  return [...walk(tool, 'tool'), ...walk(given, ''), ...walk(actor, 'actor'), ...walk(context, 'context')];
+  return [
+    ...walk(tool, 'tool', true),
+    ...walk(given, ''),
+    ...walk(actor, 'actor'),
+    ...walk(context, 'context'),
+  ];
 }
 
 /** The number of hidden characters in a call. */
@@ -47,12 +52,24 @@ export function hiddenSummary(call: Call): string | null {
   return parts.length === 0 ? null : parts.join(', ');
 }
 
+/** `pay on bank`; a name that could be read as more of the sentence in quotes: `"pay on bank" on evil`. */
+export const toolText = ({
+  name,
+  server,
+}: {
+  readonly name: string;
+  readonly server?: string | undefined;
+}): string =>
+  [name, ...(server === undefined ? [] : [server])]
+    .map((text) => (text === '' || /[\s"]/.test(text) ? JSON.stringify(text) : text))
+    .join(' on ');
+
 /** Places with something hidden that are named one by one. */
 const mostPlaces = 20;
 
 /**
  * One sentence a place: ``13 hidden characters in `note`, spells: --to attacker``. Safe to show. Empty where nothing is hidden.
- * Places whose characters spell something come first, so that many others cannot push them out of the list.
+ * The names of the tool and places whose characters spell something come first: no crowd pushes them out of the list.
  */
 export function hiddenNotices(call: Call): string[] {
   const all = hiddenIn(call).toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -65,7 +82,8 @@ export function hiddenNotices(call: Call): string[] {
   ];
 }
 
-const rankOf = ({ spells, count }: HiddenText): number => (spells !== null ? 0 : count > 0 ? 1 : 2);
+const rankOf = ({ path, spells, count }: HiddenText): number =>
+  spells !== null || path === 'tool.name' || path === 'tool.server' ? 0 : count > 0 ? 1 : 2;
 
 const moreOf = (what: string, places: number): string[] =>
   places === 0 ? [] : [`${what} in ${places} more place${places === 1 ? '' : 's'}`];
@@ -77,7 +95,9 @@ function noticesOf({ path, count, spells, mixed }: HiddenText): string[] {
     ...(count === 0 ? [] : [`${count} hidden character${count === 1 ? '' : 's'} in ${where}${spelled}`]),
     ...(mixed.length === 0
       ? []
-      : [`letters of several scripts in ${where}: ${clip(mixed.map(marked).join(', '))}`]),
+      : [
+          `letters ${mixed.some(isMixed) ? 'of several scripts' : 'that are not Latin'} in ${where}: ${clip(mixed.map(marked).join(', '))}`,
+        ]),
   ];
 }
 
@@ -85,15 +105,16 @@ const mostChars = 200;
 const clip = (text: string): string =>
   text.length <= mostChars ? text : `${text.slice(0, mostChars)}… (${text.length} characters)`;
 
-function* walk(value: unknown, path: string): Generator<HiddenText> {
-  if (typeof value === 'string') yield* found(value, path);
+/** `isName`: in names of tools a word of one other script counts, too. */
+function* walk(value: unknown, path: string, isName = false): Generator<HiddenText> {
+  if (typeof value === 'string') yield* found(value, path, isName);
   else if (Array.isArray(value)) {
-    for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`);
+    for (const [at, item] of value.entries()) yield* walk(item, `${path}[${at}]`, isName);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
       const at = memberPath(path, name);
-      yield* found(name, at);
-      yield* walk(item, at);
+      yield* found(name, at, false);
+      yield* walk(item, at, isName);
     }
   }
 }
@@ -104,10 +125,10 @@ export function memberPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-function* found(text: string, path: string): Generator<HiddenText> {
+function* found(text: string, path: string, isName: boolean): Generator<HiddenText> {
   if (isPlain(text)) return;
   const characters = hiddenCharacters(text);
-  const mixed = mixedWords(text);
+  const mixed = wordsOf(text).filter((word) => isMixed(word) || (isName && isForeign(word)));
   if (characters.length > 0 || mixed.length > 0)
     yield { path, count: characters.length, spells: spelled(characters), mixed };
 }
@@ -140,10 +161,13 @@ const scripts = [
   'Lisu',
 ].map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
 
-const mixedWords = (text: string): string[] =>
-  (text.match(/[\p{L}\p{M}]+/gu) ?? []).filter(
-    (word) => !isPlain(word) && scripts.filter((script) => script.test(word)).length > 1,
-  );
+const wordsOf = (text: string): string[] =>
+  (text.match(/[\p{L}\p{M}]+/gu) ?? []).filter((word) => !isPlain(word));
+
+const isMixed = (word: string): boolean => scripts.filter((script) => script.test(word)).length > 1;
+/** Without Latin letters, in a script with letters that look like Latin ones. */
+const isForeign = (word: string): boolean =>
+  !/\p{Script=Latin}/u.test(word) && scripts.some((script) => script.test(word));
 
 /** `p\u0430ypal`: the letters that are not Latin as escapes; without Latin ones, all beyond ASCII. */
 const marked = (word: string): string => {

@@ -43,10 +43,10 @@ describe('the values of a call', () => {
       'to.name: 1',
       '[""].to: 1',
     ]);
-    const texts = ['', 'true', '5', '{}', 'pay ', ' pay', '"pay"', 'a  b'];
+    const texts = ['', 'true', '5', '{}', 'pay ', ' pay', '"pay"', 'a\\nb', 'a  b'];
     expect(listed({ texts, true: true })).toEqual([
-      ...texts.slice(0, 7).map((text, at) => `texts[${at}]: ${JSON.stringify(text)}`),
-      'texts[7]: a  b',
+      ...texts.slice(0, 8).map((text, at) => `texts[${at}]: ${JSON.stringify(text)}`),
+      'texts[8]: a  b',
       'true: true',
     ]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hiddenCount, hiddenIn, hiddenNotices, hiddenSummary } from '../../src/core/hidden-text.ts';
+import { hiddenCount, hiddenIn, hiddenNotices, hiddenSummary, toolText } from '../../src/core/hidden-text.ts';
 
 /** The text as variation selectors: one a byte. */
 const bySelectors = (text: string): string =>
@@ -112,5 +112,33 @@ describe('hidden text in a call', () => {
   it('nothing is said of a call in which nothing is hidden', () => {
     expect(notices({ note: 'pay bob\n\tnow', amount: 5, none: null, on: true, list: [] })).toEqual([]);
     expect(hiddenNotices({ tool: null, arguments: null })).toEqual([]);
+  });
+
+  it('names letters of a tool that are not Latin first, also beside a crowd', () => {
+    const crowd = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`v${at}`, 'a\u200b']));
+    expect(hiddenNotices({ tool: { name: 'p\u0430y' }, arguments: crowd })[0]).toBe(
+      'letters of several scripts in `tool.name`: p\u0430y (p\\u0430y)',
+    );
+    expect(hiddenNotices({ tool: { name: '\u0440\u0430\u0443', server: 'bank' } })).toEqual([
+      'letters that are not Latin in `tool.name`: \u0440\u0430\u0443 (\\u0440\\u0430\\u0443)',
+    ]);
+    expect(hiddenNotices({ tool: { name: 'pay' }, arguments: { note: '\u0440\u0430\u0443' } })).toEqual([]);
+  });
+
+  it('says in a row of a list how much is hidden, and that letters are mixed', () => {
+    expect(hiddenSummary({ tool: { name: 'p\u0430y' }, arguments: { note: 'a\u200b' } })).toBe(
+      '1 hidden character, letters of several scripts',
+    );
+    expect(hiddenSummary({ tool: { name: 'pay' }, arguments: { note: 'a' } })).toBeNull();
+  });
+
+  it.each([
+    ['pay', 'bank', 'pay on bank'],
+    ['pay', undefined, 'pay'],
+    ['pay on bank', 'evil', '"pay on bank" on evil'],
+    ['pay', 'bank on evil', 'pay on "bank on evil"'],
+    ['"pay"', undefined, '"\\"pay\\""'],
+  ])('names the tool %s of the server %s as %s', (name, server, text) => {
+    expect(toolText({ name, server })).toBe(text);
   });
 });

@@ -8,7 +8,8 @@ import { Safe } from './safe.ts';
 const plain = /^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$/;
 const reserved = /^(true|false|null|yes|no|on|off|y|n)$/i;
 
-function scalar(value: unknown): Safe {
+/** One value without members, on one line: no two of them look alike. */
+export function scalar(value: unknown): Safe {
   if (typeof value !== 'string') return Safe.json(value);
   return plain.test(value) && !reserved.test(value) ? Safe.cell(value) : Safe.json(value);
 }

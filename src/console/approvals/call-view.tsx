@@ -23,13 +23,21 @@ interface CallProps {
 export function Call({ approval, seen }: CallProps) {
   const { actor, arguments: given, context, tool, runId } = approval;
   const bytes = bytesOf(given) + bytesOf(context);
+  const name = actorName(actor);
   return (
     <section class="card" aria-labelledby="call">
       <div class="card-head">
         <h2 id="call">What will run</h2>
       </div>
       <p class="lead">
-        <RemoteLine text={actorName(actor) ?? 'An agent'} /> wants to call{' '}
+        {name === null ? (
+          'An agent'
+        ) : (
+          <strong>
+            <RemoteLine text={name} />
+          </strong>
+        )}{' '}
+        wants to call{' '}
         <strong>
           <RemoteLine text={toolName(approval)} />
         </strong>

@@ -3,7 +3,7 @@
  * texts, so nothing here trusts them. Tested by `test/console/hostile.test.ts`.
  */
 import type { ShownApproval } from '../../contract/approvals.ts';
-import { memberPath } from '../../core/hidden-text.ts';
+import { memberPath, toolText } from '../../core/hidden-text.ts';
 import { visibleLine } from '../../core/visible.ts';
 
 const mostLeaves = 40;
@@ -22,11 +22,7 @@ export function actorName(actor: Actor): string | null {
 
 /** `pay on bank`, or what a call without a tool is about. */
 export const toolName = ({ tool, runId }: Pick<ShownApproval, 'tool' | 'runId'>): string =>
-  tool === null
-    ? `a decision in run ${runId}`
-    : tool.server === undefined
-      ? tool.name
-      : `${tool.name} on ${tool.server}`;
+  tool === null ? `a decision in run ${runId}` : toolText(tool);
 
 export interface Leaf {
   /** Where it is: `customer.name`, `items[2].price`. */
@@ -65,9 +61,12 @@ function* walk(value: unknown, path: string): Generator<{ readonly path: string;
   }
 }
 
-/** An empty text, one that looks like another JSON value or like a quoted one, and one with blanks at an end. */
+/**
+ * An empty text, one that looks like another JSON value or like a quoted one, one with blanks at an end, and one with a
+ * backslash: outside of quotes `\n` is a line break.
+ */
 const isUnclear = (text: string): boolean =>
-  /^$|^[ "]| $|^(?:true|false|null|\[\]|\{\})$|^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
+  /^$|^[ "]| $|\\|^(?:true|false|null|\[\]|\{\})$|^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 

@@ -6,12 +6,13 @@ import type { ShownApproval } from '../../../contract/approvals.ts';
 import { readStatement } from '../../../core/approvals/statement.ts';
 import { viewText } from '../../../core/decided/view.ts';
 import { firstShownHash, shownHash } from '../../../core/decided/view-hash.ts';
-import { hiddenCount, hiddenNotices } from '../../../core/hidden-text.ts';
+import { hiddenCount, hiddenNotices, toolText } from '../../../core/hidden-text.ts';
 import { namedId, signedText, standing } from '../../approvals/standing.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { clipped } from '../../terminal/clipped.ts';
+import { scalar } from '../../terminal/yaml.ts';
 import type { Out } from '../../terminal/out.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import type { approvalsShow as spec } from './spec.ts';
@@ -47,11 +48,10 @@ function card(approval: ShownApproval, now: number, { styles }: Out): Safe[] {
   const { approvalId, runId, requestedBy, requestedByName, tool, actor, policies } = approval;
   const { bold, dim, yellow } = styles;
   const hidden = hiddenNotices(approval).map((notice) => yellow(safe`! ${notice}`));
-  const server = tool?.server === undefined ? '' : ` on ${tool.server}`;
   return [
     safe`${bold(approval.status)}  ${approvalId}  ${standing(approval, now)}`,
     safe`${signedText(approval)}`,
-    ...(tool === null ? [] : [safe`${bold(tool.name)}${server}`]),
+    ...(tool === null ? [] : [bold(toolText(tool))]),
     safe`run ${runId}, key ${namedId(requestedBy, requestedByName)}${actor === null ? '' : `, actor ${clipped(actor)}`}`,
     ...policies.map(({ policyId, version, reasoning }) => safe`${policyId} v${version ?? '?'}: ${reasoning}`),
     ...hidden,
@@ -71,7 +71,11 @@ function members(
   if (of === null) return title === 'arguments' ? [] : [safe`${bold(title)} erased`];
   const entries = Object.entries(of);
   if (entries.length === 0) return [];
-  const lines = entries.slice(0, listed).map(([name, value]) => safe`  ${clipped(name)}: ${clipped(value)}`);
+  const lines = entries.slice(0, listed).map(([name, value]) => safe`  ${scalar(name)}: ${valueText(value)}`);
   const more = entries.length - lines.length;
   return [safe`${bold(title)}`, ...lines, ...(more > 0 ? [safe`  … ${more} more`] : [])];
 }
+
+/** A text in quotes unless it is plain words; a long one, and one with members, as JSON from its beginning. */
+const valueText = (value: unknown): Safe | string =>
+  typeof value === 'string' ? (value.length > 200 ? clipped(value) : scalar(value)) : clipped(value);

@@ -4,11 +4,11 @@
  */
 import type { ShownApproval } from '../../../contract/approvals.ts';
 import { limits } from '../../../contract/limits.ts';
-import { hiddenNotices } from '../../../core/hidden-text.ts';
+import { hiddenNotices, toolText } from '../../../core/hidden-text.ts';
 import { partyName } from '../../runs/party.ts';
 import { relativeTime } from '../../terminal/table.ts';
 import { number } from '../../terminal/numbers.ts';
-import { yamlLines } from '../../terminal/yaml.ts';
+import { scalar, yamlLines } from '../../terminal/yaml.ts';
 import { aboutDuration } from '../../../core/duration.ts';
 import { namedId } from '../../approvals/standing.ts';
 import { textLines, type Text } from '../lists.ts';
@@ -35,6 +35,7 @@ export const longCall = ({ approvalId }: ShownApproval): string =>
 function approvalLines(approval: ShownApproval, nowMs: number): string[] {
   const { tool, actor, runId, requestedBy, requestedByName, requestedAt, expiresAt } = approval;
   const { policies, evaluationId } = approval;
+  const agent = partyName(actor);
   const waits = aboutDuration(nowMs - Date.parse(requestedAt));
   const parts = [
     ...memberLines('arguments', approval.arguments),
@@ -43,8 +44,8 @@ function approvalLines(approval: ShownApproval, nowMs: number): string[] {
   const bytes = number(bytesOf(approval.arguments) + bytesOf(approval.context));
   const tooLong = `the call has ${bytes} bytes, more than ${number(limits.approvalShownBytes)}: ${longCall(approval)}`;
   return [
-    `tool     ${tool?.name ?? 'none'}${tool?.server === undefined ? '' : ` on ${tool.server}`}`,
-    `agent    ${partyName(actor) || 'not named'}, with key ${namedId(requestedBy, requestedByName)}`,
+    `tool     ${tool === null ? 'none' : toolText(tool)}`,
+    `agent    ${agent === '' ? 'not named' : String(scalar(agent))}, with key ${namedId(requestedBy, requestedByName)}`,
     `run      ${runId}`,
     `waits    ${waits}, since ${requestedAt}; expires ${relativeTime(expiresAt, nowMs)}`,
     ...policies.flatMap(({ policyId, version, reasoning }) => [

@@ -39,6 +39,35 @@ describe('approvals show', () => {
     expect((await plane.json(`approvals show ${approvalId}`)).arguments.note).toHaveLength(30_000);
   });
 
+  it('approvals show prints no two calls alike: texts that could be read as others are in quotes', async () => {
+    const given = {
+      'to: bob': 'x',
+      to: 'bob: x',
+      t: 'true',
+      n: '5',
+      five: 5,
+      o: '{"a":1}',
+      e: '',
+      line: 'a\\nb',
+    };
+    const call = { tool: { name: 'pay', server: 'bank on evil' }, arguments: given, runId: 'r4' };
+    plane.write('alike.json', call);
+    const { approvalId } = await plane.json('tools evaluate alike.json');
+    const { stdout } = await plane.gov(`approvals show ${approvalId}`, terminal);
+    expect(stdout).toContain('pay on "bank on evil"\n');
+    for (const line of [
+      '"to: bob": x',
+      'to: "bob: x"',
+      't: "true"',
+      'n: "5"',
+      'five: 5',
+      'o: "{\\"a\\":1}"',
+      'e: ""',
+      'line: "a\\\\nb"',
+    ])
+      expect(stdout).toContain(`\n  ${line}\n`);
+  });
+
   it('approvals show says what is hidden above the arguments, and --signed prints every character', async () => {
     const hidden = { note: 'pay bob\u{e0041}\u{e0042}', to: 'bo\u3164b', who: 'p\u0430ypal' };
     plane.write('hidden.json', { tool: { name: 'pay' }, arguments: hidden, runId: 'r3' });
@@ -50,7 +79,7 @@ describe('approvals show', () => {
         '! 1 hidden character in `to`',
         '! letters of several scripts in `who`: p\u0430ypal (p\\u0430ypal)',
         'arguments',
-        '  note: pay bob\\u{e0041}\\u{e0042}',
+        '  note: "pay bob\\udb40\\udc41\\udb40\\udc42"',
       ].join('\n'),
     );
     const piped = await plane.gov(`approvals show ${approvalId}`);
