@@ -160,7 +160,12 @@ const explanations: Readonly<Record<string, Explanation>> = {
     hint: 'check that it runs; start a plane on this machine with gov plane serve',
     retryable: true,
   },
-  ENOTFOUND: { what: 'the host name does not exist', hint: 'check the base URL' },
+  // also the answer of a machine without a network
+  ENOTFOUND: {
+    what: 'the host name does not exist',
+    hint: 'check the base URL and the network',
+    retryable: true,
+  },
   EAI_AGAIN: { what: 'the host name could not be resolved', hint: 'check DNS', retryable: true },
   ECONNRESET: reset,
   EPIPE: reset,

@@ -6,7 +6,7 @@ const coded = (code: string, message = 'raw'): Error => Object.assign(new Error(
 describe('a network error', () => {
   it.each([
     ['ECONNREFUSED', 'no process listens there', true],
-    ['ENOTFOUND', 'the host name does not exist', false],
+    ['ENOTFOUND', 'the host name does not exist', true],
     ['EAI_AGAIN', 'the host name could not be resolved', true],
     ['ECONNRESET', 'the connection closed before a response came', true],
     ['EHOSTUNREACH', 'there is no route to it', true],
