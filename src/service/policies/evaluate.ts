@@ -103,7 +103,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   const { projectId } = asked.caller.project;
   const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);
-  return untilStored('the policies or the approval', async () => {
+  const attempt = async (): Promise<Answer | Replayed | null> => {
     const decided = await withApproval(await decideIn(inForce, asked, services), {
       asked,
       inForce,
@@ -126,7 +126,9 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     if (stored.outcome === 'stored') return answer;
     inForce = await services.policySets.newer(projectId, inForce);
     return null;
-  });
+  };
+  const again = () => untilStored('the policies or the approval', attempt);
+  return (await attempt()) ?? services.policySets.ahead(projectId, again());
 }
 
 /** The decision with the approval of its escalation. */
