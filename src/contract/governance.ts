@@ -143,8 +143,10 @@ const Snapshot = {
   toolRegistryHash: Type.String({ maxLength: limits.snapshotChars }),
   configStateHash: Type.String({ maxLength: limits.snapshotChars }),
 };
-export const SnapshotInput = exact(Snapshot);
+const SnapshotInput = exact(Snapshot);
 export type SnapshotInput = Static<typeof SnapshotInput>;
+/** A snapshot, also as its GET shows it. */
+export const ShownSnapshot = exact({ ...Snapshot, runId: readOnly });
 const GovernanceSnapshot = Type.Object({ runId: Type.String(), ...Snapshot });
 type GovernanceSnapshot = Static<typeof GovernanceSnapshot>;
 
@@ -245,7 +247,7 @@ export const governance = {
     scope: 'governance:evaluate',
     summary: 'Record the governance snapshot of a run; the first one is final',
     params: runIdParams,
-    body: exact({ ...Snapshot, runId: readOnly }),
+    body: ShownSnapshot,
     success: { 200: GovernanceSnapshot },
     statuses: [400, 401, 409, 500],
   }),

@@ -1,7 +1,7 @@
 /** Replay (contract F10-F12, F14, F16, G10, O4); `src/core/replay/` has the comparison. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { SnapshotInput } from './governance.ts';
+import { ShownSnapshot } from './governance.ts';
 import { Edge, Node } from './graphs.ts';
 import { jobStatuses } from './job-words.ts';
 import { limits } from './limits.ts';
@@ -23,7 +23,7 @@ const stable = { tag: 'Replay', stability: 'stable', origin: 'specification' } a
 
 export const ReplayRequest = exact({
   runId: clientId('The run to replay'),
-  replaySnapshot: Type.Optional(SnapshotInput),
+  replaySnapshot: Type.Optional(ShownSnapshot),
   compareRunId: Type.Optional(clientId('Another run, whose recorded steps are the expected ones')),
 });
 export type ReplayRequest = Static<typeof ReplayRequest>;

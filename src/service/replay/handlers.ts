@@ -6,7 +6,7 @@ import { refuseSystemRun } from '../writes/system-run.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { ReplaySummary } from '../../contract/replay.ts';
+import type { ReplayRequest, ReplaySummary } from '../../contract/replay.ts';
 import { checking } from '../../core/graphs/declaration.ts';
 import { draftSnapshot } from '../../core/decided/snapshot.ts';
 import { typeId } from '../../core/id.ts';
@@ -17,6 +17,7 @@ import type { Effect, StoredJob } from '../../store/port/store.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { notFound } from '../call/answer.ts';
+import { fieldError } from '../call/schema.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
@@ -48,13 +49,13 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   },
 
   async createReplay(call, services) {
-    const { runId, compareRunId = runId, replaySnapshot } = call.body;
-    if (replaySnapshot !== undefined) refuseSystemRun(runId, 'body');
+    const { replaySnapshot, ...others } = call.body;
+    const { runId, compareRunId = runId } = others;
+    const snapshot = replaySnapshot === undefined ? null : snapshotFor([runId, compareRunId], replaySnapshot);
+    if (snapshot !== null) refuseSystemRun(runId, 'body');
     await requireEvents(call, services, [runId, compareRunId]);
-    return enqueue(call, services, {
-      request: canonicalText(call.body),
-      snapshot: replaySnapshot ?? null,
-    });
+    const given = snapshot === null ? {} : { replaySnapshot: snapshot };
+    return enqueue(call, services, { request: canonicalText({ ...others, ...given }), snapshot });
   },
 
   async createGraphReplay(call, services) {
@@ -82,6 +83,20 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
     return { status: 200, raw: Buffer.from(result) };
   },
 };
+
+/** The snapshot without the run that its GET shows. READ_ONLY_FIELD where that is none of `runIds` (contract A4). */
+function snapshotFor(
+  runIds: readonly string[],
+  { runId: shown, ...snapshot }: NonNullable<ReplayRequest['replaySnapshot']>,
+): SnapshotInput {
+  if (shown === undefined || runIds.some((runId) => runId === shown)) return snapshot;
+  throw fieldError({
+    pointer: '/replaySnapshot/runId',
+    in: 'body',
+    code: 'READ_ONLY_FIELD',
+    detail: `expected no runId, or ${[...new Set(runIds)].join(' or ')}; a snapshot of another run is given without it`,
+  });
+}
 
 /** RUN_HAS_NO_EVENTS where one of the runs has none: its job could only fail (contract F10). One read a run. */
 async function requireEvents(

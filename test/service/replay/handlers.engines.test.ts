@@ -141,6 +141,11 @@ describe('a snapshot', () => {
       configStateHash,
     });
     await gov.replay({ runId: 'snap', replaySnapshot: { ...snapshot, modelRoute: 'other' } });
+    const shown = await gov.must('GET', '/governance/snapshots/snap');
+    expect((await gov.replay({ runId: 'snap', replaySnapshot: shown })).status).toBe('completed');
+    const foreign = { runId: 'snap', replaySnapshot: { ...shown, runId: 'another' } };
+    const refused = await plane.call('POST', '/replay', { body: foreign });
+    expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/replaySnapshot/runId']);
     expect((await gov.must('GET', '/governance/snapshots/snap')).modelRoute).toBe('m');
   });
 
