@@ -86,7 +86,7 @@ function responses(row: Operation): JsonRecord {
     const isProof = row.meters === 'compliance_proof' && status === '201';
     const own = headerReferences([
       ...(isProof ? ['Gov-Completeness'] : []),
-      ...(row.tagged === true ? ['ETag'] : []),
+      ...(row.tagged === true || (row.ifMatch === true && row.method === 'PUT') ? ['ETag'] : []),
     ]);
     const head = { description: row.summary, headers: { ...answerHeaders(row), ...location, ...own } };
     if ('empty' in content) {

@@ -73,6 +73,8 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   CONFIG_EXPIRED:
     'Restore the connection to the service, or apply a newer file with `gov plane config apply`. The operator of the plane set the limit (`config.maxAgeSeconds` of `plane.json`).',
   OVERLOADED: 'Wait for the seconds in `Retry-After`.',
+  UNAVAILABLE:
+    'The detail names what is missing, such as the index of the log or the identity provider. Wait for the seconds in `Retry-After`.',
   SHUTTING_DOWN: 'Repeat the request once the server is back.',
   AUDIT_UNAVAILABLE: 'The service refuses every action that it cannot record. See `/health/ready`.',
 };

@@ -12,35 +12,23 @@ export interface Problem {
   readonly status: number;
   readonly title: string;
   readonly retryable: boolean;
-  /**
-   * Whether it is the outcome of an executed request, which a repeat with the same `Idempotency-Key` gets again
-   * (contract D6), unless the error is `transient`.
-   */
-  readonly isOutcome: boolean;
 }
-
-/** Of credentials and of limits in time: the request was not executed. */
-const unexecuted: ReadonlySet<number> = new Set([401, 403, 429]);
 
 const problem = (status: number, title: string, retryable = false): Problem => ({
   status,
   title,
   retryable,
-  isOutcome: status < 500 && !retryable && !unexecuted.has(status),
 });
 
-/** A request that was refused before it was executed. */
-const unread = (title: string): Problem => ({ ...problem(400, title), isOutcome: false });
-
 export const problems = {
-  VALIDATION_ERROR: unread('The request does not match the interface'),
-  INVALID_JSON: unread('The body is not strict JSON (RFC 7493)'),
-  JSON_TOO_COMPLEX: unread('The body nests too deep or holds too many values'),
-  UNKNOWN_FIELD: unread('The request has a field that the interface does not know'),
-  READ_ONLY_FIELD: unread('The request sets a field that only the service sets'),
-  INVALID_CURSOR: unread('The cursor does not belong to this list and these filters'),
+  VALIDATION_ERROR: problem(400, 'The request does not match the interface'),
+  INVALID_JSON: problem(400, 'The body is not strict JSON (RFC 7493)'),
+  JSON_TOO_COMPLEX: problem(400, 'The body nests too deep or holds too many values'),
+  UNKNOWN_FIELD: problem(400, 'The request has a field that the interface does not know'),
+  READ_ONLY_FIELD: problem(400, 'The request sets a field that only the service sets'),
+  INVALID_CURSOR: problem(400, 'The cursor does not belong to this list and these filters'),
   INVALID_TRANSITION: problem(400, 'This move is not part of the life cycle'),
-  IDEMPOTENCY_KEY_REUSE: unread('The idempotency key was used with another request'),
+  IDEMPOTENCY_KEY_REUSE: problem(400, 'The idempotency key was used with another request'),
   NAME_TAKEN: problem(400, 'The name is taken'),
   RUN_HAS_NO_EVENTS: problem(400, 'The run has no events'),
   RUN_TOO_LARGE_FOR_SYNC: problem(400, 'The run is too large for a synchronous proof'),
@@ -88,6 +76,7 @@ export const problems = {
   STORAGE_FAULT: problem(503, 'The storage failed', true),
   CONFIG_EXPIRED: problem(503, 'The configuration of the data plane is older than its limit', true),
   OVERLOADED: problem(503, 'The server is overloaded', true),
+  UNAVAILABLE: problem(503, 'Something that the answer needs is not available', true),
   SHUTTING_DOWN: problem(503, 'The server is shutting down', true),
   AUDIT_UNAVAILABLE: problem(503, 'The audit log cannot be written', true),
 } as const satisfies Record<string, Problem>;
@@ -111,7 +100,7 @@ export interface GovErrorOptions {
   readonly retryAfterSeconds?: number;
   /**
    * Whether the same request may end otherwise without a change of its sender, such as after a lost race. Default: the
-   * `retryable` of the code. Never stored under an `Idempotency-Key`; a job that ends with it is repeated.
+   * `retryable` of the code. A job that ends with it is repeated.
    */
   readonly transient?: boolean;
 }

@@ -68,16 +68,10 @@ describe('the error register', () => {
 });
 
 describe('an error', () => {
-  it('an error is the outcome of an executed request unless it is transient, of credentials or of limits', () => {
-    const kept = codes.filter((code) => problems[code].isOutcome);
-    for (const code of kept) {
-      expect(problems[code].status).toBeLessThan(500);
-      expect([401, 403, 429]).not.toContain(problems[code].status);
-      expect(new GovError(code, 'x').transient).toBe(false);
-    }
-    expect(kept).toContain('RUN_HAS_NO_EVENTS');
-    expect(kept).not.toContain('VALIDATION_ERROR');
+  it('an error is transient where its code is retryable, unless the error says otherwise', () => {
+    for (const code of codes) expect(new GovError(code, 'x').transient).toBe(problems[code].retryable);
     expect(new GovError('OVERLOADED', 'x').transient).toBe(true);
+    expect(new GovError('CONFLICT', 'x', { transient: true }).transient).toBe(true);
   });
 
   it('an error that is transient stays so on its way to another thread', () => {

@@ -18,6 +18,17 @@ afterAll(() => at.end());
 const rows = operationsOf('sqlite');
 const row = (id: OperationId): Operation => table[id];
 
+const bodies: Readonly<Record<string, object>> = {
+  '/api-keys': { name: 'Brief' },
+  '/webhooks/endpoints': { url: 'https://hooks.example/brief' },
+  '/reporting/schedules': {
+    name: 'Brief',
+    reportTemplateId: 'usage-statement',
+    window: 'previous_day',
+    cron: '0 6 1 1 *',
+  },
+};
+
 describe('entity tags', () => {
   const tagged = rows.filter((id) => row(id).tagged === true);
 
@@ -47,6 +58,12 @@ describe('entity tags', () => {
   it.each([
     ['putRiskConfig', 'getRiskConfig', () => ({ ...riskConfig, mode: 'strict' })],
     ['updateProject', 'getProject', () => ({ name: 'Renamed' })],
+    ['updateApiKey', 'getApiKey', () => ({ description: 'Other' })],
+    ['updateReportSchedule', 'getReportSchedule', () => ({ title: 'Other' })],
+    ['updateWebhookEndpoint', 'getWebhookEndpoint', () => ({ description: 'Other' })],
+    ['putBranding', 'getBranding', () => ({ companyName: 'Other' })],
+    ['putThresholds', 'getThresholds', () => ({ percents: [42] })],
+    ['putRetention', 'getRetention', () => ({ retentionDays: 400 })],
   ] as const)('%s with If-Match changes only the state that %s answered', async (put, get, body) => {
     const { method, path } = rowRequest(put, made);
     const read = async () => (await at.call('GET', rowRequest(get, made).path)).headers['etag'];
@@ -61,6 +78,38 @@ describe('entity tags', () => {
     const any = await at.call(method, path, { body: body(), headers: { 'if-match': '*' } });
     expect(any.status).toBe(200);
   });
+
+  it('a key that was read before another change answers 412 to its If-Match, not a refusal of its members', async () => {
+    const { path } = rowRequest('getApiKey', made);
+    const { headers, body } = await at.call('GET', path);
+    await at.call('PUT', path, { body: { name: 'Meanwhile' } });
+    const stale = await at.call('PUT', path, { body, headers: { 'if-match': String(headers['etag']) } });
+    expect([stale.status, stale.body.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    expect((await at.call('PUT', path, { body })).body.code).toBe('READ_ONLY_FIELD');
+  });
+
+  it('of simultaneous changes of a key with one If-Match, one wins', async () => {
+    const { path } = rowRequest('getApiKey', made);
+    const etag = String((await at.call('GET', path)).headers['etag']);
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((number) =>
+        at.call('PUT', path, { body: { description: `${number}` }, headers: { 'if-match': etag } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412, 412, 412]);
+  });
+
+  it.each(['/api-keys', '/webhooks/endpoints', '/reporting/schedules'])(
+    'what %s made is deleted only in the state that its If-Match names',
+    async (list) => {
+      const created = await at.call('POST', list, { body: bodies[list] });
+      const path = String(created.headers['location']).replace(/^.*\/api\/v1/, '');
+      const stale = await at.call('DELETE', path, { headers: { 'if-match': '"stale"' } });
+      expect([stale.status, stale.body.code]).toEqual([412, 'PRECONDITION_FAILED']);
+      const etag = String((await at.call('GET', path)).headers['etag']);
+      expect((await at.call('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(204);
+    },
+  );
 
   it('of simultaneous changes of the risk configuration with one If-Match, one wins', async () => {
     const { headers } = await at.call('GET', '/risk/config');

@@ -6,6 +6,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { receivers } from '../../src/contract/otlp.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { table } from '../../src/contract/table.ts';
+import { isCompressible } from '../../src/http/answer/compress.ts';
 import { event, send, startPlane, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
@@ -276,6 +277,34 @@ describe('what is decided before a handler runs', () => {
     expect([small.headers['content-encoding'], small.headers['vary']]).toEqual([undefined, undefined]);
     const document = await get(`${plane.origin}/openapi.json`, 'gzip');
     expect(JSON.parse(gunzipSync(document.bytes).toString()).openapi).toBe('3.1.0');
+  });
+
+  it('the server compresses a large response to a write, also the repeat under its Idempotency-Key', async () => {
+    const events = Array.from({ length: 400 }, () => event({ runId: 'written' }));
+    const write = () =>
+      send('POST', `${plane.baseUrl}/events/batch`, {
+        key: plane.key,
+        headers: { 'accept-encoding': 'gzip', 'idempotency-key': 'large-batch' },
+        body: { events },
+      });
+    const [first, repeat] = [await write(), await write()];
+    for (const { status, headers, bytes } of [first, repeat]) {
+      expect([status, headers['content-encoding']]).toEqual([201, 'gzip']);
+      expect(JSON.parse(gunzipSync(bytes).toString()).results).toHaveLength(400);
+    }
+    expect(repeat.headers['idempotent-replayed']).toBe('true');
+  });
+
+  it.each([
+    [200, true],
+    [201, true],
+    [202, true],
+    [204, false],
+    [304, false],
+    [400, false],
+  ])('a large response with status %i has a compressed form: %s', (status, isCompressed) => {
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    expect(isCompressible({ status, headers, body: 'x'.repeat(limits.gzipBytes) })).toBe(isCompressed);
   });
 
   const bare = (text: string): Promise<string> =>

@@ -168,7 +168,7 @@ export class CodeFlow implements BrowserSignIn {
     const { url } = this.#config;
     this.#options.log.warn({ issuer: url, reason }, 'the identity provider does not answer as one');
     const detail = `the identity provider ${url} does not answer; try again in a minute, or ask the operator of this service`;
-    return new GovError('OVERLOADED', detail, { retryAfterSeconds: limits.issuerRetrySeconds });
+    return new GovError('UNAVAILABLE', detail, { retryAfterSeconds: limits.issuerRetrySeconds });
   }
 
   /** The problem for an error of the flow. The texts of a provider go to the log alone, its error codes also to the person. */
@@ -207,7 +207,7 @@ function refused(code: string, url: string): GovError {
     case 'temporarily_unavailable':
     case 'server_error': {
       const detail = `the identity provider ${url} cannot sign you in now (${code}); try again in a minute`;
-      return new GovError('OVERLOADED', detail, { retryAfterSeconds: limits.issuerRetrySeconds });
+      return new GovError('UNAVAILABLE', detail, { retryAfterSeconds: limits.issuerRetrySeconds });
     }
     case 'invalid_client':
     case 'unauthorized_client': {

@@ -38,7 +38,7 @@ export class IssuerKeys {
 
   /**
    * Returns the key that a token header names. An attacker controls the header. Throws a `JOSEError` where the
-   * issuer has no such key, OVERLOADED where the issuer does not answer. Meanwhile keys stay valid for an hour
+   * issuer has no such key, UNAVAILABLE where the issuer does not answer. Meanwhile keys stay valid for an hour
    * after they were read. Cost: nothing for a known key, else two requests, at most one such pair in
    * `issuerCooldownSeconds`.
    */
@@ -98,7 +98,7 @@ export async function readIssuerKeys({ url, jwksUri }: IssuerPlace): Promise<Loc
 }
 
 const unreachable = (): GovError =>
-  new GovError('OVERLOADED', 'the identity provider cannot be asked for its keys; repeat later', {
+  new GovError('UNAVAILABLE', 'the identity provider cannot be asked for its keys; repeat later', {
     retryAfterSeconds: limits.issuerRetrySeconds,
   });
 

@@ -126,7 +126,7 @@ function asProblem(error: unknown, { errors, log, host }: Asked): GovError {
     (statusCode ?? 500) >= 500;
   if (isAway) {
     log.warn(fields, 'the payment provider does not answer');
-    return new GovError('OVERLOADED', 'the payment provider cannot be asked now; repeat later', {
+    return new GovError('UNAVAILABLE', 'the payment provider cannot be asked now; repeat later', {
       retryAfterSeconds: limits.overloadRetrySeconds,
     });
   }

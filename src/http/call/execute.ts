@@ -9,7 +9,7 @@ import { parseItems } from '../../core/json/items.ts';
 import { defaultBounds, largeBounds, parseJson, type Json } from '../../core/json/parse.ts';
 import { parseJsonInSlices } from '../../core/json/sliced.ts';
 import { notFound } from '../../service/call/answer.ts';
-import { hasTag } from '../../service/call/entity-tag.ts';
+import { contentTag, hasTag } from '../../service/call/entity-tag.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import type { Conditions } from '../../service/port/handler.ts';
 import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
@@ -125,8 +125,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
     if ('chunks' in given) throw new Error(`expected an answer that is not streamed, got one of ${id}`);
     return written(route, given);
   };
-  const keyedCall = { caller, idempotency, requestId: request.id, work };
-  return route.inFlight.run(idempotency, () => runOnce(route, keyedCall));
+  return route.inFlight.run(idempotency, () => runOnce(route, { caller, idempotency, work }));
 }
 
 /** 304 without a body where the client has the answer already (RFC 9110 section 13.1.2). */
@@ -161,12 +160,16 @@ function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): Wr
   const headers = 'headers' in answer ? answer.headers : {};
   const success = route.row.success[status];
   if (success !== undefined && 'empty' in success) return { status, body: '', headers: { ...headers } };
-  return {
-    status,
-    body: 'raw' in answer ? answer.raw : bodyOf(route, answer.body),
-    headers: { 'content-type': route.contentType, ...headers },
-  };
+  const body = 'raw' in answer ? answer.raw : bodyOf(route, answer.body);
+  const tag = 'raw' in answer ? {} : tagOf(route, answer);
+  return { status, body, headers: { 'content-type': route.contentType, ...tag, ...headers } };
 }
+
+/** The tag of a resource by its content; a handler that has a revision answers with that. */
+const tagOf = ({ row }: Route, { status, body }: PlainAnswer): { readonly etag?: string } =>
+  status === 200 && (row.tagged === true || (row.ifMatch === true && row.method === 'PUT'))
+    ? contentTag(body as object)
+    : {};
 
 /** Text rows answer with text or bytes, all others with JSON. */
 function bodyOf({ contentType }: Route, body: unknown): string | Uint8Array {

@@ -1,18 +1,17 @@
 /**
  * The `Idempotency-Key` header (contract D6; draft-ietf-httpapi-idempotency-key). Reads the key, fingerprints
- * the request, and answers a repeat with the stored answer. The store keeps each answer in the transaction of
- * its effect. The fingerprint is an HMAC over the original body: with a plain hash, a reader of the database
+ * the request, and answers a repeat with the stored answer. The store keeps the answer of each success in
+ * the transaction of its effect. The fingerprint is an HMAC over the original body: with a plain hash, a reader of the database
  * could guess redacted values and check each guess. Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { GovError, problems } from '../../contract/problems.ts';
 import { sha256 } from '../../core/hash.ts';
 import type { Pace } from '../../core/json/items.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { append, keyReused, unmetered } from '../../service/writes/append.ts';
+import { keyReused } from '../../service/writes/append.ts';
 import type { StoredResponse } from '../../store/port/store.ts';
-import { problemMediaType, renderProblem } from '../answer/problem.ts';
+import { problemMediaType } from '../answer/problem.ts';
 import { jsonMediaType, type Written } from '../answer/write.ts';
 import { eachPiece } from '../../core/json/sliced.ts';
 import type { Route } from './route.ts';
@@ -84,49 +83,30 @@ function unwrap(header: string): string {
   });
 }
 
-/** Whether an error is the outcome of an executed request. Only such an outcome is stored and repeated. */
-const isOutcome = ({ code, transient }: GovError): boolean => problems[code].isOutcome && !transient;
-
 /** One call with a key, ready to run. */
 interface KeyedCall {
   readonly caller: Caller;
   readonly idempotency: Idempotency;
-  readonly requestId: string;
   /** Runs the handler and writes its answer. */
   readonly work: () => Promise<Written>;
 }
 
 /**
- * Runs a call with a key, or returns the stored answer of its first run. IDEMPOTENCY_KEY_REUSE where the key came with
- * another request. Stores a refusal of an executed call; a handler stores its success with its effect.
- * A crash before the refusal is stored leaves no record: the repeat then runs the handler again.
+ * Runs a call with a key, or returns the stored answer of its first success. IDEMPOTENCY_KEY_REUSE where the key came
+ * with another request. The handler stores its success with its effect. A refusal had no effect and is not stored:
+ * nearly every refusal ends by itself once the missing thing exists, and a repeat must find that out (contract D6).
  */
-export async function runOnce(route: Route, call: KeyedCall): Promise<Written> {
-  const { caller, idempotency, requestId, work } = call;
-  const { projectId } = caller.project;
-  const kept = await route.services.store.keptResponse(projectId, idempotency.key);
-  if (kept !== null) {
-    if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
-    throw keyReused();
-  }
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof GovError) || !isOutcome(error)) throw error;
-    const rendered = renderProblem(error, { requestId, base: route.problemBase() });
-    const stored = await append(route.services, {
-      projectId,
-      leaves: [],
-      meter: unmetered,
-      idempotency: { ...idempotency, response: rendered },
-    });
-    return 'replayed' in stored ? replay(route, stored.replayed) : rendered;
-  }
+export async function runOnce(route: Route, { caller, idempotency, work }: KeyedCall): Promise<Written> {
+  const kept = await route.services.store.keptResponse(caller.project.projectId, idempotency.key);
+  if (kept === null) return work();
+  if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
+  throw keyReused();
 }
 
 /** Writes the stored answer of an earlier, identical request, marked with `Idempotent-Replayed`. */
 export function replay({ services }: Route, kept: StoredResponse): Written {
   const { status, body, headers } = openKept(kept, services);
+  // older builds stored refusals, which stay for a day
   const contentType = status >= 400 ? problemMediaType : jsonMediaType;
   return {
     status,

@@ -14,9 +14,11 @@ import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import { unmetered } from '../writes/append.ts';
-import { appendFor, type Asking } from '../writes/asking.ts';
+import { appendFor, appendForOrStale, type Asking } from '../writes/asking.ts';
 import { notFound } from '../call/answer.ts';
+import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { sealedWrite } from '../call/idempotency.ts';
+import { untilStored } from '../call/overtaken.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { requireEnd } from './bounds.ts';
@@ -74,16 +76,17 @@ export const apiKeys: Pick<
   async getApiKey({ params, caller }, { store, now }) {
     const key = await store.apiKeyOf(caller.project.projectId, params.keyId);
     if (key === null) throw notFound('API key');
-    return { status: 200, body: keyBody(key, { caller, nowMs: now() }) };
+    return tagged(keyBody(key, { caller, nowMs: now() }));
   },
 
-  async updateApiKey({ params, body, caller }, services) {
+  async updateApiKey({ params, body, caller, ifMatch }, services) {
     const { projectId } = caller.project;
     const updated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const before = await livingKey(services, caller, { keyId: params.keyId, nowMs });
       // any use of the key changes lastUsedAt, also the one that asks here
       const { name, description, scopes, expiresAt, lastUsedAt: _used, ...readOnly } = body;
       const shown = keyBody(before, { caller, nowMs });
+      requireTag(ifMatch, lasting(shown), 'the key');
       refuseReadOnly(readOnly, shown);
       const isSameEnd = expiresAt === undefined || expiresAt === shown.expiresAt;
       const after: ApiKeyRow = {
@@ -98,10 +101,8 @@ export const apiKeys: Pick<
       if (after.expiresMs !== before.expiresMs || !isNarrower(after, before))
         requireEnd(caller, after.expiresMs);
       const changes = changesOf(recorded(before), recorded(after));
-      const answer = { status: 200, body: keyBody(after, { caller, nowMs }) } as const;
-      if (Object.keys(changes).length === 0) {
-        return { change: null, answer: { ...answer, body: shown } };
-      }
+      if (Object.keys(changes).length === 0) return { change: null, answer: tagged(shown) };
+      const answer = tagged(keyBody(after, { caller, nowMs }));
       const effect = { kind: 'changeApiKey', keyId: after.keyId, ...changeable(after), atMs: nowMs } as const;
       const event = keyUpdated(after, { nowMs, salt: services.salt, by: caller }, changes);
       return { change: { leaves: [event], effects: [effect], gives: after.scopes }, answer };
@@ -111,20 +112,26 @@ export const apiKeys: Pick<
   },
 
   /**
-   * Runs in turn, so that the second of two concurrent calls is the repeat. Changes by other processes never
-   * make it fail.
+   * Runs in turn, so that the second of two concurrent calls is the repeat. Changes by other processes make it
+   * judge again only where the caller names a state.
    */
-  async revokeApiKey({ params, caller }, services) {
+  async revokeApiKey({ params, caller, ifMatch }, services) {
     const { keyId } = params;
     const { projectId } = caller.project;
-    await services.runs.inTurn({ projectId, runId: systemRun }, async () => {
+    const run = { projectId, runId: systemRun };
+    const revoke = async () => {
+      const events = (await services.store.run(projectId, systemRun))?.events ?? 0;
       const nowMs = services.now();
       const key = await livingKey(services, caller, { keyId, nowMs });
+      requireTag(ifMatch, lasting(keyBody(key, { caller, nowMs })), 'the key');
       const told = keyRevoked(key, { nowMs, salt: services.salt, by: caller });
       const effect = { kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs } as const;
-      const request = { projectId, leaves: [told], meter: unmetered, effects: [effect] };
-      await appendFor(services, askedBy(caller), request).catch(asNotFound);
-    });
+      const expect = ifMatch === null ? {} : { expect: { runId: systemRun, events } };
+      const request = { projectId, leaves: [told], meter: unmetered, effects: [effect], ...expect };
+      const stored = await appendForOrStale(services, askedBy(caller), request).catch(asNotFound);
+      return 'replayed' in stored || stored.outcome === 'stored' ? stored : null;
+    };
+    await services.runs.inTurn(run, () => untilStored('the project', revoke));
     services.forgetCredential(keyId);
     return { status: 204, body: null };
   },
@@ -245,6 +252,11 @@ interface Seen {
   readonly caller: Caller;
   readonly nowMs: number;
 }
+
+/** What the tag of a key is about: any use changes `lastUsedAt`, also the one that asks. */
+const lasting = ({ lastUsedAt: _used, ...others }: ApiKeyRecord) => others;
+
+const tagged = (body: ApiKeyRecord) => ({ status: 200, body, headers: contentTag(lasting(body)) }) as const;
 
 const createdAnswer = (token: string, row: ApiKeyRow, seen: Seen & { readonly basePath: string }) =>
   ({

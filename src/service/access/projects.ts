@@ -12,7 +12,7 @@ import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
 import { actsIn, requireEnvironment } from './bounds.ts';
-import { contentTag, requireTag } from '../call/entity-tag.ts';
+import { requireTag } from '../call/entity-tag.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
@@ -82,14 +82,14 @@ export const projects: Pick<
   },
 
   async getProject({ params, caller }, services) {
-    return tagged(await livingProject(services, caller, params.projectId));
+    return { status: 200, body: projectBody(await livingProject(services, caller, params.projectId)) };
   },
 
   async updateProject({ params, body, caller, ifMatch }, services) {
     const { name, settings = {}, ...readOnly } = body;
     const { projectId } = params;
     const changed = await changeProject(services, { caller, scope, projectId }, (stored, nowMs) => {
-      requireTag(ifMatch, contentTag(projectBody(stored)), 'the project');
+      requireTag(ifMatch, projectBody(stored), 'the project');
       refuseReadOnly(readOnly, projectBody(stored));
       const named = name === undefined ? {} : { name };
       const change = settingsChange(stored, settings);
@@ -101,12 +101,12 @@ export const projects: Pick<
           projectUpdated(stored, { nowMs, salt: services.salt, by: caller }, { changes, text: change.text }),
       };
     });
-    return tagged(changed);
+    return { status: 200, body: projectBody(changed) };
   },
 
   async deleteProject({ params, caller, ifMatch }, services) {
     await changeProject(services, { caller, scope, projectId: params.projectId }, (stored, nowMs) => {
-      requireTag(ifMatch, contentTag(projectBody(stored)), 'the project');
+      requireTag(ifMatch, projectBody(stored), 'the project');
       return {
         effect: { deletedMs: nowMs },
         event: () => projectDeleted(stored, { nowMs, salt: services.salt, by: caller }),
@@ -124,11 +124,6 @@ export function hostingOf({ hosting }: Pick<Services, 'hosting'>) {
 /** In the order of the list: newest first, and of the same time the greater id first. */
 const isOlder = ({ createdMs, project }: NamedProject, after: ByAge): boolean =>
   createdMs === after.ms ? project.projectId < after.id : createdMs < after.ms;
-
-function tagged(stored: StoredProject) {
-  const body = projectBody(stored);
-  return { status: 200, body, headers: contentTag(body) } as const;
-}
 
 const listedBody = ({ project, name, createdMs, updatedMs }: NamedProject): ListedProject => ({
   id: project.projectId,

@@ -10,8 +10,9 @@ import type { Handlers } from '../port/handler.ts';
 import { endOfMonth, monthOf } from '../call/month.ts';
 import { monthUsage } from './month-usage.ts';
 import { projectUpdated } from '../access/project-events.ts';
+import { requireTag } from '../call/entity-tag.ts';
 import { fieldError } from '../call/schema.ts';
-import { settingsChange, settingsOf } from '../call/settings.ts';
+import { settingsChange, settingsOf, type StoredSettings } from '../call/settings.ts';
 import { changeProject, livingProject } from '../access/tenant-change.ts';
 
 export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresholds'> = {
@@ -31,12 +32,12 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
   },
 
   async getThresholds({ caller }, services) {
-    const { thresholds } = settingsOf(await livingProject(services, caller));
-    return { status: 200, body: { percents: [...thresholds] } };
+    return { status: 200, body: thresholdsOf(settingsOf(await livingProject(services, caller))) };
   },
 
-  async putThresholds({ body, caller }, services) {
+  async putThresholds({ body, caller, ifMatch }, services) {
     await changeProject(services, { caller, scope: 'projects:write' }, (stored, nowMs) => {
+      requireTag(ifMatch, thresholdsOf(settingsOf(stored)), 'the thresholds');
       const { changes, text } = settingsChange(stored, { thresholds: body.percents });
       if (Object.keys(changes).length === 0) return null;
       return {
@@ -47,6 +48,8 @@ export const metering: Pick<Handlers, 'getUsage' | 'getThresholds' | 'putThresho
     return { status: 200, body };
   },
 };
+
+const thresholdsOf = ({ thresholds }: StoredSettings) => ({ percents: [...thresholds] });
 
 /** A month whose end can still be written as a time. */
 function checkedMonth(period: string): string {

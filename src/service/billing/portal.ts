@@ -8,6 +8,7 @@ import { addTotals } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { unmetered } from '../writes/append.ts';
 import { appendFor } from '../writes/asking.ts';
+import { requireTag } from '../call/entity-tag.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Call, Handlers } from '../port/handler.ts';
 import type { Table } from '../../contract/table.ts';
@@ -62,9 +63,10 @@ export const billing: Pick<
     return { status: 200, body: retentionOf(settingsOf(await livingProject(services, caller))) };
   },
 
-  async putRetention({ body, caller }, services) {
+  async putRetention({ body, caller, ifMatch }, services) {
     const { retentionDays, legalHold } = body;
     const changed = await changeProject(services, { caller, scope: 'projects:write' }, (stored, nowMs) => {
+      requireTag(ifMatch, retentionOf(settingsOf(stored)), 'the retention');
       const { changes, text } = settingsChange(stored, { retentionDays, legalHold }, '');
       if (Object.keys(changes).length === 0) return null;
       return {

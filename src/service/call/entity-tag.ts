@@ -26,10 +26,20 @@ export function hasTag(list: string, etag: string, comparison: 'weak' | 'strong'
   });
 }
 
-/** PRECONDITION_FAILED where `If-Match` names another state of `what`. An attacker controls the header. */
-export function requireTag(ifMatch: string | null, { etag }: { readonly etag: string }, what: string): void {
-  if (ifMatch === null || hasTag(ifMatch, etag, 'strong')) return;
+/**
+ * PRECONDITION_FAILED where `If-Match` names another state of `what` than `body`, or any state of what does not exist
+ * (null). An attacker controls the header.
+ */
+export function requireTag(ifMatch: string | null, body: object | null, what: string): void {
+  if (ifMatch === null) return;
   const sent = ifMatch.slice(0, limits.echoChars);
+  if (body === null)
+    throw new GovError(
+      'PRECONDITION_FAILED',
+      `expected no If-Match, since ${what} is not set yet, got ${sent}`,
+    );
+  const { etag } = contentTag(body);
+  if (hasTag(ifMatch, etag, 'strong')) return;
   throw new GovError(
     'PRECONDITION_FAILED',
     `expected If-Match ${etag}, the ETag of ${what}, got ${sent}; read it again`,

@@ -8,6 +8,7 @@ import { answerMediaType, answerText } from '../../core/proofs/answer.ts';
 import { pathText } from '../../core/proofs/bundle.ts';
 import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../port/handler.ts';
+import { untilStored } from '../call/overtaken.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Asked, Indexed } from '../call/work.ts';
 import type { Services } from '../port/services.ts';
@@ -38,7 +39,7 @@ export const answers: Pick<Handlers, 'askLog'> = {
   },
 };
 
-/** The file that answers a question, and its count. OVERLOADED where the log has no index yet, or grows too fast. */
+/** The file that answers a question, and its count. UNAVAILABLE where the log has no index yet. */
 export async function answerFile(
   services: Services,
   projectId: string,
@@ -84,30 +85,20 @@ function msOf(text: string | undefined, name: string): number | null {
 }
 
 /** Other leaves may be stored in between; then the map is extended again. */
-const attempts = 8;
-
-async function answered(
+const answered = (
   { checkpoints, indexer }: Services,
   projectId: string,
   ask: Asked,
-): Promise<{ leafIndex: number; answer: NonNullable<Indexed['answer']> }> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+): Promise<{ leafIndex: number; answer: NonNullable<Indexed['answer']> }> =>
+  untilStored('the log', async () => {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
     const input = { projectId, mode: 'leaf', signed: { size, root }, treeSize: 0, lists: [], ask } as const;
     const indexed = await indexer.ask(input);
     if (indexed === null) {
       const detail =
         'the log has no index yet; gov log index build makes one, and so does a serving process in time';
-      throw new GovError('OVERLOADED', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
+      throw new GovError('UNAVAILABLE', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
     }
     const { leafIndex, answer } = indexed;
-    if (leafIndex !== null && answer !== undefined) return { leafIndex, answer };
-  }
-  throw new GovError(
-    'OVERLOADED',
-    'the log grows too fast for an answer up to now; ask for an earlier `until`',
-    {
-      retryAfterSeconds: limits.overloadRetrySeconds,
-    },
-  );
-}
+    return leafIndex === null || answer === undefined ? null : { leafIndex, answer };
+  });

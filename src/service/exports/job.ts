@@ -106,7 +106,7 @@ async function listed(
 
 /** The next attempt skips pruned events, as every read does. */
 const prunedMeanwhile = (cause: unknown): GovError =>
-  new GovError('OVERLOADED', 'events were pruned while the export was built; the build starts again', {
+  new GovError('UNAVAILABLE', 'events were pruned while the export was built; the build starts again', {
     cause,
   });
 

@@ -69,11 +69,11 @@ export interface IdentityProvider {
 export interface BrowserSignIn {
   /** Where the provider returns to. Null: the console at the origin of the page that asks. */
   readonly redirectUri: string | null;
-  /** The page of the provider. OVERLOADED where the provider does not answer. */
+  /** The page of the provider. UNAVAILABLE where the provider does not answer. */
   begin(asked: SignInRequest): Promise<string>;
   /**
    * The ID token for what the provider sent back. An attacker controls every parameter. INVALID_CREDENTIAL for a code
-   * that does not count, FORBIDDEN where the provider refuses, OVERLOADED where it does not answer.
+   * that does not count, FORBIDDEN where the provider refuses, UNAVAILABLE where it does not answer.
    */
   finish(parameters: Readonly<Record<string, string>>, started: SignInSecrets): Promise<string>;
   /** Where a person ends the session at the provider itself. Null where it has no such page, or does not answer. */
@@ -94,6 +94,6 @@ export interface SignInSecrets extends Omit<SignInRequest, 'challenge'> {
 }
 
 export interface BillingPortal {
-  /** The URL of a new session of the portal. OVERLOADED where the provider is unreachable. */
+  /** The URL of a new session of the portal. UNAVAILABLE where the provider is unreachable. */
   open(customerId: string, returnUrl: string): Promise<string>;
 }

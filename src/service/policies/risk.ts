@@ -24,7 +24,7 @@ import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { appendOrStale, unmetered, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
-import { contentTag, requireTag } from '../call/entity-tag.ts';
+import { requireTag } from '../call/entity-tag.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';
 import { untilStored } from '../call/overtaken.ts';
@@ -58,7 +58,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
     },
 
     async getRiskConfig({ caller }, { store }) {
-      return tagged(configBody(await routerOf(store, caller.project.projectId)));
+      return { status: 200, body: configBody(await routerOf(store, caller.project.projectId)) };
     },
 
     async putRiskConfig({ body, caller, ifMatch }, services) {
@@ -71,11 +71,13 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       const { projectId } = caller.project;
       return untilStored('the configuration', async () => {
         const before = ifMatch === null ? null : await routerOf(services.store, projectId);
-        if (before !== null) requireTag(ifMatch, contentTag(configBody(before)), 'the configuration');
+        if (before !== null) requireTag(ifMatch, configBody(before), 'the configuration');
         const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
         const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
         const stored = await appendOrStale(services, request);
-        return 'replayed' in stored || stored.outcome === 'stored' ? tagged(answered) : null;
+        return 'replayed' in stored || stored.outcome === 'stored'
+          ? ({ status: 200, body: answered } as const)
+          : null;
       });
     },
 
@@ -101,8 +103,6 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       return { status: 200, body: { data: items, nextCursor } };
     },
   };
-
-const tagged = (body: RiskRouterConfig) => ({ status: 200, body, headers: contentTag(body) }) as const;
 
 /** The leaves and the row of a new configuration. */
 function configChange(

@@ -51,7 +51,7 @@ export async function buildReport(services: Services, claimed: StoredDocument): 
 
 const interrupted = (): GovError =>
   new GovError(
-    'OVERLOADED',
+    'UNAVAILABLE',
     `the process ended during each of ${limits.reportAttempts} attempts; ask for a shorter period`,
   );
 

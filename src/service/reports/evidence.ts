@@ -24,13 +24,15 @@ export const reportSigner =
     return new TextEncoder().encode(signReport(signed, logSigners(origin)));
   };
 
+const noAnswer: ReadonlySet<string> = new Set(['OVERLOADED', 'UNAVAILABLE']);
+
 export const evidenceHost = (services: Services, projectId: string): Pick<TaskHost, 'answer' | 'bundle'> => ({
   async answer(asked) {
     try {
       const { text, count } = await answerFile(services, projectId, asked);
       return { bytes: new TextEncoder().encode(text), count };
     } catch (error) {
-      if (error instanceof GovError && error.code === 'OVERLOADED') return null;
+      if (error instanceof GovError && noAnswer.has(error.code)) return null;
       throw error;
     }
   },

@@ -8,9 +8,9 @@ export const persistently = <Result>(noun: string, work: () => Promise<Result>):
     try {
       return await work();
     } catch (error) {
-      // a refused If-Match names the version that it expected, and a repeat would refuse it again
-      const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED';
-      if (!isStale || Object.keys(error.extensions).length > 0) throw error;
+      // a refused If-Match is not transient: a repeat would refuse it again
+      const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED' && error.transient;
+      if (!isStale) throw error;
       return null;
     }
   });

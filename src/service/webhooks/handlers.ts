@@ -12,6 +12,7 @@ import type { AppendRequest, DocumentChange, StoredDocument } from '../../store/
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
+import { requireTag } from '../call/entity-tag.ts';
 import { keepAnswer, sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
@@ -133,7 +134,7 @@ export const endpoints: Pick<
     return { status: 200, body: endpointBody(endpoint, lane, now()) };
   },
 
-  async updateWebhookEndpoint({ params, body, caller }, services) {
+  async updateWebhookEndpoint({ params, body, caller, ifMatch }, services) {
     const { store, now, salt, seal } = services;
     const { endpointId } = params;
     const { url, events, enabled, description, ...readOnly } = body;
@@ -143,6 +144,7 @@ export const endpoints: Pick<
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
         const shown = endpointBody(endpoint, lane, nowMs);
+        requireTag(ifMatch, shown, 'the endpoint');
         refuseReadOnly(readOnly, shown);
         const before = endpointData(endpoint);
         // the masked address of an answer changes nothing
@@ -177,7 +179,7 @@ export const endpoints: Pick<
     );
   },
 
-  async deleteWebhookEndpoint({ params, caller }, services) {
+  async deleteWebhookEndpoint({ params, caller, ifMatch }, services) {
     const { store, now, salt } = services;
     const { endpointId } = params;
     const { projectId } = caller.project;
@@ -185,6 +187,7 @@ export const endpoints: Pick<
       async () => {
         const nowMs = now();
         const { endpoint, lane } = await endpointOf(store, caller, endpointId);
+        requireTag(ifMatch, endpointBody(endpoint, lane, nowMs), 'the endpoint');
         const [others, cursor] = await Promise.all([
           store.documents(projectId, { kind: endpointKind }, { limit: 2 }),
           store.document(projectId, cursorKind, cursorId),

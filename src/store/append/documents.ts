@@ -35,6 +35,7 @@ export function changeDocuments(rows: DocumentRows, changes: readonly DocumentCh
       throw new GovError(
         'PRECONDITION_FAILED',
         `expected version ${version} of ${kind} ${documentId}, got ${stored === 0 ? 'none' : `version ${stored}`}`,
+        { transient: true },
       );
     }
     if ('remove' in change) rows.removeDocument(kind, documentId);
@@ -55,6 +56,7 @@ function save(rows: DocumentRows, { save: made, most }: Extract<DocumentChange, 
     throw new GovError(
       'PRECONDITION_FAILED',
       `expected a new key of a ${kind}, got one that another ${kind} has`,
+      { transient: true },
     );
   }
   if (version === 0 && most !== undefined && rows.countDocuments(kind) >= most) {

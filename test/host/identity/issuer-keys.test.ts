@@ -90,9 +90,9 @@ describe('the keys of an issuer', () => {
     expect(await judge(await issuer.token(), by)).toBe('accepted');
     nowMs += limits.issuerRetrySeconds * 1000;
     const unknown = await outcome(await issuer.token({}, { header: { kid: 'new' } }), by);
-    expect(unknown).toMatchObject({ code: 'OVERLOADED', retryAfterSeconds: limits.issuerRetrySeconds });
+    expect(unknown).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: limits.issuerRetrySeconds });
     nowMs += (limits.issuerKeysStaleSeconds - limits.issuerKeysSeconds) * 1000;
-    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    expect(await judge(await issuer.token(), by)).toBe('UNAVAILABLE');
     await issuer.resume();
     nowMs += limits.issuerRetrySeconds * 1000;
     expect(await judge(await issuer.token(), by)).toBe('accepted');
@@ -101,10 +101,10 @@ describe('the keys of an issuer', () => {
   it('the keys of an issuer are fetched again after a pause when a fetch failed', async () => {
     await issuer.pause();
     const by = connect();
-    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    expect(await judge(await issuer.token(), by)).toBe('UNAVAILABLE');
     await issuer.resume();
     issuer.asked.splice(0);
-    expect(await judge(await issuer.token(), by)).toBe('OVERLOADED');
+    expect(await judge(await issuer.token(), by)).toBe('UNAVAILABLE');
     expect(issuer.asked).toEqual([]);
     nowMs += limits.issuerRetrySeconds * 1000;
     expect(await judge(await issuer.token(), by)).toBe('accepted');
@@ -159,7 +159,7 @@ describe('the keys of an issuer', () => {
     lines.splice(0);
     const result = await outcome(await issuer.token(), connect());
     issuer.answers.clear();
-    expect(result).toMatchObject({ code: 'OVERLOADED', status: 503 });
+    expect(result).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('could not read the keys of the identity provider');
   });
@@ -174,7 +174,7 @@ describe('the keys of an issuer', () => {
   it('a service does not wait without limit for the keys of an issuer', async () => {
     issuer.answers.set('/jwks', (response) => response.writeHead(200).write('{"keys":['));
     const started = performance.now();
-    expect(await judge(await issuer.token(), connect())).toBe('OVERLOADED');
+    expect(await judge(await issuer.token(), connect())).toBe('UNAVAILABLE');
     expect(performance.now() - started).toBeLessThan(limits.issuerTimeoutSeconds * 1000 + 2000);
     issuer.answers.clear();
   });

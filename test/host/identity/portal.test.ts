@@ -72,14 +72,14 @@ describe('the portal of the payment provider', () => {
   it('the payment provider is not called without limit', async () => {
     for (let n = 0; n < 10; n++) stripe.next.push(refusal(503, { type: 'api_error', message: 'down' }));
     const { code, retryAfterSeconds } = await refused(portal().open(customer, returnUrl));
-    expect([code, retryAfterSeconds]).toEqual(['OVERLOADED', 5]);
+    expect([code, retryAfterSeconds]).toEqual(['UNAVAILABLE', 5]);
     expect(stripe.asked).toHaveLength(1 + limits.portalRetries);
   });
 });
 
 describe('a payment provider', () => {
   it.each([
-    ['limits our requests', 429, { type: 'rate_limit_error', code: 'rate_limit' }, 'OVERLOADED'],
+    ['limits our requests', 429, { type: 'rate_limit_error', code: 'rate_limit' }, 'UNAVAILABLE'],
     ['does not take the key', 401, { type: 'invalid_request_error' }, 'INTERNAL'],
     ['does not let the key do it', 403, { type: 'invalid_request_error' }, 'INTERNAL'],
     ['takes another request', 400, { type: 'invalid_request_error', code: 'url_invalid' }, 'INTERNAL'],
@@ -106,11 +106,11 @@ describe('a payment provider', () => {
     expect(lines[0]).not.toMatch(/sk_test/);
   });
 
-  it('a payment provider that is unreachable gives OVERLOADED', async () => {
+  it('a payment provider that is unreachable gives UNAVAILABLE', async () => {
     const gone = await startStripe();
     await gone.stop();
     const { code } = await refused(portal({ baseUrl: gone.url }).open(customer, returnUrl));
-    expect(code).toBe('OVERLOADED');
+    expect(code).toBe('UNAVAILABLE');
   });
 
   it('a payment provider that does not answer in time gives an error, also in mid-answer', async () => {
@@ -122,7 +122,7 @@ describe('a payment provider', () => {
     );
     const before = performance.now();
     const { code } = await refused(portal({ timeoutMs: 200 }).open(customer, returnUrl));
-    expect(code).toBe('OVERLOADED');
+    expect(code).toBe('UNAVAILABLE');
     expect(performance.now() - before).toBeLessThan(5000);
     expect(stripe.asked.length).toBeGreaterThan(1);
   });
@@ -135,7 +135,7 @@ describe('a payment provider', () => {
   ])('an answer of the payment provider with %s gives no portal address', async (_, bodyOf) => {
     for (let n = 0; n < 3; n++) stripe.next.push((response) => response.end(bodyOf('')));
     const { code } = await refused(portal().open(customer, returnUrl));
-    expect(code).toMatch(/^(INTERNAL|OVERLOADED)$/);
+    expect(code).toMatch(/^(INTERNAL|UNAVAILABLE)$/);
   });
 
   it('an endless answer of a payment provider is not read to its end', async () => {
@@ -147,7 +147,7 @@ describe('a payment provider', () => {
     stripe.next.push((response) => response.end(at(whole)));
     await expect(portal().open(customer, returnUrl)).resolves.toBe('https://billing.stripe.com/p/1');
     for (let n = 0; n < 3; n++) stripe.next.push((response) => response.end(at(whole + 1)));
-    expect((await refused(portal().open(customer, returnUrl))).code).toBe('OVERLOADED');
+    expect((await refused(portal().open(customer, returnUrl))).code).toBe('UNAVAILABLE');
   });
 
   it('a redirect of a payment provider is not followed, because the key would go with it', async () => {
@@ -163,7 +163,7 @@ describe('a payment provider', () => {
         response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end(),
       );
     }
-    expect((await refused(portal().open(customer, returnUrl))).code).toBe('OVERLOADED');
+    expect((await refused(portal().open(customer, returnUrl))).code).toBe('UNAVAILABLE');
     expect(visits).toBe(0);
     elsewhere.close();
   });

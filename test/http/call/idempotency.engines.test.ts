@@ -107,18 +107,32 @@ describe('an Idempotency-Key', () => {
     expect((await post('/events', 'quoted', event({ runId: 'idem-5' }))).text).toBe(first.text);
   });
 
-  it('an Idempotency-Key keeps refusals of executed requests, and none of validation', async () => {
+  it('an Idempotency-Key repeats no refusal: the same request succeeds once its cause is gone', async () => {
     const refused = await post('/proofs', 'refused', { runId: 'idem-6' });
     expect([refused.status, refused.body.code]).toEqual([400, 'RUN_HAS_NO_EVENTS']);
+    const missing = await post('/graphs/idem-6/commit', 'commit');
+    expect([missing.status, missing.body.code]).toEqual([404, 'NOT_FOUND']);
+    const policy = { policyId: 'idem-policy', name: 'x', condition: { a: 1 }, action: 'deny' };
+    const publish = () => post('/governance/policies/idem-policy/publish', 'publish', {});
+    expect((await publish()).status).toBe(404);
+
     await plane.call('POST', '/events', { body: event({ runId: 'idem-6' }) });
-    const again = await post('/proofs', 'refused', { runId: 'idem-6' });
-    expect([again.text, again.headers['idempotent-replayed']]).toEqual([refused.text, 'true']);
+    await plane.call('POST', '/governance/policies', { body: policy });
+    for (const again of [
+      await post('/proofs', 'refused', { runId: 'idem-6' }),
+      await post('/graphs/idem-6/commit', 'commit'),
+      await publish(),
+    ]) {
+      expect([again.status < 300, again.headers['idempotent-replayed']]).toEqual([true, undefined]);
+    }
+    const replayed = await post('/proofs', 'refused', { runId: 'idem-6' });
+    expect([replayed.status, replayed.headers['idempotent-replayed']]).toEqual([201, 'true']);
 
     expect((await post('/events', 'invalid', { runId: 'x' })).status).toBe(400);
     expect((await post('/events', 'invalid', event({ runId: 'idem-6' }))).status).toBe(201);
   });
 
-  it('an Idempotency-Key works when nothing is appended: verify, commit, retry', async () => {
+  it('an Idempotency-Key works when nothing is appended: verify, commit', async () => {
     await plane.call('POST', '/events', { body: event({ runId: 'idem-7' }) });
     const proof = await post('/proofs', 'proof', { runId: 'idem-7' });
     const proofAgain = await post('/proofs', 'proof', { runId: 'idem-7' });
@@ -133,10 +147,6 @@ describe('an Idempotency-Key', () => {
       expect([again.status, again.text]).toEqual([200, first.text]);
       expect(again.headers['idempotent-replayed']).toBe('true');
     }
-    const missing = '/jobs/job_01jzzzzzzzzzzzzzzzzzzzzzzz/retry';
-    const refused = await post(missing, 'retry');
-    expect(refused.status).toBe(404);
-    expect((await post(missing, 'retry')).text).toBe(refused.text);
   });
 
   it('an Idempotency-Key lets fifty parallel requests have one effect and one metered unit', async () => {

@@ -236,7 +236,7 @@ describe('an identity provider that is away', () => {
     const idToken = await service.idToken('ada');
     await service.issuer.pause();
     const answer = await service.call('POST', '/auth/session', { body: { idToken } });
-    expect([answer.status, answer.body.code]).toEqual([503, 'OVERLOADED']);
+    expect([answer.status, answer.body.code]).toEqual([503, 'UNAVAILABLE']);
     expect(answer.headers['retry-after']).toBe(String(limits.issuerRetrySeconds));
     await service.issuer.resume();
     await service.end();

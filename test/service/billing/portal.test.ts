@@ -174,7 +174,7 @@ describe.each(engines)('billing on %s', (engine) => {
       const down = refusal(503, { type: 'api_error', message: `down for ${stripeKey}` });
       stripe.next.push(down, down, down);
       const away = await open(customerOf, returnUrl, { headers: { 'idempotency-key': 'again' } });
-      expect(said(away)).toEqual([503, 'OVERLOADED']);
+      expect(said(away)).toEqual([503, 'UNAVAILABLE']);
       expect(away.headers['retry-after']).toBe('5');
       stripe.next.push(refusal(401, { type: 'invalid_request_error', message: `bad ${stripeKey}` }));
       const refused = await open(customerOf, returnUrl);

@@ -91,7 +91,7 @@ describe.each(engines)('exports on %s and pruning', (engine) => {
     } while (end.status === 'pending' || end.status === 'processing');
     expect(end).toMatchObject({ status: 'completed', errorSummary: null });
     expect(shown[0]).toBe(
-      'OVERLOADED: events were pruned while the export was built; the build starts again',
+      'UNAVAILABLE: events were pruned while the export was built; the build starts again',
     );
     const { bytes, body } = await call('GET', `/exports/${exportId}/download`);
     expect(body.data.filter(({ runId }: Answer['body']) => runId === 'old')).toEqual([]);

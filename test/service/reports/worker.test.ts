@@ -223,7 +223,7 @@ describe.each(engines)('the worker of reports on %s', (engine) => {
     ]);
     expect(await processReports(worker(), bounds)).toMatchObject({ failed: 1 });
     expect((await found(executionId)).stored.errorSummary).toBe(
-      'OVERLOADED: the process ended during each of 3 attempts; ask for a shorter period',
+      'UNAVAILABLE: the process ended during each of 3 attempts; ask for a shorter period',
     );
   });
 

@@ -12,6 +12,7 @@ import { formatTimestamp } from '../../../core/time.ts';
 import type { DocumentChange } from '../../../store/port/store.ts';
 import { notFound } from '../../call/answer.ts';
 import type { Handlers } from '../../port/handler.ts';
+import { requireTag } from '../../call/entity-tag.ts';
 import { keepAnswer } from '../../call/idempotency.ts';
 import { fieldError, refuseReadOnly } from '../../call/schema.ts';
 import type { Services } from '../../port/services.ts';
@@ -41,13 +42,15 @@ export const branding: Pick<Handlers, 'getBranding' | 'putBranding' | 'uploadLog
     return { status: 200, body: brandingBody(found.stored) };
   },
 
-  async putBranding({ body, caller }, services) {
+  async putBranding({ body, caller, ifMatch }, services) {
     await requireReporting(services, caller.project);
     const { projectId } = caller.project;
     const { logoUrl, updatedAt, ...set } = body;
     const readOnly = Object.entries({ logoUrl, updatedAt }).filter(([, value]) => value !== undefined);
     const stored = await changeBranding(services, projectId, (before) => {
-      refuseReadOnly(Object.fromEntries(readOnly), before === null ? {} : brandingBody(before));
+      const shown = before === null ? null : brandingBody(before);
+      requireTag(ifMatch, shown, 'the branding');
+      refuseReadOnly(Object.fromEntries(readOnly), shown ?? {});
       const { logoId, logoUrl: url } = before ?? unset;
       return { ...unset, ...set, logoId, logoUrl: url };
     });

@@ -21,7 +21,6 @@ import type { Caller } from '../../call/caller.ts';
 import type { Handlers } from '../../port/handler.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
 import type { Position } from '../../call/cursors.ts';
-import { contentTag } from '../../call/entity-tag.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
 import { refuseReadOnly } from '../../call/schema.ts';
 import type { Services } from '../../port/services.ts';
@@ -105,10 +104,7 @@ export const reportTemplates: Pick<
   async getReportTemplate({ params, caller }, services) {
     await requireReporting(services, caller.project);
     const { reportTemplateId } = params;
-    if (isBuiltIn(reportTemplateId)) {
-      const body = builtInBody(reportTemplateId);
-      return { status: 200, body, headers: contentTag(body) };
-    }
+    if (isBuiltIn(reportTemplateId)) return { status: 200, body: builtInBody(reportTemplateId) };
     const found = await find(services, caller, reportTemplateId);
     return { status: 200, body: templateBody(found), headers: etag(dataOf<StoredTemplate>(found)) };
   },

@@ -12,6 +12,7 @@ import type { ByAge, DocumentChange, StoredDocument } from '../../../store/port/
 import { notFound } from '../../call/answer.ts';
 import type { Caller } from '../../call/caller.ts';
 import type { Handlers } from '../../port/handler.ts';
+import { requireTag } from '../../call/entity-tag.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
 import type { PlainAnswer, Replayed } from '../../call/answer.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
@@ -85,10 +86,11 @@ export const reportSchedules: Pick<
     return { status: 200, body: scheduleBody(await find(services, caller, params.scheduleId)) };
   },
 
-  async updateReportSchedule({ params, body, caller }, services) {
+  async updateReportSchedule({ params, body, caller, ifMatch }, services) {
     await requireReporting(services, caller.project);
     return persistently('schedule', async () => {
       const found = await find(services, caller, params.scheduleId);
+      requireTag(ifMatch, scheduleBody(found), 'the schedule');
       const { scheduleId, nextRunAt, lastRunAt, lastExecutionId, errorSummary, ...others } = body;
       const { createdAt, updatedAt, deliveries, ...rest } = others;
       const members = { ...rest, ...newDeliveries(deliveries, scheduleBody(found)) };
@@ -104,10 +106,11 @@ export const reportSchedules: Pick<
     });
   },
 
-  async deleteReportSchedule({ params, caller }, services) {
+  async deleteReportSchedule({ params, caller, ifMatch }, services) {
     await requireReporting(services, caller.project);
     return persistently('schedule', async () => {
       const document = await find(services, caller, params.scheduleId);
+      requireTag(ifMatch, scheduleBody(document), 'the schedule');
       const { kind, documentId, version } = document;
       const stored = dataOf<StoredSchedule>(document);
       const changes = [{ remove: { kind, documentId, version } }];

@@ -139,6 +139,7 @@ export class Evidence {
 /** Refusals that a report states, and that do not fail it: too many questions, no index, no room, a bundle too large. */
 const refusals: ReadonlySet<string> = new Set([
   'OVERLOADED',
+  'UNAVAILABLE',
   'RATE_LIMITED',
   'STORAGE_FULL',
   'VALIDATION_ERROR',
