@@ -63,7 +63,7 @@ describe('entity tags', () => {
     ['updateWebhookEndpoint', 'getWebhookEndpoint', () => ({ description: 'Other' })],
     ['putBranding', 'getBranding', () => ({ companyName: 'Other' })],
     ['putThresholds', 'getThresholds', () => ({ percents: [42] })],
-    ['putRetention', 'getRetention', () => ({ retentionDays: 400 })],
+    ['putRetention', 'getRetention', () => ({ retentionDays: 400, legalHold: false })],
   ] as const)('%s with If-Match changes only the state that %s answered', async (put, get, body) => {
     const { method, path } = rowRequest(put, made);
     const read = async () => (await at.call('GET', rowRequest(get, made).path)).headers['etag'];
