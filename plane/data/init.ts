@@ -110,7 +110,15 @@ export async function fillPlane(
   leaves: readonly LeafDraft[] = [],
 ): Promise<void> {
   const verifierKeys = keys.signers(file.origin).map(({ verifierKey }) => verifierKey);
-  const trust = { origin: file.origin, keys: verifierKeys.map(parseVerifierKey), witnesses: [], quorum: 0 };
+  // the plane signs everything with both of its keys
+  const keysOfLog = verifierKeys.map(parseVerifierKey);
+  const trust = {
+    origin: file.origin,
+    keys: keysOfLog,
+    require: 'each-algorithm',
+    witnesses: [],
+    quorum: 0,
+  } as const;
   writePrivate(join(dataDir, 'trust'), formatTrust(trust));
   writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
   const tokens = await fillStore(dataDir, file, keys, leaves);

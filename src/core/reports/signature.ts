@@ -15,6 +15,7 @@ import { canonicalize, type Json, parseJson } from '../json/parse.ts';
 import { type DsseEnvelope, inTotoPayloadType, inTotoStatement, pae } from '../note/dsse.ts';
 import { keyIdText } from '../note/key.ts';
 import type { NoteSigner, VerifierKey } from '../note/signed.ts';
+import type { Trust } from '../note/trust.ts';
 import type { VerdictCode } from '../proofs/verdict.ts';
 import { dataFile, presentationFile } from './artifacts.ts';
 
@@ -75,9 +76,13 @@ export interface SignatureSubject {
   readonly presentation: Uint8Array | null;
 }
 
-/** Who signed which execution; or why the signature does not hold. */
+/** The trusted keys that signed which execution, and the algorithms of the others; or why the signature does not hold. */
 export type SignatureVerdict =
-  | { readonly executionId: string; readonly signedBy: readonly string[] }
+  | {
+      readonly executionId: string;
+      readonly keys: readonly VerifierKey[];
+      readonly missing: readonly string[];
+    }
   | { readonly code: VerdictCode; readonly detail: string };
 
 const fault = (code: VerdictCode, detail: string): SignatureVerdict => ({ code, detail });
@@ -86,26 +91,26 @@ const executionForm = /^rex_[0-9a-hjkmnp-tv-z]{26}$/;
 
 /**
  * Verifies the signature of a report with keys that the caller trusts. Every byte is compared with what the log signs for
- * this report; a signature by a trusted key that is invalid is refused, even beside a valid one. Attacker controlled;
- * never throws.
+ * this report; a signature by a trusted key that is invalid is refused, even beside a valid one. So is an algorithm
+ * without a signature, where the trust requires each. Attacker controlled; never throws.
  */
 export function verifyReportSignature(
   bytes: Uint8Array,
   { report, presentation }: SignatureSubject,
-  keys: readonly VerifierKey[],
+  { keys, require }: Pick<Trust, 'keys' | 'require'>,
 ): SignatureVerdict {
   const envelope = readEnvelope(bytes);
   if (envelope === null)
     return fault('SIGNATURE_INVALID', 'expected a DSSE envelope in canonical JSON, got another file');
   const payload = decodeBase64(envelope.payload) ?? Buffer.alloc(0);
   const message = pae(inTotoPayloadType, payload);
-  const signedBy: string[] = [];
+  const signedBy: VerifierKey[] = [];
   for (const { keyid, sig } of envelope.signatures) {
     const key = keys.find((each) => keyName(each) === keyid);
     if (key === undefined) continue;
     if (!key.verifyMessage(message, decodeBase64(sig) ?? Buffer.alloc(0)))
       return fault('SIGNATURE_INVALID', `expected a valid signature of ${keyid}, got an invalid one`);
-    signedBy.push(keyid);
+    signedBy.push(key);
   }
   if (signedBy.length === 0) {
     const got = envelope.signatures.map(({ keyid }) => keyid.slice(0, limits.echoChars)).join(', ') || 'none';
@@ -132,7 +137,15 @@ export function verifyReportSignature(
       'REPORT_SIGNATURE_MISMATCH',
       `the log signed ${executionId === '' ? 'something else' : `report ${executionId}`}, with other data, another presentation or other keys`,
     );
-  return { executionId, signedBy };
+  const signed = new Set(signedBy.map(({ algorithm }) => algorithm));
+  const listed = [...new Set(keys.map(({ algorithm }) => algorithm))].toSorted();
+  const missing = listed.filter((algorithm) => !signed.has(algorithm));
+  if (require === 'each-algorithm' && missing.length > 0)
+    return fault(
+      'SIGNATURE_MISSING',
+      `expected a signature by each algorithm of the trust, ${listed.join(' and ')}, got none by ${missing.join(', ')}`,
+    );
+  return { executionId, keys: signedBy, missing };
 }
 
 type NamedEnvelope = Pick<DsseEnvelope, 'payload' | 'payloadType'> & {

@@ -13,6 +13,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { keyIdText, type VerifierKey } from '../note/key.ts';
 import { signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proofs/answer.ts';
 import {
@@ -220,12 +221,24 @@ class ReportVerification {
       checkpoint: log,
       dataHash: this.#hash ?? '',
     };
-    const verdict = verifyReportSignature(signature, { report: subject, presentation }, trust.keys);
+    const verdict = verifyReportSignature(signature, { report: subject, presentation }, trust);
     if ('code' in verdict) this.#checks.fail('signature', verdict.code, verdict.detail);
     else {
       this.#executionId = verdict.executionId;
-      this.#checks.pass('signature', `${verdict.executionId}, signed by ${verdict.signedBy.join(', ')}`);
+      this.#checks.pass('signature', `${verdict.executionId}, by ${signedByText(this.#alsoSigned(verdict))}`);
     }
+  }
+
+  /** Who signed the report. The verdict names the keys that signed the checkpoint, too. */
+  #alsoSigned({ keys, missing }: { keys: readonly VerifierKey[]; missing: readonly string[] }): Signed {
+    const signatures = keys.map(({ keyId, algorithm }) => ({ keyId: keyIdText(keyId), algorithm }));
+    const isOfBoth = ({ keyId }: { keyId: string }): boolean =>
+      signatures.some((each) => each.keyId === keyId);
+    this.#signed = {
+      signatures: this.#signed.signatures.filter(isOfBoth),
+      missingAlgorithms: [...new Set([...this.#signed.missingAlgorithms, ...missing])].toSorted(),
+    };
+    return { signatures, missingAlgorithms: missing };
   }
 
   #orFault<Value>(id: ReportCheckId, work: () => Value): Value | null {

@@ -20,7 +20,7 @@ const subjectOf = (of = report) => ({
   presentation: null,
 });
 const verify = (bytes: Uint8Array, of = report, keys = trust.keys) =>
-  verifyReportSignature(bytes, subjectOf(of), keys);
+  verifyReportSignature(bytes, subjectOf(of), { keys });
 const genuine = Buffer.from(signatureOf(report));
 const accepted = { executionId: 'rex_01ke6p4zkfe009xvr000000000' };
 
@@ -69,6 +69,26 @@ describe('the signature of a report', () => {
     },
   );
 
+  it.skipIf(!hasMlDsa44())(
+    'an algorithm of the trust without a signature is named, or refused where each is required',
+    () => {
+      const second = mlDsa44Signer(origin, generateKeyPairSync('ml-dsa-44').privateKey);
+      const keys = [...trust.keys, parseVerifierKey(second.verifierKey)];
+      const one = { ...accepted, missing: ['ml-dsa-44'] };
+      expect(verify(genuine, report, keys)).toMatchObject(one);
+      const of = (bytes: Uint8Array) =>
+        verifyReportSignature(bytes, subjectOf(), { keys, require: 'each-algorithm' });
+      expect(of(genuine)).toMatchObject({
+        code: 'SIGNATURE_MISSING',
+        detail: expect.stringMatching('none by ml-dsa-44$'),
+      });
+      expect(of(signatureOf(report, { signers: [logSigner, second] }))).toMatchObject({
+        ...accepted,
+        missing: [],
+      });
+    },
+  );
+
   it('the signature of another report, project, template, checkpoint or log is refused', () => {
     const others = [
       sampleReport({ rows: 4 }),
@@ -81,9 +101,7 @@ describe('the signature of a report', () => {
       // the hash of the data is that of the genuine report, and only this member differs
       const only = { ...subjectOf(other).report, dataHash: dataHash(report) };
       if (other.tables[0]!.rows.length === 3)
-        expect(
-          verifyReportSignature(genuine, { report: only, presentation: null }, trust.keys),
-        ).toMatchObject({
+        expect(verifyReportSignature(genuine, { report: only, presentation: null }, trust)).toMatchObject({
           code: 'REPORT_SIGNATURE_MISMATCH',
         });
     }
@@ -110,7 +128,7 @@ describe('the signature of a report', () => {
 
   it('a presentation that the log did not sign is refused, and one that it signed is not needed for the data', () => {
     expect(
-      verifyReportSignature(genuine, { ...subjectOf(), presentation: Buffer.from('{}') }, trust.keys),
+      verifyReportSignature(genuine, { ...subjectOf(), presentation: Buffer.from('{}') }, trust),
     ).toMatchObject({ code: 'REPORT_SIGNATURE_MISMATCH' });
     const signed = {
       executionId: accepted.executionId,

@@ -8,6 +8,7 @@ import { limits } from '../../../contract/limits.ts';
 import { signatureNameOf } from '../../../core/reports/artifacts.ts';
 import type { ReportFonts } from '../../../core/reports/inputs.ts';
 import { comparePagesWith } from '../../../core/reports/verify-pages.ts';
+import { signedByText } from '../../../core/note/signed-by.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/reports/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -166,6 +167,7 @@ function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: O
     ['template', templateText(verdict)],
     ['period', period],
     ['log', verdict.origin === null ? null : `${verdict.origin}, ${verdict.treeSize ?? 0} leaves`],
+    ['signed by', signedByText(verdict) || null],
     ['trust', source === null ? null : `${source.trust.origin} (${source.from})`],
   ];
   const width = Math.max(...checks.map(({ id }) => id.length));

@@ -33,8 +33,13 @@ export const run: Run<typeof spec> = async (call) => {
   const opened = check('the newest checkpoint does not verify under the keys', () =>
     openTrustedCheckpoint(note, judged.trust),
   );
-  await print(call, { ...judged, opened, isFirst: present === null && expected.length === 0 });
+  const text = judged.text ?? newFile(judged.trust, opened);
+  await print(call, { ...judged, text, opened, isFirst: present === null && expected.length === 0 });
 };
+
+/** A log that signs with each algorithm of its keys is held to it from then on. */
+const newFile = (trust: Trust, { missing }: TrustedCheckpoint): string =>
+  formatTrust(missing.length === 0 ? { ...trust, require: 'each-algorithm' } : trust);
 
 function checkFingerprint(text: string): string {
   const digits = /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(text)?.[1];
@@ -77,8 +82,8 @@ interface Evidence {
 
 interface Judged {
   readonly trust: Trust;
-  /** The trust file: that of before, where there is one, and a line for each new key. */
-  readonly text: string;
+  /** The trust file of before and a line for each new key; null where there was none. */
+  readonly text: string | null;
   readonly keys: readonly ShownKey[];
 }
 
@@ -118,7 +123,7 @@ async function judge({ client, fetched, expected, present }: Evidence): Promise<
   }));
   const trust = { ...base, keys };
   const added = keys.filter((key) => !isKnown(key)).map(({ text }) => `log ${text}\n`);
-  const text = present === null ? formatTrust(trust) : [endedText(present.file), ...added].join('');
+  const text = present === null ? null : [endedText(present.file), ...added].join('');
   return { trust, text, keys: shown };
 }
 
@@ -151,6 +156,7 @@ function check<Value>(what: string, read: () => Value): Value {
 }
 
 interface Fetched extends Judged {
+  readonly text: string;
   readonly opened: TrustedCheckpoint;
   readonly isFirst: boolean;
 }
