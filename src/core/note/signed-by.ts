@@ -37,6 +37,12 @@ export const missingNotes = (signed: Signed): string[] =>
     ? []
     : [`SIGNATURE_MISSING: signed by: ${signedByText(signed)}`];
 
+/** The keys that signed both, and the algorithms that one of them lacks. */
+export const signedBoth = (one: Signed, other: Signed): Signed => ({
+  signatures: one.signatures.filter(({ keyId }) => other.signatures.some((each) => each.keyId === keyId)),
+  missingAlgorithms: [...new Set([...one.missingAlgorithms, ...other.missingAlgorithms])].toSorted(),
+});
+
 /** The trusted keys that signed all of these checkpoints. */
 export function signedBy(opened: readonly TrustedCheckpoint[]): Signed {
   const [first, ...others] = opened;

@@ -14,6 +14,7 @@ import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, parseJson } from '../json/parse.ts';
 import { type DsseEnvelope, inTotoPayloadType, inTotoStatement, pae } from '../note/dsse.ts';
 import { keyIdText } from '../note/key.ts';
+import type { Signed } from '../note/signed-by.ts';
 import type { NoteSigner, VerifierKey } from '../note/signed.ts';
 import type { Trust } from '../note/trust.ts';
 import type { VerdictCode } from '../proofs/verdict.ts';
@@ -80,8 +81,7 @@ export interface SignatureSubject {
 export type SignatureVerdict =
   | {
       readonly executionId: string;
-      readonly keys: readonly VerifierKey[];
-      readonly missing: readonly string[];
+      readonly signed: Signed;
     }
   | { readonly code: VerdictCode; readonly detail: string };
 
@@ -145,7 +145,8 @@ export function verifyReportSignature(
       'SIGNATURE_MISSING',
       `expected a signature by each algorithm of the trust, ${listed.join(' and ')}, got none by ${missing.join(', ')}`,
     );
-  return { executionId, keys: signedBy, missing };
+  const signatures = signedBy.map(({ keyId, algorithm }) => ({ keyId: keyIdText(keyId), algorithm }));
+  return { executionId, signed: { signatures, missingAlgorithms: missing } };
 }
 
 type NamedEnvelope = Pick<DsseEnvelope, 'payload' | 'payloadType'> & {

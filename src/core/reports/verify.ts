@@ -13,16 +13,10 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
-import { keyIdText, type VerifierKey } from '../note/key.ts';
-import { signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
+import { signedBoth, signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proofs/answer.ts';
-import {
-  CheckList,
-  signatureCode,
-  type CheckResult,
-  type ProofVerdict,
-  type VerdictCode,
-} from '../proofs/verdict.ts';
+import type { CheckResult, ProofVerdict, VerdictCode } from '../proofs/verdict.ts';
+import { CheckList, signatureCode } from '../proofs/verdict.ts';
 import { settled, type Rests } from '../proofs/rests.ts';
 import { verifyBundle } from '../proofs/verify.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
@@ -225,20 +219,10 @@ class ReportVerification {
     if ('code' in verdict) this.#checks.fail('signature', verdict.code, verdict.detail);
     else {
       this.#executionId = verdict.executionId;
-      this.#checks.pass('signature', `${verdict.executionId}, by ${signedByText(this.#alsoSigned(verdict))}`);
+      this.#checks.pass('signature', `${verdict.executionId}, by ${signedByText(verdict.signed)}`);
+      // the verdict names the keys that signed the report and the checkpoint
+      this.#signed = signedBoth(this.#signed, verdict.signed);
     }
-  }
-
-  /** Who signed the report. The verdict names the keys that signed the checkpoint, too. */
-  #alsoSigned({ keys, missing }: { keys: readonly VerifierKey[]; missing: readonly string[] }): Signed {
-    const signatures = keys.map(({ keyId, algorithm }) => ({ keyId: keyIdText(keyId), algorithm }));
-    const isOfBoth = ({ keyId }: { keyId: string }): boolean =>
-      signatures.some((each) => each.keyId === keyId);
-    this.#signed = {
-      signatures: this.#signed.signatures.filter(isOfBoth),
-      missingAlgorithms: [...new Set([...this.#signed.missingAlgorithms, ...missing])].toSorted(),
-    };
-    return { signatures, missingAlgorithms: missing };
   }
 
   #orFault<Value>(id: ReportCheckId, work: () => Value): Value | null {
