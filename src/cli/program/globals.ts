@@ -3,7 +3,7 @@
  * manifest read this list. Tested by `test/cli/program/manifest.test.ts`.
  */
 import { environments } from '../../contract/auth-words.ts';
-import type { FlagSpec } from './spec.ts';
+import { flag, type FlagSpec } from './spec.ts';
 
 export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] as const;
 
@@ -11,73 +11,34 @@ export const formats = ['table', 'wide', 'json', 'ndjson', 'yaml', 'csv', 'id'] 
 export const projectPattern = '^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$';
 
 export const globalFlags = {
-  context: {
-    type: 'string',
-    short: 'C',
-    value: 'NAME',
-    description: 'Use this context instead of the current one',
-  },
-  project: {
-    type: 'string',
-    value: 'ID',
+  context: flag.text('NAME', 'Use this context instead of the current one', { short: 'C' }),
+  project: flag.text('ID', 'Project of a signed-in person; an API key has its own', {
     pattern: projectPattern,
-    description: 'Project of a signed-in person; an API key has its own',
-  },
-  env: {
-    type: 'string',
-    value: 'ENV',
-    choices: environments,
-    description: 'Environment of the service',
-  },
-  baseUrl: { type: 'string', value: 'URL', description: 'Use the service at this address' },
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    description: `Output format: ${formats.join(', ')}`,
-  },
-  json: {
-    type: 'string',
-    value: 'FIELDS',
+  }),
+  env: flag.text('ENV', 'Environment of the service', { choices: environments }),
+  baseUrl: flag.text('URL', 'Use the service at this address'),
+  output: flag.text('FORMAT', `Output format: ${formats.join(', ')}`, { short: 'o' }),
+  json: flag.text(
+    'FIELDS',
+    'Output as JSON; =FIELDS, such as =runId,events, keeps only these members of each result',
+    { optionalValue: true },
+  ),
+  jq: flag.text('EXPRESSION', 'Output as JSON, filtered by jq; text results come without quotes'),
+  quiet: flag.on('Print only data and errors', { short: 'q' }),
+  verbose: flag.on('Print more on stderr, such as retries', { short: 'v' }),
+  debug: flag.text('http', 'Trace on stderr; =http traces requests, without secrets', {
     optionalValue: true,
-    description: 'Output as JSON; =FIELDS, such as =runId,events, keeps only these members of each result',
-  },
-  jq: {
-    type: 'string',
-    value: 'EXPRESSION',
-    description: 'Output as JSON, filtered by jq; text results come without quotes',
-  },
-  quiet: { type: 'boolean', short: 'q', description: 'Print only data and errors' },
-  verbose: { type: 'boolean', short: 'v', description: 'Print more on stderr, such as retries' },
-  debug: {
-    type: 'string',
-    value: 'http',
-    optionalValue: true,
-    description: 'Trace on stderr; =http traces requests, without secrets',
-  },
-  color: { type: 'string', value: 'WHEN', description: 'Colour: auto, always, never' },
-  noInput: { type: 'boolean', description: 'Never prompt; fail and name the missing flag' },
-  yes: { type: 'boolean', short: 'y', description: 'Answer yes to every question' },
-  timeout: {
-    type: 'duration',
-    value: 'TIME',
-    description: 'Time limit of a request or of --wait, such as 30s',
-  },
-  retries: {
-    type: 'integer',
-    minimum: 0,
-    maximum: 20,
-    value: 'N',
-    description: 'Retries after a temporary failure',
-  },
-  idempotencyKey: {
-    type: 'string',
-    value: 'KEY',
+  }),
+  color: flag.text('WHEN', 'Colour: auto, always, never'),
+  noInput: flag.on('Never prompt; fail and name the missing flag'),
+  yes: flag.on('Answer yes to every question', { short: 'y' }),
+  timeout: flag.duration('TIME', 'Time limit of a request or of --wait, such as 30s'),
+  retries: flag.integer('N', 'Retries after a temporary failure', { minimum: 0, maximum: 20 }),
+  idempotencyKey: flag.text('KEY', 'Key that makes a repeated write count once', {
     maxLength: 255,
     pattern: '^[\\u0021-\\u007e]+$',
-    description: 'Key that makes a repeated write count once',
-  },
-  cacert: { type: 'string', value: 'FILE', description: 'Also trust the authorities in this PEM file' },
+  }),
+  cacert: flag.text('FILE', 'Also trust the authorities in this PEM file'),
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 
 /** Environment variables and their descriptions. */

@@ -1,7 +1,4 @@
 /** The flag that commands with a screen share. */
-import type { FlagSpec } from './spec.ts';
+import { flag } from './spec.ts';
 
-export const asciiFlag = {
-  type: 'boolean',
-  description: 'Draw the screen in ASCII; default where the locale is not UTF-8',
-} as const satisfies FlagSpec;
+export const asciiFlag = flag.on('Draw the screen in ASCII; default where the locale is not UTF-8');

@@ -69,6 +69,27 @@ export interface CommandSpec {
   readonly hidden?: true;
 }
 
+type More = Omit<FlagSpec, 'type' | 'value' | 'description'>;
+
+/** A flag with a value: `listen: flag.text('HOST:PORT', 'Address to serve at')`. Keeps the literal types of `more`. */
+const valued =
+  <Type extends FlagType>(type: Type) =>
+  <const Rest extends More = Record<never, never>>(value: string, description: string, more?: Rest) =>
+    ({ type, value, description, ...more }) as { type: Type; value: string; description: string } & Rest;
+
+export const flag = {
+  /** A flag without a value. */
+  on: <const Rest extends More = Record<never, never>>(description: string, more?: Rest) =>
+    ({ type: 'boolean', description, ...more }) as { type: 'boolean'; description: string } & Rest,
+  text: valued('string'),
+  /** May be given several times. */
+  list: valued('strings'),
+  integer: valued('integer'),
+  duration: valued('duration'),
+  time: valued('time'),
+  json: valued('json'),
+};
+
 /** Keeps the literal types, from which `Invocation` derives the types of `args` and `flags`. */
 export const command = <const Spec extends CommandSpec>(spec: Spec): Spec => spec;
 

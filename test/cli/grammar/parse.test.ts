@@ -133,7 +133,7 @@ describe('a usage error', () => {
     [
       'verify run.json',
       'unknown command "verify"',
-      'did you mean gov proofs verify, gov report verify, gov plane config verify?',
+      'did you mean gov policy verify, gov proofs verify, gov report verify, gov plane config verify, gov forward verify?',
     ],
     ['auth doctor', 'unknown command \'doctor\' after "auth"', 'gov doctor'],
     ['approve apr_1', 'unknown command "approve"', 'did you mean gov approvals approve?'],

@@ -1,7 +1,6 @@
 /** Commands of the noun agents, as data. Tested by `test/cli/agents/install.test.ts`. */
 import { agentClients } from '../../../core/agents/clients.ts';
-import { command } from '../../program/spec.ts';
-import type { FlagSpec } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const client = {
   name: 'client',
@@ -9,17 +8,12 @@ const client = {
   choices: agentClients,
   optional: true,
 } as const;
-const scope = {
-  type: 'string',
-  choices: ['user', 'managed'],
-  value: 'SCOPE',
-  description:
-    'user: the files of this user. managed: those of the administrator in /etc, which no user and no project overrides; default: user. Root has no default',
-} as const satisfies FlagSpec;
-const dryRun = {
-  type: 'boolean',
-  description: 'Show the changes of files, and change nothing',
-} as const satisfies FlagSpec;
+const scope = flag.text(
+  'SCOPE',
+  'user: the files of this user. managed: those of the administrator in /etc, which no user and no project overrides; default: user. Root has no default',
+  { choices: ['user', 'managed'] },
+);
+const dryRun = flag.on('Show the changes of files, and change nothing');
 
 export const agentsInstall = command({
   name: 'agents install',
@@ -36,16 +30,11 @@ export const agentsInstall = command({
   flags: {
     scope,
     dryRun,
-    keyFile: {
-      type: 'string',
-      value: 'FILE',
-      description:
-        'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
-    },
-    withoutTelemetry: {
-      type: 'boolean',
-      description: 'Leave the OpenTelemetry settings of the client alone',
-    },
+    keyFile: flag.text(
+      'FILE',
+      'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
+    ),
+    withoutTelemetry: flag.on('Leave the OpenTelemetry settings of the client alone'),
   },
   examples: [
     'gov agents install --dry-run',
@@ -91,14 +80,12 @@ export const agentsDrill = command({
   ],
   args: [{ ...client, description: 'claude-code, codex or gemini; default: those on PATH' }],
   flags: {
-    every: {
-      type: 'duration',
-      value: 'TIME',
-      minimum: 3_600_000,
-      description:
-        'Install a timer of this user instead, such as 24h: with systemd, launchd or cron. gov agents uninstall removes it',
-    },
-    dryRun: { type: 'boolean', description: 'With --every: show the timer, and install nothing' },
+    every: flag.duration(
+      'TIME',
+      'Install a timer of this user instead, such as 24h: with systemd, launchd or cron. gov agents uninstall removes it',
+      { minimum: 3_600_000 },
+    ),
+    dryRun: flag.on('With --every: show the timer, and install nothing'),
   },
   examples: ['gov agents drill', 'gov agents drill claude-code -o json', 'gov agents drill --every 24h'],
   exitCodes: { 3: 'the call ran, or it was not recorded', 5: 'no client to test' },

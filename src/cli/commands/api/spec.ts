@@ -1,5 +1,5 @@
 /** `gov api`, as data. Tested by `test/cli/commands/api/run.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const api = command({
   name: 'api',
@@ -19,26 +19,15 @@ export const api = command({
     { name: 'path', description: 'Path, also with a query, such as /runs or "/events?runId=checkout-42"' },
   ],
   flags: {
-    field: {
-      type: 'strings',
-      short: 'F',
-      value: 'NAME=VALUE',
-      description: 'Member of the body or of the query; NAME=@FILE reads the value from a file',
-    },
-    input: {
-      type: 'string',
-      value: 'FILE',
-      description: 'File with the whole body, or - for standard input',
-    },
-    paginate: { type: 'boolean', description: 'Fetch every page of a list, and print them as one' },
-    showSecret: {
-      type: 'boolean',
-      description: 'Print a response with a new secret also where standard output is no terminal',
-    },
-    curl: {
-      type: 'boolean',
-      description: 'Print the call as a curl command, without the key, and send nothing',
-    },
+    field: flag.list(
+      'NAME=VALUE',
+      'Member of the body or of the query; NAME=@FILE reads the value from a file',
+      { short: 'F' },
+    ),
+    input: flag.text('FILE', 'File with the whole body, or - for standard input'),
+    paginate: flag.on('Fetch every page of a list, and print them as one'),
+    showSecret: flag.on('Print a response with a new secret also where standard output is no terminal'),
+    curl: flag.on('Print the call as a curl command, without the key, and send nothing'),
   },
   examples: [
     'gov api GET /runs --paginate --jq ".data[].runId"',

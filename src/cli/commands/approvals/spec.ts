@@ -1,23 +1,17 @@
 /** Commands of the noun approvals, as data. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import type { FlagSpec } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';
 
 const approvalId = { name: 'approvalId', description: 'Approval, such as apr_…' } as const;
-const comment = {
-  type: 'string',
-  value: 'TEXT',
-  maxLength: limits.reasonChars,
-  description: 'Reason; stored in the log',
-} as const satisfies FlagSpec;
+const comment = flag.text('TEXT', 'Reason; stored in the log', { maxLength: limits.reasonChars });
 const signing = {
-  sign: { type: 'boolean', description: 'Sign the decision with an SSH key that is enrolled as an approver' },
-  sshKey: {
-    type: 'string',
-    value: 'FILE',
-    description: 'The key for --sign, or the .pub file of one in ssh-agent; default: the first key of ssh',
-  },
+  sign: flag.on('Sign the decision with an SSH key that is enrolled as an approver'),
+  sshKey: flag.text(
+    'FILE',
+    'The key for --sign, or the .pub file of one in ssh-agent; default: the first key of ssh',
+  ),
 } as const satisfies Record<string, FlagSpec>;
 const details = [
   'With --sign, gov shows the statement, and ssh-keygen signs it: nobody else can then have made the decision, and everybody can verify it.',
@@ -36,7 +30,7 @@ export const approvalsShow = command({
   ],
   args: [approvalId],
   flags: {
-    signed: { type: 'boolean', description: 'Print the call as it is signed: every character is visible' },
+    signed: flag.on('Print the call as it is signed: every character is visible'),
   },
   examples: [
     'gov approvals show apr_01jq3v5k8hf7wb3c9x2m4n6p8r',
@@ -77,7 +71,7 @@ export const approvalsExport = command({
   prints: 'none',
   summary: 'Write a signed decision as files that ssh-keygen or openssl verifies',
   args: [approvalId],
-  flags: { out: { type: 'string', value: 'DIR', required: true, description: 'Folder for the files' } },
+  flags: { out: flag.text('DIR', 'Folder for the files', { required: true }) },
   examples: ['gov approvals export apr_01jq3v5k8hf7wb3c9x2m4n6p8r --out signed'],
   exitCodes: { 3: 'the decision is not signed' },
 });

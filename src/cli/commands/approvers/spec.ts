@@ -1,6 +1,6 @@
 /** Commands of the noun approvers, as data. Tested by `test/cli/commands/approvals/sign.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const approversAdd = command({
   name: 'approvers add',
@@ -13,18 +13,12 @@ export const approversAdd = command({
   ],
   args: [{ name: 'name', description: 'Person and device, such as "Ada, laptop"' }],
   flags: {
-    sshKey: {
-      type: 'string',
-      value: 'FILE',
+    sshKey: flag.text('FILE', 'The key, or its .pub file; gov reads the public half alone', {
       required: true,
-      description: 'The key, or its .pub file; gov reads the public half alone',
-    },
-    principal: {
-      type: 'string',
-      value: 'KEY',
+    }),
+    principal: flag.text('KEY', 'API key that signs with it; default: the calling one', {
       maxLength: limits.identifierChars,
-      description: 'API key that signs with it; default: the calling one',
-    },
+    }),
   },
   examples: ['gov approvers add "Ada, laptop" --ssh-key ~/.ssh/id_ed25519'],
   exitCodes: { 4: 'this key may not enrol it', 6: 'an active approver has the key' },

@@ -1,18 +1,11 @@
 /** Commands of the noun auth, as data. Tested by `test/cli/auth/commands.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { secretFlags } from '../../context/secret-file.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
-const idToken = {
-  type: 'string',
-  value: 'FILE',
-  description: 'Sign in with the ID token in this file, or - for standard input',
-} as const;
-const ci = {
-  type: 'boolean',
-  description: 'Sign in as this CI job: GOV_ID_TOKEN_FILE, GOV_ID_TOKEN, or GitHub Actions',
-} as const;
-const open = { type: 'boolean', description: 'Open the page in a browser' } as const;
+const idToken = flag.text('FILE', 'Sign in with the ID token in this file, or - for standard input');
+const ci = flag.on('Sign in as this CI job: GOV_ID_TOKEN_FILE, GOV_ID_TOKEN, or GitHub Actions');
+const open = flag.on('Open the page in a browser');
 
 export const authSignup = command({
   name: 'auth signup',
@@ -22,20 +15,11 @@ export const authSignup = command({
     'You sign in at the identity provider that the service names. gov stores the two keys for the contexts NAME and NAME-sandbox. On a terminal it also shows them, only this once; elsewhere it prints no key. -C sets NAME; by default it follows from the organization.',
   ],
   flags: {
-    name: {
-      type: 'string',
-      value: 'NAME',
+    name: flag.text('NAME', 'Your name', { required: true, maxLength: limits.accountNameChars }),
+    organization: flag.text('NAME', 'Name of the organization', {
       required: true,
       maxLength: limits.accountNameChars,
-      description: 'Your name',
-    },
-    organization: {
-      type: 'string',
-      value: 'NAME',
-      required: true,
-      maxLength: limits.accountNameChars,
-      description: 'Name of the organization',
-    },
+    }),
     idToken,
     ci,
     open,
@@ -60,7 +44,7 @@ export const authLogin = command({
   flags: {
     idToken,
     ci,
-    apiKeyStdin: { type: 'boolean', description: 'Store the API key from standard input' },
+    apiKeyStdin: flag.on('Store the API key from standard input'),
     open,
   },
   examples: [
@@ -103,6 +87,6 @@ export const authLogout = command({
   details: [
     'For an API key, this only removes the local copy; gov keys revoke ends the key. If gov cannot reach the service, it removes nothing without --force.',
   ],
-  flags: { force: { type: 'boolean', description: 'Remove it even if the service cannot be reached' } },
+  flags: { force: flag.on('Remove it even if the service cannot be reached') },
   examples: ['gov auth logout', 'gov auth logout -C acme --force'],
 });

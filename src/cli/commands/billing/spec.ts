@@ -1,6 +1,6 @@
 /** Commands of the noun billing, as data. Tested by `test/cli/commands/usage/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const billingPortal = command({
   name: 'billing portal',
@@ -8,13 +8,10 @@ export const billingPortal = command({
   summary: 'Print the address of the payment provider’s portal for the organization',
   details: ['The address works for a few minutes, for everybody who has it.'],
   flags: {
-    returnUrl: {
-      type: 'string',
-      value: 'URL',
+    returnUrl: flag.text('URL', 'Address that the portal returns to; default: the service', {
       maxLength: limits.returnUrlChars,
-      description: 'Address that the portal returns to; default: the service',
-    },
-    open: { type: 'boolean', description: 'Open it in a browser' },
+    }),
+    open: flag.on('Open it in a browser'),
   },
   examples: ['gov billing portal --open'],
   exitCodes: { 5: 'the payment provider does not know the organization' },
@@ -33,13 +30,10 @@ export const billingRetention = command({
   summary: 'Show or set the retention of the project’s event bodies, and a legal hold',
   changes: { with: ['days', 'legalHold'] },
   flags: {
-    days: { type: 'string', value: 'N', description: 'Days, or forever' },
-    legalHold: {
-      type: 'string',
+    days: flag.text('N', 'Days, or forever'),
+    legalHold: flag.text('WHETHER', 'While it is on, the service deletes nothing', {
       choices: ['on', 'off'],
-      value: 'WHETHER',
-      description: 'While it is on, the service deletes nothing',
-    },
+    }),
   },
   examples: ['gov billing retention', 'gov billing retention --days 365 --legal-hold on'],
 });

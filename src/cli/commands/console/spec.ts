@@ -1,6 +1,6 @@
 /** Commands of the noun console, as data. Tested by `test/cli/commands/console/open.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const consoleOpen = command({
   name: 'console open',
@@ -13,12 +13,8 @@ export const consoleOpen = command({
     'Decide approvals with the key of an approver: --key approver.key. The key that asked may not decide.',
   ],
   flags: {
-    key: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Use the key in this file instead of the key of the context',
-    },
-    print: { type: 'boolean', description: 'Print the link; open no browser' },
+    key: flag.text('FILE', 'Use the key in this file instead of the key of the context'),
+    print: flag.on('Print the link; open no browser'),
   },
   examples: [
     'gov console open',

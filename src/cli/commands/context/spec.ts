@@ -1,5 +1,5 @@
 /** Commands of the noun context, as data. Tested by `test/cli/context/config.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const contextList = command({
   name: 'context list',
@@ -34,24 +34,16 @@ export const contextSet = command({
   ],
   args: [{ name: 'name', description: 'Context' }],
   flags: {
-    apiKeyFile: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Read the API key from this file, which gov does not change; see also gov auth login',
-    },
-    trust: { type: 'string', value: 'FILE', description: 'Trust file for proofs of this service' },
-    data: {
-      type: 'string',
-      value: 'DIR',
-      description: 'The context is for the data plane in this directory',
-    },
-    unset: {
-      type: 'strings',
+    apiKeyFile: flag.text(
+      'FILE',
+      'Read the API key from this file, which gov does not change; see also gov auth login',
+    ),
+    trust: flag.text('FILE', 'Trust file for proofs of this service'),
+    data: flag.text('DIR', 'The context is for the data plane in this directory'),
+    unset: flag.list('A,B', 'Remove these settings', {
       separator: ',',
       choices: ['project', 'apiKeyFile', 'trustFile', 'caFile', 'environment'],
-      value: 'A,B',
-      description: 'Remove these settings',
-    },
+    }),
   },
   examples: [
     'gov context set acme --base-url https://gov.example.com',
@@ -67,11 +59,7 @@ export const contextDelete = command({
   details: ['The service does not learn of it: gov auth logout ends a sign-in, gov keys revoke a key.'],
   args: [{ name: 'name', description: 'Context' }],
   flags: {
-    confirm: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Name of the context, instead of a question',
-    },
+    confirm: flag.text('NAME', 'Name of the context, instead of a question'),
   },
   examples: ['gov context delete acme-sandbox'],
   exitCodes: { 5: 'there is no such context' },

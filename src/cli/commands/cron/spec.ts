@@ -1,5 +1,5 @@
 /** Commands of the noun cron, as data. Tested by `test/cli/commands/cron/run.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const cronRun = command({
   name: 'cron run',
@@ -18,12 +18,10 @@ export const cronRun = command({
     },
   ],
   flags: {
-    secretFile: {
-      type: 'string',
-      value: 'FILE',
-      description:
-        'File with the secret; - reads standard input. Default: GOV_CRON_SECRET or GOV_CRON_SECRET_FILE',
-    },
+    secretFile: flag.text(
+      'FILE',
+      'File with the secret; - reads standard input. Default: GOV_CRON_SECRET or GOV_CRON_SECRET_FILE',
+    ),
   },
   examples: [
     'gov cron run all --secret-file cron.secret',

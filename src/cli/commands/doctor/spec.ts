@@ -1,5 +1,5 @@
 /** `gov doctor`, as data. Tested by `test/cli/doctor/run.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const doctor = command({
   name: 'doctor',
@@ -12,7 +12,7 @@ export const doctor = command({
     '--bundle writes one JSON file for the people who help you: the results, versions, contexts and settings, names of environment variables, and the health of the server. It has no key, token, event or value of a variable, and replaces your home folder by ~. gov lists the parts before it writes, and sends nothing: read the file, then send it.',
   ],
   flags: {
-    bundle: { type: 'string', value: 'FILE', description: 'Also write a support bundle to this JSON file' },
+    bundle: flag.text('FILE', 'Also write a support bundle to this JSON file'),
   },
   examples: ['gov doctor', 'gov doctor -C acme -o json', 'gov doctor --bundle gov-support.json'],
   exitCodes: { 3: 'a check failed; a warning alone gives 0' },

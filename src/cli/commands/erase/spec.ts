@@ -1,6 +1,6 @@
 /** `gov erase`, as data. Tested by `test/cli/commands/erase/run.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const erase = command({
   name: 'erase',
@@ -13,33 +13,17 @@ export const erase = command({
     'gov finds a subject if the project has subjectPointers, in events recorded since then.',
   ],
   flags: {
-    event: {
-      type: 'string',
-      value: 'ID',
-      description: 'The event, evaluation or risk decision: evt_…, pev_… or rsk_…',
-    },
-    field: {
-      type: 'strings',
-      value: 'POINTER',
-      description: 'Only this member, such as /actor/id or /metadata; repeatable',
-    },
-    subject: {
-      type: 'string',
-      value: 'VALUE',
-      description: `All data about this subject; - reads it from standard input. At most ${limits.subjectValueChars} characters`,
-    },
-    reason: {
-      type: 'string',
-      value: 'CODE',
+    event: flag.text('ID', 'The event, evaluation or risk decision: evt_…, pev_… or rsk_…'),
+    field: flag.list('POINTER', 'Only this member, such as /actor/id or /metadata; repeatable'),
+    subject: flag.text(
+      'VALUE',
+      `All data about this subject; - reads it from standard input. At most ${limits.subjectValueChars} characters`,
+    ),
+    reason: flag.text('CODE', 'Reason code, which the log stores in clear, such as subject_request', {
       pattern: '^[a-z][a-z0-9_]{0,63}$',
-      description: 'Reason code, which the log stores in clear, such as subject_request',
-    },
-    dryRun: { type: 'boolean', description: 'Count the values, and erase nothing' },
-    request: {
-      type: 'string',
-      value: 'TEXT',
-      description: 'Output of another person’s dry run, if the project requires two people',
-    },
+    }),
+    dryRun: flag.on('Count the values, and erase nothing'),
+    request: flag.text('TEXT', 'Output of another person’s dry run, if the project requires two people'),
   },
   examples: [
     'gov erase --event evt_01jq3v5k8hf7wb3c9x2m4n6p8r --field /metadata/card --reason subject_request',

@@ -6,7 +6,7 @@ import { limits } from '../../../contract/limits.ts';
 import { formatNames } from '../../../core/intake/names.ts';
 import { events } from '../../../contract/events.ts';
 import { flagsOf } from '../../program/manifest.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const eventsPush = command({
@@ -26,52 +26,33 @@ export const eventsPush = command({
     { name: 'file', description: 'Files; - or none for standard input', optional: true, variadic: true },
   ],
   flags: {
-    format: {
-      type: 'string',
+    format: flag.text('FORMAT', 'Format of the events; default: auto', {
       choices: ['auto', 'ndjson', 'json', 'csv'],
-      value: 'FORMAT',
-      description: 'Format of the events; default: auto',
-    },
-    from: {
-      type: 'string',
-      choices: ['auto', ...formatNames],
-      value: 'SOURCE',
-      description: 'Import recordings of this program',
-    },
-    run: { type: 'string', value: 'RUN', description: 'Run id for a recording of one run' },
-    runPrefix: { type: 'string', value: 'TEXT', description: 'Prefix of the run ids of recordings' },
-    importTime: {
-      type: 'time',
-      value: 'TIME',
-      description: 'Time of events without one; default: the time of the first import on this machine',
-    },
-    batchSize: {
-      type: 'integer',
+    }),
+    from: flag.text('SOURCE', 'Import recordings of this program', { choices: ['auto', ...formatNames] }),
+    run: flag.text('RUN', 'Run id for a recording of one run'),
+    runPrefix: flag.text('TEXT', 'Prefix of the run ids of recordings'),
+    importTime: flag.time(
+      'TIME',
+      'Time of events without one; default: the time of the first import on this machine',
+    ),
+    batchSize: flag.integer('N', `Events per request; default and maximum: ${limits.batchEvents}`, {
       minimum: 1,
       maximum: limits.batchEvents,
-      value: 'N',
-      description: `Events per request; default and maximum: ${limits.batchEvents}`,
-    },
-    concurrency: {
-      type: 'integer',
+    }),
+    concurrency: flag.integer('N', 'Parallel requests; default: 1', {
       minimum: 1,
       maximum: limits.pushConcurrency,
-      value: 'N',
-      description: 'Parallel requests; default: 1',
-    },
-    spool: {
-      type: 'string',
-      value: 'DIR',
-      description: 'Keep batches on disk until they are recorded; default DIR: in the state directory',
-    },
-    resume: { type: 'boolean', description: 'Send the batches of the spool, and continue in its files' },
-    dryRun: { type: 'boolean', description: 'Check the events here, and send nothing' },
-    failOn: {
-      type: 'string',
+    }),
+    spool: flag.text(
+      'DIR',
+      'Keep batches on disk until they are recorded; default DIR: in the state directory',
+    ),
+    resume: flag.on('Send the batches of the spool, and continue in its files'),
+    dryRun: flag.on('Check the events here, and send nothing'),
+    failOn: flag.text('WHAT', 'Outcome that exits with 9; default: rejected', {
       choices: ['rejected', 'none'],
-      value: 'WHAT',
-      description: 'Outcome that exits with 9; default: rejected',
-    },
+    }),
   },
   exitCodes: {
     0: 'all events were recorded',
@@ -98,12 +79,7 @@ export const eventsList = command({
   ],
   flags: {
     ...flagsOf(events.searchEvents),
-    order: {
-      type: 'string',
-      choices: ['asc', 'desc'],
-      value: 'ORDER',
-      description: 'Order of the events of a run; default: asc',
-    },
+    order: flag.text('ORDER', 'Order of the events of a run; default: asc', { choices: ['asc', 'desc'] }),
   },
   examples: [
     'gov events list --run checkout-42',
@@ -134,15 +110,11 @@ export const eventsTail = command({
     'Prints one JSON object per line into a pipe. After a broken connection it continues at the same event. Ctrl-C ends it.',
   ],
   flags: {
-    run: { type: 'string', value: 'RUN', description: 'Only events of this run' },
-    type: { type: 'string', value: 'TYPE', description: 'Only events of this type' },
-    after: {
-      type: 'integer',
-      value: 'N',
-      description: 'Begin after this sequence; default: at the next event',
-    },
-    count: { type: 'integer', minimum: 1, value: 'N', description: 'Stop after this many events' },
-    tui: { type: 'boolean', description: 'Show the events on a screen with a filter; ? shows the keys' },
+    run: flag.text('RUN', 'Only events of this run'),
+    type: flag.text('TYPE', 'Only events of this type'),
+    after: flag.integer('N', 'Begin after this sequence; default: at the next event'),
+    count: flag.integer('N', 'Stop after this many events', { minimum: 1 }),
+    tui: flag.on('Show the events on a screen with a filter; ? shows the keys'),
     ascii: asciiFlag,
   },
   examples: [

@@ -1,56 +1,33 @@
 /** Commands of the noun export, as data. Tested by `test/cli/download/run.long.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { exportFormats, exportResources } from '../../../contract/exports.ts';
 
 const exportId = { name: 'exportId', description: 'Export, such as exp_…' } as const;
 
 const asked = {
-  resource: {
-    type: 'string',
-    choices: exportResources,
-    value: 'WHAT',
-    required: true,
-    description: 'Resource to export',
-  },
-  format: {
-    type: 'string',
+  resource: flag.text('WHAT', 'Resource to export', { choices: exportResources, required: true }),
+  format: flag.text('FORMAT', 'json (default), or csv, which is safe in spreadsheets', {
     choices: exportFormats,
-    value: 'FORMAT',
-    description: 'json (default), or csv, which is safe in spreadsheets',
-  },
-  run: { type: 'string', value: 'RUN', description: 'Only this run' },
-  eventType: { type: 'string', value: 'TYPE', description: 'Only events of this type (audit_events)' },
-  status: { type: 'string', value: 'STATUS', description: 'Only this status (jobs and replays)' },
-  since: { type: 'time', value: 'TIME', description: 'From this time on: 2026-01-31T09:00:00Z, or 24h ago' },
-  until: { type: 'time', value: 'TIME', description: 'Up to this time' },
-  proof: {
-    type: 'boolean',
-    description: 'Include a proof of each row, for gov proofs verify without the service (json)',
-  },
+  }),
+  run: flag.text('RUN', 'Only this run'),
+  eventType: flag.text('TYPE', 'Only events of this type (audit_events)'),
+  status: flag.text('STATUS', 'Only this status (jobs and replays)'),
+  since: flag.time('TIME', 'From this time on: 2026-01-31T09:00:00Z, or 24h ago'),
+  until: flag.time('TIME', 'Up to this time'),
+  proof: flag.on('Include a proof of each row, for gov proofs verify without the service (json)'),
 } as const;
 
 const output = {
-  out: {
-    type: 'string',
-    short: 'O',
-    value: 'FILE',
-    description: 'Write to this file; - is standard output. Default: RESOURCE-EXPORT.FORMAT in this folder',
-  },
-  force: { type: 'boolean', description: 'Replace an existing file' },
-  ndjson: {
-    type: 'boolean',
-    description: 'Only the rows, one per line (json)',
-  },
-  verify: {
-    type: 'boolean',
-    description: 'Verify the download, as gov proofs verify does, before it gets its name',
-  },
-  key: {
-    type: 'strings',
-    value: 'VKEY',
-    description: 'Trust this verifier key (C2SP signed-note); repeatable',
-  },
-  trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+  out: flag.text(
+    'FILE',
+    'Write to this file; - is standard output. Default: RESOURCE-EXPORT.FORMAT in this folder',
+    { short: 'O' },
+  ),
+  force: flag.on('Replace an existing file'),
+  ndjson: flag.on('Only the rows, one per line (json)'),
+  verify: flag.on('Verify the download, as gov proofs verify does, before it gets its name'),
+  key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
+  trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
 } as const;
 
 const downloading =
@@ -70,7 +47,7 @@ export const exportCreate = command({
   details: ['With --wait the command returns after the export is complete, at most after --timeout.'],
   flags: {
     ...asked,
-    wait: { type: 'boolean', description: 'Wait until it is complete, at most --timeout' },
+    wait: flag.on('Wait until it is complete, at most --timeout'),
   },
   examples: [
     'gov export create --resource audit_events --run checkout-42 --proof',

@@ -1,25 +1,17 @@
 /** Commands of the noun forward, as data. Tested by `test/cli/commands/forward.test.ts`. */
 import { data } from '../../program/data-flag.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const name = { name: 'name', description: 'Name of the target, such as siem' } as const;
 
 /** Where an object store is, and who asks it. */
 const storeFlags = {
-  ca: {
-    type: 'string',
-    value: 'FILE',
-    description: 'Certificates that may sign that of the receiver, PEM',
-  },
-  secretFile: { type: 'string', value: 'FILE', description: 'File with the token or secret access key' },
-  secretEnv: {
-    type: 'string',
-    value: 'VARIABLE',
-    description: 'Variable with it, for the serving process',
-  },
-  endpoint: { type: 'string', value: 'URL', description: 'Object store; default: AWS' },
-  region: { type: 'string', value: 'REGION', description: 'Region of the object store' },
-  accessKeyId: { type: 'string', value: 'ID', description: 'Access key id of the object store' },
+  ca: flag.text('FILE', 'Certificates that may sign that of the receiver, PEM'),
+  secretFile: flag.text('FILE', 'File with the token or secret access key'),
+  secretEnv: flag.text('VARIABLE', 'Variable with it, for the serving process'),
+  endpoint: flag.text('URL', 'Object store; default: AWS'),
+  region: flag.text('REGION', 'Region of the object store'),
+  accessKeyId: flag.text('ID', 'Access key id of the object store'),
 } as const;
 
 export const forwardAdd = command({
@@ -35,70 +27,41 @@ export const forwardAdd = command({
   args: [name],
   flags: {
     data,
-    to: { type: 'string', value: 'ADDRESS', required: true, description: 'Where the records go' },
-    format: {
-      type: 'string',
+    to: flag.text('ADDRESS', 'Where the records go', { required: true }),
+    format: flag.text('FORMAT', 'Format of records; default: syslog for syslog, else json', {
       choices: ['json', 'ocsf', 'cef', 'syslog'],
-      value: 'FORMAT',
-      description: 'Format of records; default: syslog for syslog, else json',
-    },
-    ocsfVersion: {
-      type: 'string',
+    }),
+    ocsfVersion: flag.text('VERSION', 'Version of the OCSF schema; default: 1.9.0', {
       choices: ['1.9.0', '1.8.0'],
-      value: 'VERSION',
-      description: 'Version of the OCSF schema; default: 1.9.0',
-    },
-    from: {
-      type: 'string',
+    }),
+    from: flag.text('WHERE', 'First record: the next one, or the oldest one; default: now', {
       choices: ['now', 'start'],
-      value: 'WHERE',
-      description: 'First record: the next one, or the oldest one; default: now',
-    },
-    eventType: {
-      type: 'strings',
-      value: 'TYPE',
+    }),
+    eventType: flag.list('TYPE', 'Only records of this type; tool.* matches its start; repeatable', {
       separator: ',',
-      description: 'Only records of this type; tool.* matches its start; repeatable',
-    },
-    decision: {
-      type: 'strings',
+    }),
+    decision: flag.list('DECISION', 'Only records with this decision; repeatable', {
       choices: ['allow', 'warn', 'escalate', 'deny', 'flag', 'block', 'approved', 'denied'],
-      value: 'DECISION',
       separator: ',',
-      description: 'Only records with this decision; repeatable',
-    },
-    onlyProject: {
-      type: 'strings',
-      value: 'PROJECT',
-      description: 'Of a service: only this project; repeatable',
-    },
-    noContent: { type: 'boolean', description: 'Leave out metadata of events and members of other leaves' },
+    }),
+    onlyProject: flag.list('PROJECT', 'Of a service: only this project; repeatable'),
+    noContent: flag.on('Leave out metadata of events and members of other leaves'),
     ca: storeFlags.ca,
-    cert: { type: 'string', value: 'FILE', description: 'Client certificate, PEM' },
-    key: { type: 'string', value: 'FILE', description: 'Its private key, PEM' },
-    serverName: { type: 'string', value: 'NAME', description: 'Name in the certificate of the receiver' },
-    maxBytes: { type: 'integer', value: 'BYTES', description: 'Longest syslog message; default: 8192' },
-    noConfirm: {
-      type: 'boolean',
-      description: 'For a syslog receiver that never ends a connection: do not wait for it',
-    },
-    shape: {
-      type: 'string',
+    cert: flag.text('FILE', 'Client certificate, PEM'),
+    key: flag.text('FILE', 'Its private key, PEM'),
+    serverName: flag.text('NAME', 'Name in the certificate of the receiver'),
+    maxBytes: flag.integer('BYTES', 'Longest syslog message; default: 8192'),
+    noConfirm: flag.on('For a syslog receiver that never ends a connection: do not wait for it'),
+    shape: flag.text('SHAPE', 'Body over HTTP; default: ndjson', {
       choices: ['ndjson', 'array', 'splunk', 'elastic'],
-      value: 'SHAPE',
-      description: 'Body over HTTP; default: ndjson',
-    },
-    header: {
-      type: 'string',
-      value: 'NAME',
-      description: 'HTTP header of the secret; default: Authorization',
-    },
+    }),
+    header: flag.text('NAME', 'HTTP header of the secret; default: Authorization'),
     secretFile: storeFlags.secretFile,
     secretEnv: storeFlags.secretEnv,
     endpoint: storeFlags.endpoint,
     region: storeFlags.region,
     accessKeyId: storeFlags.accessKeyId,
-    every: { type: 'duration', value: 'TIME', description: 'Longest time between two objects; default: 60s' },
+    every: flag.duration('TIME', 'Longest time between two objects; default: 60s'),
   },
   changes: true,
   exitCodes: { 6: 'a target has this name' },
@@ -152,18 +115,13 @@ export const forwardVerify = command({
   ],
   args: [{ name: 'place', description: 'Folder, or s3://BUCKET/PREFIX', optional: true }],
   flags: {
-    target: { type: 'string', value: 'NAME', description: 'Verify this configured target' },
+    target: flag.text('NAME', 'Verify this configured target'),
     data,
-    origin: {
-      type: 'strings',
-      value: 'ORIGIN',
-      description: 'This log has to be there, and no log that is not named; repeatable',
-    },
-    contains: {
-      type: 'strings',
-      value: 'HASH',
-      description: 'A chain has to have the manifest of this hash, such as an earlier head; repeatable',
-    },
+    origin: flag.list('ORIGIN', 'This log has to be there, and no log that is not named; repeatable'),
+    contains: flag.list(
+      'HASH',
+      'A chain has to have the manifest of this hash, such as an earlier head; repeatable',
+    ),
     ca: storeFlags.ca,
     secretFile: storeFlags.secretFile,
     secretEnv: { ...storeFlags.secretEnv, description: 'Variable with the secret access key' },

@@ -1,5 +1,5 @@
 /** Commands of the noun graphs, as data. Tested by `test/cli/commands/graphs/get.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const runId = { name: 'runId', description: 'Run' } as const;
 const formats = ['dot', 'mermaid'] as const;
@@ -22,11 +22,7 @@ export const graphsLineage = command({
   summary: 'Show the ancestors and descendants of a node',
   args: [runId],
   flags: {
-    node: {
-      type: 'string',
-      value: 'NODE',
-      description: 'Node whose ancestors and descendants to show; default: all nodes',
-    },
+    node: flag.text('NODE', 'Node whose ancestors and descendants to show; default: all nodes'),
   },
   formats,
   examples: ['gov graphs lineage checkout-42 --node evt_01jq3v5k8hf7wb3c9x2m4n6p8r'],

@@ -1,6 +1,6 @@
 /** The command hook, as data. Tested by `test/cli/agents/hook.test.ts`. */
 import { agentClients } from '../../../core/agents/clients.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const hook = command({
   name: 'hook',
@@ -13,18 +13,12 @@ export const hook = command({
   ],
   args: [{ name: 'client', description: `One of ${agentClients.join(', ')}`, choices: agentClients }],
   flags: {
-    config: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Address and key; default: agents.json in the folder of the configuration',
-    },
-    fail: {
-      type: 'string',
-      choices: ['closed', 'open'],
-      value: 'MODE',
-      description:
-        'open: a call runs if no decision is available, but only where root has put {"allowFailOpen": true} into /etc/gov/agents.json; default: closed',
-    },
+    config: flag.text('FILE', 'Address and key; default: agents.json in the folder of the configuration'),
+    fail: flag.text(
+      'MODE',
+      'open: a call runs if no decision is available, but only where root has put {"allowFailOpen": true} into /etc/gov/agents.json; default: closed',
+      { choices: ['closed', 'open'] },
+    ),
   },
   examples: [
     'gov hook claude-code < event.json',

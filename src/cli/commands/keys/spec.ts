@@ -2,22 +2,14 @@
 import { limits } from '../../../contract/limits.ts';
 import { scopes } from '../../../contract/operation.ts';
 import { secretFlags } from '../../context/secret-file.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const keyId = { name: 'keyId', description: 'API key, such as key_…' } as const;
-const scopeFlag = {
-  type: 'strings',
+const scopeFlag = flag.list('A,B', 'Scopes, separated by commas; exports:* allows all exports', {
   separator: ',',
   choices: scopes,
-  value: 'A,B',
-  description: 'Scopes, separated by commas; exports:* allows all exports',
-} as const;
-const description = {
-  type: 'string',
-  value: 'TEXT',
-  maxLength: limits.keyDescriptionChars,
-  description: 'Longer description',
-} as const;
+});
+const description = flag.text('TEXT', 'Longer description', { maxLength: limits.keyDescriptionChars });
 export const keysCreate = command({
   name: 'keys create',
   prints: 'key? keyFile? record:object',
@@ -26,11 +18,7 @@ export const keysCreate = command({
   args: [{ name: 'name', description: 'Purpose of the key' }],
   flags: {
     scopes: scopeFlag,
-    expires: {
-      type: 'string',
-      value: 'TIME',
-      description: 'Expiry: 90d, 2027-01-31, or RFC 3339; default: never',
-    },
+    expires: flag.text('TIME', 'Expiry: 90d, 2027-01-31, or RFC 3339; default: never'),
     description,
     ...secretFlags('the key'),
   },
@@ -47,18 +35,9 @@ export const keysUpdate = command({
   changes: true,
   args: [keyId],
   flags: {
-    name: {
-      type: 'string',
-      value: 'NAME',
-      maxLength: limits.keyNameChars,
-      description: 'Purpose of the key',
-    },
+    name: flag.text('NAME', 'Purpose of the key', { maxLength: limits.keyNameChars }),
     scopes: scopeFlag,
-    expires: {
-      type: 'string',
-      value: 'TIME',
-      description: 'Expiry: 90d, 2027-01-31, RFC 3339, or never',
-    },
+    expires: flag.text('TIME', 'Expiry: 90d, 2027-01-31, RFC 3339, or never'),
     description,
   },
   examples: ['gov keys update key_01jq3v5k8hf7wb3c9x2m4n6p8r --scopes events:write --expires never'],
@@ -83,11 +62,10 @@ export const keysRotate = command({
   changes: true,
   args: [keyId],
   flags: {
-    overlap: {
-      type: 'duration',
-      value: 'TIME',
-      description: `Time that the old key still works, at most ${limits.keyOverlapSeconds / 86_400}d; default: 0`,
-    },
+    overlap: flag.duration(
+      'TIME',
+      `Time that the old key still works, at most ${limits.keyOverlapSeconds / 86_400}d; default: 0`,
+    ),
     ...secretFlags('the key'),
   },
   examples: ['gov keys rotate key_01jq3v5k8hf7wb3c9x2m4n6p8r --overlap 1h --out ci.key --force'],

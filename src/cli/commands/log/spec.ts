@@ -2,7 +2,7 @@
  * Commands of the log on disk, as data.
  * Tested by `test/cli/commands/log/fsck.test.ts` and `test/cli/commands/log/prune.test.ts`.
  */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
 export const logCheckpoint = command({
@@ -13,12 +13,7 @@ export const logCheckpoint = command({
     'A stored checkpoint can prove later that a log lost entries: gov plane restore --last-checkpoint.',
   ],
   flags: {
-    out: {
-      type: 'string',
-      value: 'FILE',
-      short: 'O',
-      description: 'Write to this file, replaced as a whole',
-    },
+    out: flag.text('FILE', 'Write to this file, replaced as a whole', { short: 'O' }),
   },
   examples: ['gov log checkpoint --out newest.txt', 'gov log checkpoint | ssh elsewhere tee newest.txt'],
 });
@@ -34,14 +29,8 @@ export const logRecover = command({
   ],
   args: [{ name: 'from', description: 'Data directory whose log is behind, as gov plane restore leaves it' }],
   flags: {
-    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
-    reason: {
-      type: 'string',
-      value: 'TEXT',
-      required: true,
-      maxLength: 1000,
-      description: 'Reason, which the log stores',
-    },
+    data: flag.text('DIR', 'Data directory to make', { required: true }),
+    reason: flag.text('TEXT', 'Reason, which the log stores', { required: true, maxLength: 1000 }),
   },
   exitCodes: { 6: 'the old log can continue, or the directory is not empty' },
   examples: ['gov log recover ./restored --data ./gov-data-2 --reason "disk lost on 20 November"'],
@@ -54,10 +43,7 @@ export const logFsck = command({
   summary: 'Check the whole log on disk: records, hashes, tree, checkpoints',
   flags: {
     data,
-    deep: {
-      type: 'boolean',
-      description: 'Also check every disclosure, metering reference and signature, and the database file',
-    },
+    deep: flag.on('Also check every disclosure, metering reference and signature, and the database file'),
   },
   examples: ['gov log fsck', 'gov log fsck --deep -o json'],
   exitCodes: { 0: 'whole', 2: 'it could not be read', 3: 'broken' },
@@ -73,7 +59,7 @@ export const logIndexBuild = command({
   ],
   flags: {
     data,
-    projectId: { type: 'string', value: 'ID', description: 'Project of a service' },
+    projectId: flag.text('ID', 'Project of a service'),
   },
   examples: ['gov log index build', 'gov log index build --data /var/lib/gov'],
   exitCodes: { 6: 'it is being served, or events were pruned before the log had an index' },
@@ -90,15 +76,14 @@ export const logPrune = command({
   ],
   flags: {
     data,
-    projectId: { type: 'string', value: 'ID', description: 'Project of a service' },
-    before: {
-      type: 'time',
-      value: 'TIME',
-      required: true,
-      description: 'Remove events recorded before this time; in production at least 183 days ago',
-    },
-    archive: { type: 'string', value: 'FILE', required: true, description: 'New file for the events' },
-    dryRun: { type: 'boolean', description: 'Show what would be removed, and change nothing' },
+    projectId: flag.text('ID', 'Project of a service'),
+    before: flag.time(
+      'TIME',
+      'Remove events recorded before this time; in production at least 183 days ago',
+      { required: true },
+    ),
+    archive: flag.text('FILE', 'New file for the events', { required: true }),
+    dryRun: flag.on('Show what would be removed, and change nothing'),
   },
   examples: [
     'gov log prune --before 2026-01-01T00:00:00Z --archive audit-2025.ndjson.gz',

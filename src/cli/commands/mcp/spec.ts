@@ -1,7 +1,7 @@
 /** Commands of the noun mcp, as data. Tested by `test/cli/commands/mcp/stdio.test.ts` and the tests beside it. */
 import { limits } from '../../../contract/limits.ts';
 import { contentCaptures } from '../../../contract/projects.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const server = { name: 'server', description: 'Name of the MCP server in policies' } as const;
 
@@ -24,42 +24,22 @@ export const mcpProxy = command({
     },
   ],
   flags: {
-    url: { type: 'string', value: 'URL', description: 'The server, over Streamable HTTP' },
-    listen: {
-      type: 'string',
-      value: 'ADDRESS',
-      description: 'With --url: loopback address and port; default 127.0.0.1:0, a free port',
-    },
-    name: {
-      type: 'string',
-      value: 'NAME',
-      pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,${limits.mcpServerNameChars - 1}}$`,
-      description:
-        'Name of the server in policies (tool.server) and for its pins; default: from the command or URL',
-    },
-    run: {
-      type: 'string',
-      value: 'RUN',
-      description:
-        'Run of all calls; default: the run that the trace context of a call names, else a new one',
-    },
-    actor: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Name of the agent; default: what the client says of itself',
-    },
-    policy: {
-      type: 'strings',
-      separator: ',',
-      value: 'ID',
-      description: 'Evaluate these policies; default: all active ones',
-    },
-    content: {
-      type: 'string',
+    url: flag.text('URL', 'The server, over Streamable HTTP'),
+    listen: flag.text('ADDRESS', 'With --url: loopback address and port; default 127.0.0.1:0, a free port'),
+    name: flag.text(
+      'NAME',
+      'Name of the server in policies (tool.server) and for its pins; default: from the command or URL',
+      { pattern: `^[A-Za-z0-9][A-Za-z0-9._-]{0,${limits.mcpServerNameChars - 1}}$` },
+    ),
+    run: flag.text(
+      'RUN',
+      'Run of all calls; default: the run that the trace context of a call names, else a new one',
+    ),
+    actor: flag.text('NAME', 'Name of the agent; default: what the client says of itself'),
+    policy: flag.list('ID', 'Evaluate these policies; default: all active ones', { separator: ',' }),
+    content: flag.text('WHAT', 'What events keep of arguments and results: none, hashes (default) or full', {
       choices: contentCaptures,
-      value: 'WHAT',
-      description: 'What events keep of arguments and results: none, hashes (default) or full',
-    },
+    }),
   },
   ownsSignals: true,
   examples: [
@@ -119,14 +99,12 @@ export const mcpWrap = command({
     { name: 'config', description: 'File to change', optional: true },
   ],
   flags: {
-    undo: { type: 'boolean', description: 'Put back what was replaced' },
-    dryRun: { type: 'boolean', description: 'Show the change, and change nothing' },
-    program: {
-      type: 'string',
-      value: 'PATH',
-      description:
-        'Path of gov in the configuration; default: this one, started by this Node where GOV_NODE is set',
-    },
+    undo: flag.on('Put back what was replaced'),
+    dryRun: flag.on('Show the change, and change nothing'),
+    program: flag.text(
+      'PATH',
+      'Path of gov in the configuration; default: this one, started by this Node where GOV_NODE is set',
+    ),
   },
   examples: ['gov mcp wrap claude --dry-run', 'gov mcp wrap codex', 'gov mcp wrap cursor --undo'],
   exitCodes: { 9: 'some servers were not wrapped, or could not be restored' },

@@ -2,7 +2,7 @@
  * Commands of a data plane on this machine, as data; `telemetry-spec.ts` has those that report usage.
  * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
  */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';
 import { data } from '../../program/data-flag.ts';
 
@@ -17,24 +17,13 @@ export const planeInit = command({
     'created:boolean dataDir name projectId environment listen keyFile approverKeyFile agentKeyFile trustFile context:any',
   summary: 'Make a data plane: directory, keys, configuration and a context for it',
   flags: {
-    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
-    name: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Name of the plane and its context; default: that of the directory',
-    },
-    listen: {
-      type: 'string',
-      value: 'HOST:PORT',
-      description: 'Address to serve at; default: 127.0.0.1:7460',
-    },
-    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
-    environment: {
-      type: 'string',
+    data: flag.text('DIR', 'Data directory to make', { required: true }),
+    name: flag.text('NAME', 'Name of the plane and its context; default: that of the directory'),
+    listen: flag.text('HOST:PORT', 'Address to serve at; default: 127.0.0.1:7460'),
+    metricsListen: flag.text('HOST:PORT', 'Address of the metrics, or off'),
+    environment: flag.text('ENV', 'Environment of its keys; default: production', {
       choices: ['production', 'sandbox'],
-      value: 'ENV',
-      description: 'Environment of its keys; default: production',
-    },
+    }),
   },
   examples: ['gov plane init --data ./gov-data'],
 });
@@ -45,42 +34,20 @@ export const planeServe = command({
   summary: 'Serve a data plane until a signal stops it',
   flags: {
     data,
-    init: {
-      type: 'boolean',
-      description:
-        'First make the plane where the directory has none, as gov plane init does; adds no context',
-    },
-    listen: {
-      type: 'string',
-      value: 'HOST:PORT',
-      description: 'Address to serve at instead of the configured one',
-    },
-    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
-    logLevel: { type: 'string', value: 'LEVEL', description: 'Lowest level to log; default: info' },
-    tlsCert: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Serve over TLS with this certificate and its chain (PEM)',
-    },
-    tlsKey: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Its private key (PEM), a file that only its owner can read',
-    },
-    tlsClientCa: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Require a client certificate of these authorities (PEM)',
-    },
-    witness: {
-      type: 'strings',
-      value: 'VKEY@URL',
-      description: 'Witness that cosigns checkpoints, instead of those in plane.json; repeatable',
-    },
-    rebuildHeads: {
-      type: 'boolean',
-      description: 'Rebuild a lost heads.db from gov.db, which must be the newest copy',
-    },
+    init: flag.on(
+      'First make the plane where the directory has none, as gov plane init does; adds no context',
+    ),
+    listen: flag.text('HOST:PORT', 'Address to serve at instead of the configured one'),
+    metricsListen: flag.text('HOST:PORT', 'Address of the metrics, or off'),
+    logLevel: flag.text('LEVEL', 'Lowest level to log; default: info'),
+    tlsCert: flag.text('FILE', 'Serve over TLS with this certificate and its chain (PEM)'),
+    tlsKey: flag.text('FILE', 'Its private key (PEM), a file that only its owner can read'),
+    tlsClientCa: flag.text('FILE', 'Require a client certificate of these authorities (PEM)'),
+    witness: flag.list(
+      'VKEY@URL',
+      'Witness that cosigns checkpoints, instead of those in plane.json; repeatable',
+    ),
+    rebuildHeads: flag.on('Rebuild a lost heads.db from gov.db, which must be the newest copy'),
   },
   exitCodes: { 0: 'a signal stopped it', 6: 'another process serves it', 74: 'a disk error stopped it' },
   ownsSignals: true,
@@ -97,10 +64,7 @@ export const planeStop = command({
   ],
   flags: {
     data,
-    force: {
-      type: 'boolean',
-      description: 'Kill the process (SIGKILL) if it serves after the time; no acknowledged write is lost',
-    },
+    force: flag.on('Kill the process (SIGKILL) if it serves after the time; no acknowledged write is lost'),
   },
   examples: ['gov plane stop', 'gov plane stop --data ./gov-data --timeout 10s'],
   exitCodes: {
@@ -119,11 +83,8 @@ export const planeStatus = command({
   details: ['--watch is gov top for this plane; into a pipe it prints one JSON object per second.'],
   flags: {
     data,
-    watch: { type: 'boolean', description: 'Watch on a screen; ? shows the keys' },
-    serving: {
-      type: 'boolean',
-      description: 'Exit 0 if it serves, also degraded or blocked; for the health check of a container',
-    },
+    watch: flag.on('Watch on a screen; ? shows the keys'),
+    serving: flag.on('Exit 0 if it serves, also degraded or blocked; for the health check of a container'),
     ascii: asciiFlag,
   },
   examples: ['gov plane status', 'gov plane status -o json', 'gov plane status --watch'],
@@ -155,10 +116,7 @@ export const planeConfigApply = command({
   args: [file],
   flags: {
     data,
-    older: {
-      type: 'boolean',
-      description: 'Accept an older version, for a service restored from a backup',
-    },
+    older: flag.on('Accept an older version, for a service restored from a backup'),
   },
   changes: true,
   examples: ['gov plane config apply ward-7.govconfig.json'],
@@ -174,22 +132,11 @@ export const planeConfigVerify = command({
   args: [file],
   flags: {
     data,
-    key: {
-      type: 'strings',
-      value: 'VKEY',
-      description: 'Verifier key of the service (C2SP vkey); repeatable',
-    },
-    projectId: {
-      type: 'string',
-      value: 'PROJECT',
-      description: 'Expected project of the service',
-    },
-    environment: {
-      type: 'string',
+    key: flag.list('VKEY', 'Verifier key of the service (C2SP vkey); repeatable'),
+    projectId: flag.text('PROJECT', 'Expected project of the service'),
+    environment: flag.text('ENV', 'Expected environment; default: that of the plane, or production', {
       choices: ['production', 'sandbox'],
-      value: 'ENV',
-      description: 'Expected environment; default: that of the plane, or production',
-    },
+    }),
   },
   examples: [
     'gov plane config verify ward-7.govconfig.json',
@@ -215,15 +162,11 @@ export const planeConfigSet = command({
       // the same words as in src/contract/plane-config.ts
       description: 'How the policies of the service apply; default: beside',
     },
-    projectId: { type: 'string', value: 'PROJECT', description: 'Project of the service' },
-    key: { type: 'strings', value: 'VKEY', description: 'Verifier key of the service; repeatable' },
-    every: { type: 'duration', value: 'TIME', description: 'Interval of asking the service; default: 5m' },
-    maxAge: {
-      type: 'duration',
-      value: 'TIME',
-      description: 'Refuse evaluations when the configuration is older; default: no limit',
-    },
-    anyAge: { type: 'boolean', description: 'Remove the limit of --max-age' },
+    projectId: flag.text('PROJECT', 'Project of the service'),
+    key: flag.list('VKEY', 'Verifier key of the service; repeatable'),
+    every: flag.duration('TIME', 'Interval of asking the service; default: 5m'),
+    maxAge: flag.duration('TIME', 'Refuse evaluations when the configuration is older; default: no limit'),
+    anyAge: flag.on('Remove the limit of --max-age'),
   },
   changes: true,
   examples: [
@@ -244,11 +187,8 @@ export const planeBackup = command({
   ],
   flags: {
     data,
-    out: { type: 'string', value: 'DIR', short: 'O', required: true, description: 'Directory to make' },
-    withKeys: {
-      type: 'boolean',
-      description: 'Also copy keys/, the keys of subjects and the local API keys; keep the copy secret',
-    },
+    out: flag.text('DIR', 'Directory to make', { short: 'O', required: true }),
+    withKeys: flag.on('Also copy keys/, the keys of subjects and the local API keys; keep the copy secret'),
   },
   exitCodes: { 6: 'the directory is not empty, or the plane itself is an older copy' },
   examples: [
@@ -269,18 +209,13 @@ export const planeRestore = command({
   ],
   args: [{ name: 'from', description: 'Directory of the backup' }],
   flags: {
-    data: { type: 'string', value: 'DIR', required: true, description: 'Data directory to make' },
-    lastCheckpoint: {
-      type: 'strings',
-      value: 'FILE|-',
-      description: 'Newest signed checkpoint from another machine, or a stored heads.db; repeatable',
-    },
-    unproven: { type: 'boolean', description: 'No other checkpoint is known; proves nothing' },
-    trust: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Trust file of the plane instead of the one in the backup',
-    },
+    data: flag.text('DIR', 'Data directory to make', { required: true }),
+    lastCheckpoint: flag.list(
+      'FILE|-',
+      'Newest signed checkpoint from another machine, or a stored heads.db; repeatable',
+    ),
+    unproven: flag.on('No other checkpoint is known; proves nothing'),
+    trust: flag.text('FILE', 'Trust file of the plane instead of the one in the backup'),
   },
   exitCodes: {
     0: 'restored, with all entries of the checkpoints',
@@ -299,12 +234,8 @@ export const planeDoctor = command({
   summary: 'Check whether a data plane can serve, and show what to do if it cannot',
   flags: {
     data,
-    listen: {
-      type: 'string',
-      value: 'HOST:PORT',
-      description: 'Address to check instead of the configured one',
-    },
-    metricsListen: { type: 'string', value: 'HOST:PORT', description: 'Address of the metrics, or off' },
+    listen: flag.text('HOST:PORT', 'Address to check instead of the configured one'),
+    metricsListen: flag.text('HOST:PORT', 'Address of the metrics, or off'),
   },
   exitCodes: { 0: 'no check failed; there may be warnings', 3: 'a check failed' },
   examples: ['gov plane doctor', 'gov plane doctor --data /var/lib/gov -o json'],

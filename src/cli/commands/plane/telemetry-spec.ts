@@ -2,7 +2,7 @@
  * Commands that enrol a data plane with a service and report its usage, as data.
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { data } from '../../program/data-flag.ts';
 
 export const planeEnroll = command({
@@ -17,37 +17,16 @@ export const planeEnroll = command({
   ],
   flags: {
     data,
-    service: {
-      type: 'string',
-      value: 'URL',
-      description: 'Address of the service, such as https://gov.example.com',
-    },
-    request: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Write a request for gov planes enroll to this file; - for standard output',
-    },
-    answer: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Read the answer of gov planes enroll; - for standard input',
-    },
-    token: {
-      type: 'string',
-      value: 'TOKEN',
-      description: 'One-time enrolment token; others on this machine can see it, unlike GOV_ENROLMENT_TOKEN',
-    },
-    tokenFile: {
-      type: 'string',
-      value: 'FILE',
-      description: 'File with the token, which only its owner can read; - for standard input',
-    },
-    clientCert: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Certificate of this plane (PEM), for mutual TLS',
-    },
-    clientKey: { type: 'string', value: 'FILE', description: 'Its private key (PEM)' },
+    service: flag.text('URL', 'Address of the service, such as https://gov.example.com'),
+    request: flag.text('FILE', 'Write a request for gov planes enroll to this file; - for standard output'),
+    answer: flag.text('FILE', 'Read the answer of gov planes enroll; - for standard input'),
+    token: flag.text(
+      'TOKEN',
+      'One-time enrolment token; others on this machine can see it, unlike GOV_ENROLMENT_TOKEN',
+    ),
+    tokenFile: flag.text('FILE', 'File with the token, which only its owner can read; - for standard input'),
+    clientCert: flag.text('FILE', 'Certificate of this plane (PEM), for mutual TLS'),
+    clientKey: flag.text('FILE', 'Its private key (PEM)'),
     mode: {
       type: 'string',
       choices: ['auto', 'manual-file', 'off'],
@@ -56,7 +35,7 @@ export const planeEnroll = command({
       description:
         'Who sends reports: the plane (auto), you with gov plane usage export (manual-file), nobody (off); default: auto, and manual-file with --answer',
     },
-    force: { type: 'boolean', description: 'Replace an enrolment' },
+    force: flag.on('Replace an enrolment'),
   },
   exitCodes: { 6: 'the plane is enrolled already' },
   examples: [
@@ -73,11 +52,7 @@ export const planeRotateCredentials = command({
   summary: 'Get a new hybrid key and signing secret; the old ones work for a while',
   flags: {
     data,
-    overlap: {
-      type: 'duration',
-      value: 'TIME',
-      description: 'Time that the old ones still work; default and maximum: 24h',
-    },
+    overlap: flag.duration('TIME', 'Time that the old ones still work; default and maximum: 24h'),
   },
   examples: ['gov plane rotate-credentials', 'gov plane rotate-credentials --overlap 1h'],
 });
@@ -91,12 +66,9 @@ export const planeTelemetryShow = command({
   ],
   flags: {
     data,
-    pending: { type: 'boolean', description: 'Waiting messages; the default' },
-    last: {
-      type: 'boolean',
-      description: 'The newest report sent, its receipt, and the response to its challenge',
-    },
-    all: { type: 'boolean', description: 'The same for every report, oldest first, for an auditor' },
+    pending: flag.on('Waiting messages; the default'),
+    last: flag.on('The newest report sent, its receipt, and the response to its challenge'),
+    all: flag.on('The same for every report, oldest first, for an auditor'),
   },
   examples: [
     'gov plane telemetry show --pending',
@@ -138,12 +110,7 @@ export const planeUsageExport = command({
   ],
   flags: {
     data,
-    out: {
-      type: 'string',
-      value: 'FILE',
-      short: 'O',
-      description: 'File to write; default: standard output',
-    },
+    out: flag.text('FILE', 'File to write; default: standard output', { short: 'O' }),
   },
   exitCodes: { 6: 'the mode is off' },
   examples: ['gov plane usage export -O usage.ndjson'],

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { secretFlags } from '../../context/secret-file.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const tokenFlags = secretFlags('the token');
 
@@ -53,12 +53,7 @@ export const planesEnroll = command({
     { name: 'file', description: 'Request, or - for standard input' },
   ],
   flags: {
-    out: {
-      type: 'string',
-      value: 'FILE',
-      short: 'O',
-      description: 'File to write; default: standard output',
-    },
+    out: flag.text('FILE', 'File to write; default: standard output', { short: 'O' }),
   },
   exitCodes: {
     2: 'the file is not a request, or belongs to another token',
@@ -75,10 +70,7 @@ export const planesCosigner = command({
     'No credential is needed. To check the receipts of a data plane, take the key from the service and not from the plane.',
   ],
   flags: {
-    trust: {
-      type: 'boolean',
-      description: 'As lines of a trust file (C2SP tlog-policy) that require the service as a witness',
-    },
+    trust: flag.on('As lines of a trust file (C2SP tlog-policy) that require the service as a witness'),
   },
   examples: ['gov planes cosigner', 'gov planes cosigner --trust'],
 });
@@ -100,12 +92,7 @@ export const planesBundle = command({
   prints: 'any',
   summary: 'Get the signed configuration of the project, to carry it to its data planes',
   flags: {
-    out: {
-      type: 'string',
-      value: 'FILE',
-      short: 'O',
-      description: 'File to write; default: standard output',
-    },
+    out: flag.text('FILE', 'File to write; default: standard output', { short: 'O' }),
     force: tokenFlags.force,
   },
   examples: ['gov planes bundle -O ward-7.govconfig.json', 'gov planes bundle | sha256sum'],

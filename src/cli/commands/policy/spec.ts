@@ -3,8 +3,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
-import { command } from '../../program/spec.ts';
-import type { FlagSpec } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 
 const policyId = { name: 'policyId', description: 'Policy' } as const;
@@ -13,31 +12,17 @@ const files = {
   description: 'Policy files (*.policy, *.json), directories of them, or - for standard input',
   variadic: true,
 } as const;
-const checkpoint = {
-  type: 'string',
-  value: 'FILE',
-  required: true,
-  description: 'JSON file with the input to decide: {step?, context}, or the context itself; - for stdin',
-} as const satisfies FlagSpec;
-const policyFlag = {
-  type: 'strings',
-  separator: ',',
-  value: 'ID',
-  description: 'Evaluate these policies; default: all active ones',
-} as const satisfies FlagSpec;
-const failOn = {
-  type: 'strings',
+const checkpoint = flag.text(
+  'FILE',
+  'JSON file with the input to decide: {step?, context}, or the context itself; - for stdin',
+  { required: true },
+);
+const policyFlag = flag.list('ID', 'Evaluate these policies; default: all active ones', { separator: ',' });
+const failOn = flag.list('DECISION', 'Exit with 3 if the combined decision is this one or stricter', {
   separator: ',',
   choices: policyActions,
-  value: 'DECISION',
-  description: 'Exit with 3 if the combined decision is this one or stricter',
-} as const satisfies FlagSpec;
-const reason = {
-  type: 'string',
-  value: 'TEXT',
-  maxLength: limits.reasonChars,
-  description: 'Reason; stored in the audit trail',
-} as const satisfies FlagSpec;
+});
+const reason = flag.text('TEXT', 'Reason; stored in the audit trail', { maxLength: limits.reasonChars });
 const failed = { 3: 'the combined decision is at least as strict as --fail-on' } as const;
 
 const fileForm =
@@ -54,7 +39,7 @@ export const policyCreate = command({
   ],
   args: [files],
   flags: {
-    publish: { type: 'boolean', description: 'Activate the newest version of each policy' },
+    publish: flag.on('Activate the newest version of each policy'),
     reason,
   },
   examples: [
@@ -70,12 +55,7 @@ export const policyGet = command({
   details: ['-o policy prints the file that policy create reads.'],
   args: [policyId],
   flags: {
-    version: {
-      type: 'integer',
-      minimum: 1,
-      value: 'N',
-      description: 'Print this version with -o policy; default: the newest',
-    },
+    version: flag.integer('N', 'Print this version with -o policy; default: the newest', { minimum: 1 }),
   },
   formats: ['policy'],
   examples: ['gov policy get no-shell', 'gov policy get no-shell -o policy > no-shell.policy'],
@@ -88,7 +68,7 @@ export const policyPublish = command({
   changes: true,
   args: [policyId],
   flags: {
-    version: { type: 'integer', minimum: 1, value: 'N', description: 'Version; default: the newest' },
+    version: flag.integer('N', 'Version; default: the newest', { minimum: 1 }),
     reason,
   },
   examples: ['gov policy publish no-shell', 'gov policy publish no-shell --version 2'],
@@ -105,7 +85,7 @@ export const policyTransition = command({
   ],
   args: [policyId],
   flags: {
-    to: { type: 'string', choices: policyStatuses, value: 'STATUS', required: true, description: 'Status' },
+    to: flag.text('STATUS', 'Status', { choices: policyStatuses, required: true }),
     reason,
   },
   examples: ['gov policy transition no-shell --to disabled --reason "false alarms"'],
@@ -119,7 +99,7 @@ export const policyRollback = command({
   changes: true,
   args: [policyId],
   flags: {
-    toVersion: { type: 'integer', minimum: 1, value: 'N', required: true, description: 'Version' },
+    toVersion: flag.integer('N', 'Version', { minimum: 1, required: true }),
     reason,
   },
   examples: ['gov policy rollback no-shell --to-version 1 --reason "version 2 denied too much"'],
@@ -132,7 +112,7 @@ export const policyEvaluate = command({
   summary: 'Evaluate the active policies for an input of a run, and record the decision',
   changes: true,
   flags: {
-    run: { type: 'string', value: 'RUN', required: true, description: 'The run' },
+    run: flag.text('RUN', 'The run', { required: true }),
     checkpoint,
     policy: policyFlag,
     failOn,
@@ -153,10 +133,9 @@ export const policySimulate = command({
   flags: {
     checkpoint,
     policy: policyFlag,
-    explain: {
-      type: 'boolean',
-      description: 'Show every clause with the values it read, and the nearest change with another decision',
-    },
+    explain: flag.on(
+      'Show every clause with the values it read, and the nearest change with another decision',
+    ),
     failOn,
   },
   examples: [
@@ -173,11 +152,10 @@ export const policyLint = command({
   details: ['Works offline; only --seen with a run asks the service.'],
   args: [files],
   flags: {
-    seen: {
-      type: 'string',
-      value: 'RUN|FILE',
-      description: 'Recorded inputs of a run or a file: also report paths that none of them has',
-    },
+    seen: flag.text(
+      'RUN|FILE',
+      'Recorded inputs of a run or a file: also report paths that none of them has',
+    ),
     failOn: {
       type: 'string',
       // from the mildest to the most severe
@@ -206,13 +184,9 @@ export const policyTest = command({
   ],
   args: [files],
   flags: {
-    cases: { type: 'strings', value: 'FILE', required: true, description: 'Cases; repeatable' },
-    minCoverage: {
-      type: 'string',
-      value: 'SHARE',
-      description: 'Exit with 3 below this share of covered clauses, such as 80%',
-    },
-    mutants: { type: 'boolean', description: 'Try mutants, and show those that no case notices' },
+    cases: flag.list('FILE', 'Cases; repeatable', { required: true }),
+    minCoverage: flag.text('SHARE', 'Exit with 3 below this share of covered clauses, such as 80%'),
+    mutants: flag.on('Try mutants, and show those that no case notices'),
     ...reportFlags,
   },
   formats: reportFormats,
@@ -235,12 +209,7 @@ export const policyDiff = command({
     { name: 'to', description: 'Version; default: the newest', optional: true },
   ],
   flags: {
-    failOn: {
-      type: 'string',
-      choices: ['changed'],
-      value: 'WHAT',
-      description: 'Exit with 3 on a difference',
-    },
+    failOn: flag.text('WHAT', 'Exit with 3 on a difference', { choices: ['changed'] }),
   },
   examples: ['gov policy diff no-shell 1 2', 'gov policy diff policies/ --fail-on changed'],
   exitCodes: { 3: 'there is a difference, with --fail-on changed' },
@@ -255,31 +224,17 @@ export const policyImpact = command({
   ],
   args: [{ ...policyId, optional: true }],
   flags: {
-    proposed: {
-      type: 'string',
-      value: 'FILE',
+    proposed: flag.text('FILE', 'Policy file with the proposed version; its id is the default policy', {
       required: true,
-      description: 'Policy file with the proposed version; its id is the default policy',
-    },
-    samples: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Checkpoints: a JSON array, NDJSON, or a directory',
-    },
-    since: { type: 'time', value: 'TIME', description: 'Decisions from this time on, such as 30d' },
-    until: { type: 'time', value: 'TIME', description: 'Decisions up to this time' },
-    maxChange: {
-      type: 'string',
-      value: 'SHARE',
-      description: 'Exit with 3 if a larger share changes, such as 5%',
-    },
-    failOn: {
-      type: 'strings',
+    }),
+    samples: flag.text('FILE', 'Checkpoints: a JSON array, NDJSON, or a directory'),
+    since: flag.time('TIME', 'Decisions from this time on, such as 30d'),
+    until: flag.time('TIME', 'Decisions up to this time'),
+    maxChange: flag.text('SHARE', 'Exit with 3 if a larger share changes, such as 5%'),
+    failOn: flag.list('WHAT', 'Exit with 3 if a decision gets looser, stricter, or either', {
       separator: ',',
       choices: ['loosened', 'tightened', 'changed'],
-      value: 'WHAT',
-      description: 'Exit with 3 if a decision gets looser, stricter, or either',
-    },
+    }),
     ...reportFlags,
   },
   formats: reportFormats,
@@ -306,7 +261,7 @@ export const policyStarterAdd = command({
   ],
   args: [{ name: 'starter', description: 'Starter policy (gov policy starter list)', variadic: true }],
   flags: {
-    to: { type: 'string', value: 'DIR', required: true, description: 'Folder to write into' },
+    to: flag.text('DIR', 'Folder to write into', { required: true }),
   },
   examples: [
     'gov policy starter add no-destructive-commands only-these-hosts --to policies',
@@ -325,19 +280,10 @@ export const policyVerify = command({
   ],
   args: [{ name: 'proof', description: 'File with the JSON of gov policy in-force' }],
   flags: {
-    policy: { type: 'string', value: 'FILE', required: true, description: 'The policy: *.policy or *.json' },
-    evaluations: {
-      type: 'string',
-      value: 'FILE',
-      required: true,
-      description: 'Export of policy_evaluations as JSON, with proof',
-    },
-    key: {
-      type: 'strings',
-      value: 'VKEY',
-      description: 'Trust this verifier key (C2SP signed-note); repeatable',
-    },
-    trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+    policy: flag.text('FILE', 'The policy: *.policy or *.json', { required: true }),
+    evaluations: flag.text('FILE', 'Export of policy_evaluations as JSON, with proof', { required: true }),
+    key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
+    trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
   },
   examples: [
     'gov policy verify inforce.json --policy no-shell.policy --evaluations evaluations.json',

@@ -1,7 +1,7 @@
 /** Commands of the noun projects, as data. Tested by `test/cli/commands/projects/create.test.ts`. */
 import { environments } from '../../../contract/auth-words.ts';
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const projectId = { name: 'projectId', description: 'Project, such as prj_…' } as const;
 
@@ -12,12 +12,9 @@ export const projectsCreate = command({
   changes: true,
   args: [{ name: 'name', description: 'Unique in the organization and environment' }],
   flags: {
-    environment: {
-      type: 'string',
+    environment: flag.text('ENV', 'Environment of the project; default: that of the address', {
       choices: environments,
-      value: 'ENV',
-      description: 'Environment of the project; default: that of the address',
-    },
+    }),
   },
   examples: ['gov projects create checkout', 'gov projects create checkout --environment sandbox -o id'],
 });
@@ -29,12 +26,8 @@ export const projectsUpdate = command({
   changes: true,
   args: [projectId],
   flags: {
-    name: { type: 'string', value: 'NAME', maxLength: limits.projectNameChars, description: 'New name' },
-    set: {
-      type: 'strings',
-      value: 'KEY=VALUE',
-      description: 'Set a setting to a word, a number, true, false, null or JSON; repeatable',
-    },
+    name: flag.text('NAME', 'New name', { maxLength: limits.projectNameChars }),
+    set: flag.list('KEY=VALUE', 'Set a setting to a word, a number, true, false, null or JSON; repeatable'),
   },
   examples: [
     'gov projects update prj_01jq3v5k8hf7wb3c9x2m4n6p8r --set retentionDays=365 --set timezone=UTC',
@@ -49,11 +42,7 @@ export const projectsDelete = command({
   changes: true,
   args: [projectId],
   flags: {
-    confirm: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Name of the project, instead of a question',
-    },
+    confirm: flag.text('NAME', 'Name of the project, instead of a question'),
   },
   examples: ['gov projects delete prj_01jq3v5k8hf7wb3c9x2m4n6p8r --confirm checkout'],
 });

@@ -1,15 +1,11 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 /** Whose signatures count, for commands that verify. */
 const trusted = {
-  key: {
-    type: 'strings',
-    value: 'VKEY',
-    description: 'Trust this verifier key (C2SP signed-note); repeatable',
-  },
-  trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
+  key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
+  trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
 } as const;
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
@@ -23,24 +19,18 @@ export const proofsCreate = command({
     'Without --async or --wait the service creates the proof at once, for up to 10,000 events. --wait creates it in a job and waits; --async returns the job at once.',
   ],
   flags: {
-    run: { type: 'string', value: 'RUN', required: true, description: 'The run to prove' },
-    layers: {
-      type: 'strings',
-      separator: ',',
-      value: 'A,B',
-      description: 'Layers to prove, separated by commas',
-    },
-    schemaVersion: { type: 'string', value: 'V', description: '1.0, or its alias v1' },
-    async: { type: 'boolean', description: 'Return the job at once' },
-    wait: { type: 'boolean', description: 'Create the proof in a job and wait, at most --timeout' },
-    out: { type: 'string', value: 'FILE', description: 'Also write the bundle for offline verification' },
-    force: { type: 'boolean', description: 'Replace the file of --out' },
-    failOn: {
-      type: 'string',
-      choices: ['policy', 'any'],
-      value: 'WHAT',
-      description: 'Fail where the run broke a policy (policy), or where any layer does not hold (any)',
-    },
+    run: flag.text('RUN', 'The run to prove', { required: true }),
+    layers: flag.list('A,B', 'Layers to prove, separated by commas', { separator: ',' }),
+    schemaVersion: flag.text('V', '1.0, or its alias v1'),
+    async: flag.on('Return the job at once'),
+    wait: flag.on('Create the proof in a job and wait, at most --timeout'),
+    out: flag.text('FILE', 'Also write the bundle for offline verification'),
+    force: flag.on('Replace the file of --out'),
+    failOn: flag.text(
+      'WHAT',
+      'Fail where the run broke a policy (policy), or where any layer does not hold (any)',
+      { choices: ['policy', 'any'] },
+    ),
   },
   examples: [
     'gov proofs create --run checkout-42',
@@ -62,31 +52,21 @@ export const proofsGet = command({
   summary: 'Get a proof, or everything needed to verify it without the service',
   args: [proofId],
   flags: {
-    bundle: { type: 'boolean', description: 'The whole bundle (*.govproof.json), for offline verification' },
-    out: { type: 'string', value: 'FILE', description: 'Write the bundle to this file' },
-    force: { type: 'boolean', description: 'Replace the file of --out' },
-    format: {
-      type: 'string',
+    bundle: flag.on('The whole bundle (*.govproof.json), for offline verification'),
+    out: flag.text('FILE', 'Write the bundle to this file'),
+    force: flag.on('Replace the file of --out'),
+    format: flag.text('KIND', 'Form of the bundle: govproof, or the C2SP tlog-proof or DSSE envelope in it', {
       choices: ['govproof', 'tlog-proof', 'dsse'],
-      value: 'KIND',
-      description: 'Form of the bundle: govproof, or the C2SP tlog-proof or DSSE envelope in it',
-    },
-    events: {
-      type: 'string',
-      choices: ['none', 'records', 'disclosed'],
-      value: 'WHICH',
-      description: 'Events to enclose: none, records (hashes only) or disclosed (with their content)',
-    },
-    wait: {
-      type: 'boolean',
-      description: 'Wait until as many witnesses have cosigned as --trust requires, at most --timeout',
-    },
+    }),
+    events: flag.text(
+      'WHICH',
+      'Events to enclose: none, records (hashes only) or disclosed (with their content)',
+      { choices: ['none', 'records', 'disclosed'] },
+    ),
+    wait: flag.on('Wait until as many witnesses have cosigned as --trust requires, at most --timeout'),
     key: trusted.key,
     trust: trusted.trust,
-    v1: {
-      type: 'boolean',
-      description: 'A bundle of version 1, which does not show that nothing is missing',
-    },
+    v1: flag.on('A bundle of version 1, which does not show that nothing is missing'),
   },
   details: [
     'A bundle shows that no event of the run is missing, for which the log may get an index leaf. Programs from before read only bundles of version 1, without it: use --v1.',
@@ -111,15 +91,11 @@ export const proofsAsk = command({
     'Without --until the answer is about the log as it is now, for which the log gets an index leaf.',
   ],
   flags: {
-    run: { type: 'string', value: 'RUN', description: 'Events of this run' },
-    type: {
-      type: 'string',
-      value: 'TYPE',
-      description: 'Events of this type, or other records, such as gov.policy/1',
-    },
-    since: { type: 'time', value: 'TIME', description: 'Recorded at this time or later' },
-    until: { type: 'time', value: 'TIME', description: 'Recorded before this time, which must have passed' },
-    out: { type: 'string', value: 'FILE', short: 'O', description: 'Write the answer to this file' },
+    run: flag.text('RUN', 'Events of this run'),
+    type: flag.text('TYPE', 'Events of this type, or other records, such as gov.policy/1'),
+    since: flag.time('TIME', 'Recorded at this time or later'),
+    until: flag.time('TIME', 'Recorded before this time, which must have passed'),
+    out: flag.text('FILE', 'Write the answer to this file', { short: 'O' }),
     key: trusted.key,
     trust: trusted.trust,
   },
@@ -149,14 +125,12 @@ export const proofsVerify = command({
     },
   ],
   flags: {
-    offline: { type: 'boolean', description: 'Refuse to ask the service' },
+    offline: flag.on('Refuse to ask the service'),
     key: trusted.key,
     trust: trusted.trust,
-    explain: {
-      type: 'boolean',
-      description:
-        'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
-    },
+    explain: flag.on(
+      'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
+    ),
     ...reportFlags,
   },
   formats: reportFormats,

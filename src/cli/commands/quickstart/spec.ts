@@ -1,6 +1,6 @@
 /** `gov quickstart`, as data. Tested by `test/cli/commands/quickstart/run.test.ts`. */
 import { formatNames } from '../../../core/intake/names.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const quickstart = command({
   name: 'quickstart',
@@ -16,14 +16,9 @@ export const quickstart = command({
     { name: 'file', description: 'Run to record instead, in any format of events push', optional: true },
   ],
   flags: {
-    from: {
-      type: 'string',
-      value: 'FORMAT',
-      choices: ['auto', ...formatNames],
-      description: 'Format of FILE; default: detected',
-    },
-    data: { type: 'string', value: 'DIR', description: 'Folder of the files; default: gov-quickstart' },
-    keep: { type: 'boolean', description: 'Keep the plane running, and make a context for it' },
+    from: flag.text('FORMAT', 'Format of FILE; default: detected', { choices: ['auto', ...formatNames] }),
+    data: flag.text('DIR', 'Folder of the files; default: gov-quickstart'),
+    keep: flag.on('Keep the plane running, and make a context for it'),
   },
   examples: ['gov quickstart', 'gov quickstart --keep', 'gov quickstart --from openhands trajectory.json'],
   exitCodes: {

@@ -1,21 +1,17 @@
 /** Commands of the noun replay, as data. Tested by `test/cli/commands/replay/run.test.ts`. */
 import { driftSeverities } from '../../../contract/replay-words.ts';
-import { command } from '../../program/spec.ts';
-import type { FlagSpec } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 
-const wait = {
-  type: 'boolean',
-  description: 'Wait for the result, at most --timeout; default: return the job at once',
-} as const satisfies FlagSpec;
-const failOn = {
-  type: 'strings',
-  separator: ',',
-  choices: ['mismatch', 'drift', ...driftSeverities.map((severity) => `drift=${severity}`)],
-  value: 'WHAT',
-  description:
-    'Wait, and exit with 3 if a step does not match, or for drift of this severity or a higher one',
-} as const satisfies FlagSpec;
+const wait = flag.on('Wait for the result, at most --timeout; default: return the job at once');
+const failOn = flag.list(
+  'WHAT',
+  'Wait, and exit with 3 if a step does not match, or for drift of this severity or a higher one',
+  {
+    separator: ',',
+    choices: ['mismatch', 'drift', ...driftSeverities.map((severity) => `drift=${severity}`)],
+  },
+);
 const exitCodes = {
   1: 'the job failed',
   3: 'a mismatch or drift that --fail-on names',
@@ -31,14 +27,12 @@ export const replayRun = command({
     'gov repeats policy and risk decisions from their recorded inputs with the recorded versions, and compares each step. It runs no model and no tool.',
   ],
   flags: {
-    run: { type: 'string', value: 'RUN', required: true, description: 'The run' },
-    snapshot: {
-      type: 'string',
-      value: 'FILE',
-      description:
-        'JSON with policyHash, modelRoute, toolRegistryHash and configStateHash to compare the run with',
-    },
-    against: { type: 'string', value: 'RUN', description: 'Another run with the expected steps' },
+    run: flag.text('RUN', 'The run', { required: true }),
+    snapshot: flag.text(
+      'FILE',
+      'JSON with policyHash, modelRoute, toolRegistryHash and configStateHash to compare the run with',
+    ),
+    against: flag.text('RUN', 'Another run with the expected steps'),
     wait,
     failOn,
     ...reportFlags,

@@ -2,62 +2,43 @@
 import { limits } from '../../../contract/limits.ts';
 import { reportWindows } from '../../../contract/report-schedules.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const scheduleId = { name: 'scheduleId', description: 'Schedule, such as sch_…' } as const;
 
 const when = {
-  cron: {
-    type: 'string',
-    value: 'CRON',
-    maxLength: limits.scheduleCronChars,
-    description: 'When it is due: minute, hour, day, month, day of the week, such as "0 6 * * MON"',
-  },
-  window: {
-    type: 'string',
+  cron: flag.text(
+    'CRON',
+    'When it is due: minute, hour, day, month, day of the week, such as "0 6 * * MON"',
+    { maxLength: limits.scheduleCronChars },
+  ),
+  window: flag.text('WINDOW', 'The period of each report, before the day when it is due', {
     choices: reportWindows,
-    value: 'WINDOW',
-    description: 'The period of each report, before the day when it is due',
-  },
+  }),
 } as const;
 
 const what = {
-  timezone: {
-    type: 'string',
-    value: 'ZONE',
-    description: 'IANA name, such as Europe/Zurich, of CRON and WINDOW; default: UTC',
-  },
-  format: {
-    type: 'strings',
+  timezone: flag.text('ZONE', 'IANA name, such as Europe/Zurich, of CRON and WINDOW; default: UTC'),
+  format: flag.list('A,B', 'Formats; default: those of the template, which is pdf for a built-in one', {
     separator: ',',
     choices: reportFormats,
-    value: 'A,B',
-    description: 'Formats; default: those of the template, which is pdf for a built-in one',
-  },
-  title: { type: 'string', value: 'TEXT', description: 'Title; default: that of the template' },
-  locale: {
-    type: 'string',
-    value: 'TAG',
-    description: 'Language of numbers and dates, such as de-CH; default: en',
-  },
-  run: { type: 'string', value: 'RUN', description: 'Only this run, for templates about one run' },
+  }),
+  title: flag.text('TEXT', 'Title; default: that of the template'),
+  locale: flag.text('TAG', 'Language of numbers and dates, such as de-CH; default: en'),
+  run: flag.text('RUN', 'Only this run, for templates about one run'),
 } as const;
 
 const where = {
-  email: { type: 'strings', value: 'ADDRESS', description: 'Send each format to this address; repeatable' },
-  webhook: { type: 'strings', value: 'URL', description: 'POST each format to this https URL; repeatable' },
-  secretFile: {
-    type: 'string',
-    value: 'FILE',
-    description:
-      'Secret that signs the webhooks: whsec_ and 24 to 64 bytes in base64; - reads standard input',
-  },
-  file: {
-    type: 'strings',
-    value: 'NAME',
-    description:
-      'Write each format to a file of the plane; NAME contains {executionId} or {date}; repeatable',
-  },
+  email: flag.list('ADDRESS', 'Send each format to this address; repeatable'),
+  webhook: flag.list('URL', 'POST each format to this https URL; repeatable'),
+  secretFile: flag.text(
+    'FILE',
+    'Secret that signs the webhooks: whsec_ and 24 to 64 bytes in base64; - reads standard input',
+  ),
+  file: flag.list(
+    'NAME',
+    'Write each format to a file of the plane; NAME contains {executionId} or {date}; repeatable',
+  ),
 } as const;
 
 const channels =
@@ -78,11 +59,10 @@ export const reportSchedulesCreate = command({
     window: { ...when.window, required: true },
     ...what,
     ...where,
-    backfill: {
-      type: 'boolean',
-      description: `Make up for every time that was missed in the last ${limits.scheduleBackfillDays} days; default: the newest only`,
-    },
-    disabled: { type: 'boolean', description: 'Create it without making reports yet' },
+    backfill: flag.on(
+      `Make up for every time that was missed in the last ${limits.scheduleBackfillDays} days; default: the newest only`,
+    ),
+    disabled: flag.on('Create it without making reports yet'),
   },
   examples: [
     'gov report schedules create decisions-exceptions "Weekly decisions" --cron "0 6 * * MON" --window previous_week --timezone Europe/Zurich --email audit@example.com',
@@ -99,13 +79,13 @@ export const reportSchedulesUpdate = command({
   details: [channels, 'A target replaces all targets of the schedule.'],
   args: [scheduleId],
   flags: {
-    name: { type: 'string', value: 'NAME', maxLength: limits.scheduleNameChars, description: 'New name' },
+    name: flag.text('NAME', 'New name', { maxLength: limits.scheduleNameChars }),
     ...when,
     ...what,
     ...where,
-    withoutDeliveries: { type: 'boolean', description: 'Send its reports nowhere' },
-    enable: { type: 'boolean', description: 'Make reports again, from now on' },
-    disable: { type: 'boolean', description: 'Make no reports until --enable' },
+    withoutDeliveries: flag.on('Send its reports nowhere'),
+    enable: flag.on('Make reports again, from now on'),
+    disable: flag.on('Make no reports until --enable'),
   },
   examples: [
     'gov report schedules update sch_01jq3v5k8hf7wb3c9x2m4n6p8r --disable',

@@ -1,20 +1,19 @@
 /** Commands of the noun report, as data. Tested by `test/cli/commands/report/run.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const executionId = { name: 'executionId', description: 'Report, such as rex_…' } as const;
 const shareId = { name: 'shareId', description: 'Share link, such as shr_…' } as const;
 
 const output = {
-  out: {
-    type: 'string',
-    short: 'O',
-    value: 'FILE',
-    description: 'Write to this file; - is standard output. Default: TEMPLATE-REPORT.FORMAT in this folder',
-  },
-  force: { type: 'boolean', description: 'Replace an existing file' },
-  open: { type: 'boolean', description: 'Open the file once it is here' },
+  out: flag.text(
+    'FILE',
+    'Write to this file; - is standard output. Default: TEMPLATE-REPORT.FORMAT in this folder',
+    { short: 'O' },
+  ),
+  force: flag.on('Replace an existing file'),
+  open: flag.on('Open the file once it is here'),
 } as const;
 
 const waitCodes = {
@@ -33,34 +32,21 @@ export const reportCreate = command({
   ],
   args: [{ name: 'template', description: 'Template, such as executive-summary' }],
   flags: {
-    since: {
-      type: 'time',
-      value: 'TIME',
-      description: 'Start of the period: 2026-01-31T09:00:00Z, or 7d ago; default: 30 days ago',
-    },
-    until: { type: 'time', value: 'TIME', description: 'End of the period; default: now' },
-    run: { type: 'string', value: 'RUN', description: 'Only this run' },
-    format: {
-      type: 'strings',
+    since: flag.time('TIME', 'Start of the period: 2026-01-31T09:00:00Z, or 7d ago; default: 30 days ago'),
+    until: flag.time('TIME', 'End of the period; default: now'),
+    run: flag.text('RUN', 'Only this run'),
+    format: flag.list('FORMAT', 'pdf (default), csv, json; several with commas', {
       choices: reportFormats,
       separator: ',',
-      value: 'FORMAT',
-      description: 'pdf (default), csv, json; several with commas',
-    },
-    title: {
-      type: 'string',
-      value: 'TEXT',
-      maxLength: limits.reportTitleChars,
-      description: 'Default: that of the template',
-    },
-    timezone: { type: 'string', value: 'ZONE', description: 'IANA name, for times in print; default UTC' },
-    locale: { type: 'string', value: 'TAG', description: 'For numbers and dates in print; default en' },
-    deliver: {
-      type: 'strings',
-      value: 'TO',
-      description: 'Deliver it: FORMAT:email:ADDRESS, FORMAT:webhook:URL or FORMAT:file:NAME; repeatable',
-    },
-    wait: { type: 'boolean', description: 'Wait until it is complete, at most --timeout' },
+    }),
+    title: flag.text('TEXT', 'Default: that of the template', { maxLength: limits.reportTitleChars }),
+    timezone: flag.text('ZONE', 'IANA name, for times in print; default UTC'),
+    locale: flag.text('TAG', 'For numbers and dates in print; default en'),
+    deliver: flag.list(
+      'TO',
+      'Deliver it: FORMAT:email:ADDRESS, FORMAT:webhook:URL or FORMAT:file:NAME; repeatable',
+    ),
+    wait: flag.on('Wait until it is complete, at most --timeout'),
     ...output,
   },
   examples: [
@@ -81,12 +67,7 @@ export const reportDownload = command({
     'gov continues an interrupted download. The file gets its name once it is complete and has the SHA-256 that the service sent.',
   ],
   flags: {
-    format: {
-      type: 'string',
-      choices: reportFormats,
-      value: 'FORMAT',
-      description: 'Default: the first of the report',
-    },
+    format: flag.text('FORMAT', 'Default: the first of the report', { choices: reportFormats }),
     ...output,
   },
   examples: [
@@ -104,26 +85,15 @@ export const reportShare = command({
   args: [executionId],
   details: ['Anybody with the link can download the artifact. The link is shown only this once.'],
   flags: {
-    format: {
-      type: 'string',
-      choices: reportFormats,
-      value: 'FORMAT',
-      description: 'Default: the first of the report',
-    },
-    expires: {
-      type: 'duration',
-      value: 'TIME',
+    format: flag.text('FORMAT', 'Default: the first of the report', { choices: reportFormats }),
+    expires: flag.duration('TIME', 'How long it works, from 1m to 30d; default 7d', {
       minimum: limits.shareSecondsMin * 1000,
       maximum: limits.shareSecondsMax * 1000,
-      description: 'How long it works, from 1m to 30d; default 7d',
-    },
-    downloads: {
-      type: 'integer',
-      value: 'N',
+    }),
+    downloads: flag.integer('N', 'How often it works; default: no limit', {
       minimum: 1,
       maximum: limits.shareDownloadsMax,
-      description: 'How often it works; default: no limit',
-    },
+    }),
   },
   examples: [
     'gov report share rex_01jq3v5k8hf7wb3c9x2m4n6p8r',
@@ -155,21 +125,11 @@ export const reportBrandingSet = command({
   changes: true,
   details: ['Members without a flag keep their values. An empty text removes a name or a footer.'],
   flags: {
-    company: {
-      type: 'string',
-      value: 'NAME',
-      maxLength: limits.brandingNameChars,
-      description: 'Company name',
-    },
-    primary: { type: 'string', value: '#RRGGBB', description: 'Color of headings and lines' },
-    accent: { type: 'string', value: '#RRGGBB', description: 'Color of charts' },
-    footer: {
-      type: 'string',
-      value: 'TEXT',
-      maxLength: limits.brandingFooterChars,
-      description: 'Text in the foot of each page',
-    },
-    paper: { type: 'string', choices: ['a4', 'letter'], value: 'SIZE', description: 'Size of the pages' },
+    company: flag.text('NAME', 'Company name', { maxLength: limits.brandingNameChars }),
+    primary: flag.text('#RRGGBB', 'Color of headings and lines'),
+    accent: flag.text('#RRGGBB', 'Color of charts'),
+    footer: flag.text('TEXT', 'Text in the foot of each page', { maxLength: limits.brandingFooterChars }),
+    paper: flag.text('SIZE', 'Size of the pages', { choices: ['a4', 'letter'] }),
   },
   examples: [
     "gov report branding set --company 'Analytical Engines' --primary '#1f3a5f'",
@@ -202,30 +162,15 @@ export const reportVerify = command({
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
   flags: {
-    key: {
-      type: 'strings',
-      value: 'VKEY',
-      description: 'Trust this verifier key (C2SP signed-note); repeatable',
-    },
-    trust: { type: 'string', value: 'FILE', description: 'Trust the keys of this file (C2SP tlog-policy)' },
-    hash: {
-      type: 'string',
-      value: 'HASH',
-      pattern: '^(?:sha256:)?[0-9a-f]{64}$',
-      description: 'Require this data hash',
-    },
-    signature: {
-      type: 'string',
-      value: 'FILE',
-      description:
-        'Signature of a JSON report; default: REPORT.dsse.json beside REPORT.json. A PDF contains it',
-    },
-    fonts: {
-      type: 'string',
-      value: 'DIR',
-      description: 'Folder with the fonts for other scripts that the report was set in',
-    },
-    dataOnly: { type: 'boolean', description: 'Judge the attached data alone, not the printed pages' },
+    key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
+    trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
+    hash: flag.text('HASH', 'Require this data hash', { pattern: '^(?:sha256:)?[0-9a-f]{64}$' }),
+    signature: flag.text(
+      'FILE',
+      'Signature of a JSON report; default: REPORT.dsse.json beside REPORT.json. A PDF contains it',
+    ),
+    fonts: flag.text('DIR', 'Folder with the fonts for other scripts that the report was set in'),
+    dataOnly: flag.on('Judge the attached data alone, not the printed pages'),
   },
   examples: [
     'gov report verify report.pdf',

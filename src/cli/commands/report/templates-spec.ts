@@ -1,46 +1,27 @@
 /** Commands of gov report templates, as data. Tested by `test/cli/commands/report/templates.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const reportTemplateId = { name: 'reportTemplateId', description: 'Custom template, such as tpl_…' } as const;
 
 const members = {
-  title: {
-    type: 'string',
-    value: 'TEXT',
-    maxLength: limits.reportTitleChars,
-    description: 'Title of its reports; default: its name',
-  },
-  description: {
-    type: 'string',
-    value: 'TEXT',
+  title: flag.text('TEXT', 'Title of its reports; default: its name', { maxLength: limits.reportTitleChars }),
+  description: flag.text('TEXT', 'The question that its reports answer', {
     maxLength: limits.reportTemplateDescriptionChars,
-    description: 'The question that its reports answer',
-  },
-  introduction: {
-    type: 'string',
-    value: 'TEXT',
+  }),
+  introduction: flag.text('TEXT', 'Plain text of the first section', {
     maxLength: limits.reportTemplateIntroductionChars,
-    description: 'Plain text of the first section',
-  },
-  introductionFile: {
-    type: 'string',
-    value: 'FILE',
-    description: 'File with that text; an empty line begins a paragraph; - is standard input',
-  },
-  format: {
-    type: 'strings',
+  }),
+  introductionFile: flag.text(
+    'FILE',
+    'File with that text; an empty line begins a paragraph; - is standard input',
+  ),
+  format: flag.list('A,B', 'Formats of a report that names none; default: pdf', {
     separator: ',',
     choices: reportFormats,
-    value: 'A,B',
-    description: 'Formats of a report that names none; default: pdf',
-  },
-  file: {
-    type: 'string',
-    value: 'FILE',
-    description: 'JSON of a template, as show -o json prints it; flags win; - is standard input',
-  },
+  }),
+  file: flag.text('FILE', 'JSON of a template, as show -o json prints it; flags win; - is standard input'),
 } as const;
 
 export const reportTemplatesCreate = command({
@@ -54,19 +35,9 @@ export const reportTemplatesCreate = command({
   ],
   args: [{ name: 'name', description: 'What people call it; not needed with --file', optional: true }],
   flags: {
-    section: {
-      type: 'strings',
-      separator: ',',
-      value: 'SECTION',
-      description: 'Section; several with commas',
-    },
-    from: { type: 'string', value: 'TEMPLATE', description: 'Begin with this template' },
-    without: {
-      type: 'strings',
-      separator: ',',
-      value: 'SECTION',
-      description: 'Not this section of --from or --file',
-    },
+    section: flag.list('SECTION', 'Section; several with commas', { separator: ',' }),
+    from: flag.text('TEMPLATE', 'Begin with this template'),
+    without: flag.list('SECTION', 'Not this section of --from or --file', { separator: ',' }),
     ...members,
   },
   examples: [
@@ -84,20 +55,10 @@ export const reportTemplatesUpdate = command({
   details: ['A section replaces all sections of the template.'],
   args: [reportTemplateId],
   flags: {
-    name: {
-      type: 'string',
-      value: 'NAME',
-      maxLength: limits.reportTemplateNameChars,
-      description: 'New name',
-    },
-    section: {
-      type: 'strings',
-      separator: ',',
-      value: 'SECTION',
-      description: 'Section; several with commas',
-    },
+    name: flag.text('NAME', 'New name', { maxLength: limits.reportTemplateNameChars }),
+    section: flag.list('SECTION', 'Section; several with commas', { separator: ',' }),
     ...members,
-    withoutIntroduction: { type: 'boolean', description: 'Remove the introduction' },
+    withoutIntroduction: flag.on('Remove the introduction'),
   },
   examples: [
     'gov report templates update tpl_01jq3v5k8hf7wb3c9x2m4n6p8r --title "Board pack 2027" --format pdf,json',

@@ -1,6 +1,6 @@
 /** Commands of the noun risk, as data. Tested by `test/cli/commands/policy/create.test.ts`. */
 import { riskActions } from '../../../contract/risk-words.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const configFile = { name: 'file', description: 'JSON file, or - for standard input' } as const;
 
@@ -14,19 +14,12 @@ export const riskEvaluate = command({
   ],
   args: [{ ...configFile, optional: true }],
   flags: {
-    run: { type: 'string', value: 'RUN', description: 'The run, if the file does not name it' },
-    signal: {
-      type: 'strings',
-      value: 'NAME=NUMBER',
-      description: 'Evaluation signal, such as pii=0.8; repeatable',
-    },
-    failOn: {
-      type: 'strings',
+    run: flag.text('RUN', 'The run, if the file does not name it'),
+    signal: flag.list('NAME=NUMBER', 'Evaluation signal, such as pii=0.8; repeatable'),
+    failOn: flag.list('ACTION', 'Exit with 3 if the action is this one or stricter', {
       separator: ',',
       choices: riskActions,
-      value: 'ACTION',
-      description: 'Exit with 3 if the action is this one or stricter',
-    },
+    }),
   },
   examples: [
     'gov risk evaluate --run checkout-42 --signal prompt_injection=0.7 --fail-on block',
@@ -50,12 +43,7 @@ export const riskConfigDiff = command({
   summary: 'Show what a file would change in the configuration of the risk router',
   args: [configFile],
   flags: {
-    failOn: {
-      type: 'string',
-      choices: ['changed'],
-      value: 'WHAT',
-      description: 'Exit with 3 on a difference',
-    },
+    failOn: flag.text('WHAT', 'Exit with 3 on a difference', { choices: ['changed'] }),
   },
   examples: ['gov risk config diff risk.json --fail-on changed'],
   exitCodes: { 3: 'there is a difference, with --fail-on changed' },

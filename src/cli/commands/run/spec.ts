@@ -1,6 +1,6 @@
 /** `gov run`, as data. Tested by `test/cli/commands/run/program.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const run = command({
   name: 'run',
@@ -14,25 +14,12 @@ export const run = command({
   ],
   args: [{ name: 'command', description: 'The program and its arguments, after --', variadic: true }],
   flags: {
-    run: {
-      type: 'string',
-      value: 'RUN',
-      maxLength: limits.identifierChars,
-      description: 'Run to record in; default: a new one',
-    },
-    actor: { type: 'string', value: 'NAME', description: 'Name of the agent; default: the program' },
-    fail: {
-      type: 'string',
-      value: 'HOW',
+    run: flag.text('RUN', 'Run to record in; default: a new one', { maxLength: limits.identifierChars }),
+    actor: flag.text('NAME', 'Name of the agent; default: the program'),
+    fail: flag.text('HOW', 'open: start the program also if nothing can be recorded; default closed', {
       choices: ['closed', 'open'],
-      description: 'open: start the program also if nothing can be recorded; default closed',
-    },
-    prove: {
-      type: 'string',
-      value: 'WHEN',
-      choices: ['yes', 'no'],
-      description: 'no: do not prove the run at its end; default yes',
-    },
+    }),
+    prove: flag.text('WHEN', 'no: do not prove the run at its end; default yes', { choices: ['yes', 'no'] }),
   },
   ownsSignals: true,
   examples: ['gov run -- claude -p "fix the tests"', 'gov run --run nightly-7 --prove no -- python agent.py'],

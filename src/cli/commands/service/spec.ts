@@ -1,25 +1,14 @@
 /** Commands of the noun service, as data. Tested by `test/cli/commands/service/serve.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
-const data = {
-  type: 'string',
-  value: 'DIR',
-  required: true,
-  description: 'Data directory of the service: its keys and service.json',
-} as const;
+const data = flag.text('DIR', 'Data directory of the service: its keys and service.json', { required: true });
 const listen = { type: 'string', value: 'HOST:PORT' } as const;
-const database = {
-  type: 'string',
-  value: 'URL',
-  description:
-    'postgres://ROLE@HOST/DATABASE without a password; set the password in GOV_DATABASE or PGPASSWORD',
-} as const;
+const database = flag.text(
+  'URL',
+  'postgres://ROLE@HOST/DATABASE without a password; set the password in GOV_DATABASE or PGPASSWORD',
+);
 const metricsListen = { ...listen, description: 'Address of the metrics, or off' } as const;
-const publicUrl = {
-  type: 'string',
-  value: 'URL',
-  description: 'Public address of the service, such as https://gov.example.com',
-} as const;
+const publicUrl = flag.text('URL', 'Public address of the service, such as https://gov.example.com');
 const broken = { 6: 'the service runs on SQLite: stop it first' } as const;
 
 export const serviceInit = command({
@@ -31,17 +20,13 @@ export const serviceInit = command({
   ],
   flags: {
     data: { ...data, description: 'Data directory to make' },
-    name: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Prefix of every log’s name; default: the host of --public-url, else gov.local',
-    },
+    name: flag.text('NAME', 'Prefix of every log’s name; default: the host of --public-url, else gov.local'),
     database,
     listen: { ...listen, description: 'Address to serve at; default: 127.0.0.1:7470' },
     metricsListen,
     publicUrl,
-    issuer: { type: 'string', value: 'URL', description: 'OpenID provider for the sign-in of people' },
-    clientId: { type: 'string', value: 'ID', description: 'Client id of this service at --issuer' },
+    issuer: flag.text('URL', 'OpenID provider for the sign-in of people'),
+    clientId: flag.text('ID', 'Client id of this service at --issuer'),
   },
   examples: [
     'gov service init --data ./gov-service',
@@ -58,11 +43,7 @@ export const serviceMigrate = command({
   ],
   flags: {
     database: { ...database, description: `${database.description}; as the owner of the tables` },
-    role: {
-      type: 'string',
-      value: 'ROLE',
-      description: 'Role of serving processes, created if it is missing; default: gov_serving',
-    },
+    role: flag.text('ROLE', 'Role of serving processes, created if it is missing; default: gov_serving'),
   },
   exitCodes: { 4: 'the role may not do this', 6: 'a newer release made the tables' },
   examples: [
@@ -81,36 +62,17 @@ export const serviceServe = command({
     metricsListen,
     publicUrl,
     database,
-    connections: {
-      type: 'string',
-      value: 'N',
-      description: 'Largest number of database connections; default: 8',
-    },
-    logLevel: { type: 'string', value: 'LEVEL', description: 'Lowest level to log; default: info' },
-    tlsCert: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Serve over TLS with this certificate and its chain (PEM)',
-    },
-    tlsKey: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Its private key (PEM), a file that only its owner can read',
-    },
-    tlsClientCa: {
-      type: 'string',
-      value: 'FILE',
-      description: 'Require a client certificate of these authorities (PEM)',
-    },
-    rebuildHeads: {
-      type: 'boolean',
-      description:
-        'Rebuild heads.db from the database, which must be the newest copy, or the only one after an investigation',
-    },
-    devIssuer: {
-      type: 'boolean',
-      description: 'Let every user of this machine sign in as anybody: for development, on loopback only',
-    },
+    connections: flag.text('N', 'Largest number of database connections; default: 8'),
+    logLevel: flag.text('LEVEL', 'Lowest level to log; default: info'),
+    tlsCert: flag.text('FILE', 'Serve over TLS with this certificate and its chain (PEM)'),
+    tlsKey: flag.text('FILE', 'Its private key (PEM), a file that only its owner can read'),
+    tlsClientCa: flag.text('FILE', 'Require a client certificate of these authorities (PEM)'),
+    rebuildHeads: flag.on(
+      'Rebuild heads.db from the database, which must be the newest copy, or the only one after an investigation',
+    ),
+    devIssuer: flag.on(
+      'Let every user of this machine sign in as anybody: for development, on loopback only',
+    ),
     devIssuerListen: {
       ...listen,
       description: 'Address of the development issuer; default: 127.0.0.1:7472',
@@ -149,7 +111,7 @@ export const serviceProjects = command({
   summary: 'List the projects of all organizations, including deleted ones',
   flags: {
     data,
-    organization: { type: 'string', value: 'ORG', description: 'Only projects of this organization' },
+    organization: flag.text('ORG', 'Only projects of this organization'),
   },
   exitCodes: broken,
   examples: [
@@ -180,13 +142,10 @@ export const serviceQuota = command({
   args: [{ name: 'project', description: 'Project id' }],
   flags: {
     data,
-    set: {
-      type: 'strings',
+    set: flag.list('TYPE=UNITS', 'Quota of a metered type: a number, none or default', {
       separator: ',',
-      value: 'TYPE=UNITS',
       required: true,
-      description: 'Quota of a metered type: a number, none or default',
-    },
+    }),
   },
   exitCodes: { 5: 'no such project', ...broken },
   examples: [
@@ -202,13 +161,8 @@ export const serviceCustomer = command({
   args: [{ name: 'organization', description: 'Organization id' }],
   flags: {
     data,
-    set: {
-      type: 'string',
-      value: 'cus_…',
-      pattern: '^cus_[A-Za-z0-9]{1,251}$',
-      description: 'Customer id at the payment provider',
-    },
-    clear: { type: 'boolean', description: 'Remove the customer id' },
+    set: flag.text('cus_…', 'Customer id at the payment provider', { pattern: '^cus_[A-Za-z0-9]{1,251}$' }),
+    clear: flag.on('Remove the customer id'),
   },
   exitCodes: { 5: 'no such organization', ...broken },
   examples: [

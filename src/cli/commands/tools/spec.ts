@@ -1,24 +1,13 @@
 /** Commands of the noun tools, as data. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import { policyActions } from '../../../contract/policy-words.ts';
-import { command } from '../../program/spec.ts';
-import type { FlagSpec } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
-const server = {
-  type: 'string',
-  value: 'NAME',
-  description: 'MCP server of the tool',
-} as const satisfies FlagSpec;
-const callContext = {
-  type: 'json',
-  value: 'JSON|@FILE',
-  description: 'Further input of policies, besides tool, arguments, actor and runId',
-} as const satisfies FlagSpec;
-const policy = {
-  type: 'strings',
-  separator: ',',
-  value: 'ID',
-  description: 'Evaluate these policies; default: all active ones',
-} as const satisfies FlagSpec;
+const server = flag.text('NAME', 'MCP server of the tool');
+const callContext = flag.json(
+  'JSON|@FILE',
+  'Further input of policies, besides tool, arguments, actor and runId',
+);
+const policy = flag.list('ID', 'Evaluate these policies; default: all active ones', { separator: ',' });
 
 export const toolsEvaluate = command({
   name: 'tools evaluate',
@@ -30,21 +19,18 @@ export const toolsEvaluate = command({
   ],
   args: [{ name: 'file', description: 'JSON file, or - for standard input', optional: true }],
   flags: {
-    tool: { type: 'string', value: 'NAME', description: 'Name of the tool' },
+    tool: flag.text('NAME', 'Name of the tool'),
     server,
-    arguments: { type: 'json', value: 'JSON|@FILE', description: 'Arguments of the call, an object' },
-    run: { type: 'string', value: 'RUN', description: 'Run of the call' },
-    actor: { type: 'string', value: 'NAME', description: 'Name of the caller' },
+    arguments: flag.json('JSON|@FILE', 'Arguments of the call, an object'),
+    run: flag.text('RUN', 'Run of the call'),
+    actor: flag.text('NAME', 'Name of the caller'),
     callContext,
     policy,
-    dryRun: { type: 'boolean', description: 'Decide, and record nothing' },
-    failOn: {
-      type: 'strings',
+    dryRun: flag.on('Decide, and record nothing'),
+    failOn: flag.list('DECISION', 'Exit with 3 if the decision is this one or stricter', {
       separator: ',',
       choices: policyActions,
-      value: 'DECISION',
-      description: 'Exit with 3 if the decision is this one or stricter',
-    },
+    }),
   },
   examples: [
     'gov tools evaluate --tool refund --arguments \'{"amount": 250}\' --run checkout-42 --fail-on escalate',
@@ -65,27 +51,20 @@ export const toolsExec = command({
   ],
   args: [{ name: 'command', description: 'The command and its arguments, after --', variadic: true }],
   flags: {
-    tool: {
-      type: 'string',
-      value: 'NAME',
-      required: true,
-      description: 'Name of the tool in policies',
-    },
-    run: { type: 'string', value: 'RUN', required: true, description: 'Run of the call' },
-    actor: { type: 'string', value: 'NAME', description: 'Name of the caller; default: gov tools exec' },
+    tool: flag.text('NAME', 'Name of the tool in policies', { required: true }),
+    run: flag.text('RUN', 'Run of the call', { required: true }),
+    actor: flag.text('NAME', 'Name of the caller; default: gov tools exec'),
     server,
     callContext,
     policy,
-    approval: {
-      type: 'string',
-      value: 'ID',
-      description: 'Run only by this approval of the same call; default: the newest one that can be used',
-    },
-    waitApproval: {
-      type: 'duration',
-      value: 'TIME',
-      description: 'After an escalation, wait this long for a person; default: refuse at once',
-    },
+    approval: flag.text(
+      'ID',
+      'Run only by this approval of the same call; default: the newest one that can be used',
+    ),
+    waitApproval: flag.duration(
+      'TIME',
+      'After an escalation, wait this long for a person; default: refuse at once',
+    ),
   },
   ownsSignals: true,
   examples: [

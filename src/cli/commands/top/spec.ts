@@ -1,5 +1,5 @@
 /** The command top, as data. Tested by `test/cli/screens/top.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const top = command({
@@ -12,12 +12,8 @@ export const top = command({
     'Into a pipe, or with -o ndjson: one JSON object per second. -o json: one object. gov measures p99 and queue on a plane of this machine, from its metrics.',
   ],
   flags: {
-    interval: {
-      type: 'duration',
-      value: 'TIME',
-      description: 'Time between samples, at least 1s; default: 1s',
-    },
-    count: { type: 'integer', minimum: 1, value: 'N', description: 'Print N samples instead of a screen' },
+    interval: flag.duration('TIME', 'Time between samples, at least 1s; default: 1s'),
+    count: flag.integer('N', 'Print N samples instead of a screen', { minimum: 1 }),
     ascii: asciiFlag,
   },
   examples: ['gov top', 'gov top -C production', 'gov top --count 60 | jq .ingest.leavesPerSecond'],

@@ -1,5 +1,5 @@
 /** Commands of the noun trust, as data. Tested by `test/cli/commands/trust/fetch.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const trustFetch = command({
   name: 'trust fetch',
@@ -10,18 +10,11 @@ export const trustFetch = command({
     'With an earlier trust file, of the context or in FILE, gov accepts a new key only if the log has a chain of signatures from a trusted key to it.',
   ],
   flags: {
-    out: {
-      type: 'string',
-      value: 'FILE',
-      short: 'O',
-      description: 'Write the trust file here; default: standard output',
-    },
-    expectKey: {
-      type: 'strings',
-      value: 'HASH',
-      description:
-        'Fingerprint of a key, as the operator told you; repeatable; other keys must follow from it',
-    },
+    out: flag.text('FILE', 'Write the trust file here; default: standard output', { short: 'O' }),
+    expectKey: flag.list(
+      'HASH',
+      'Fingerprint of a key, as the operator told you; repeatable; other keys must follow from it',
+    ),
   },
   examples: [
     'gov trust fetch --out acme.trust',

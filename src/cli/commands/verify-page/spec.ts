@@ -1,5 +1,5 @@
 /** `gov verify-page`, as data. Tested by `test/cli/commands/verify-page/run.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 export const verifyPage = command({
   name: 'verify-page',
@@ -10,13 +10,8 @@ export const verifyPage = command({
     'It does not compare the printed pages of a report: gov report verify does.',
   ],
   flags: {
-    out: {
-      type: 'string',
-      short: 'O',
-      value: 'FILE',
-      description: 'Write to this file; default: standard output',
-    },
-    force: { type: 'boolean', description: 'Replace an existing file' },
+    out: flag.text('FILE', 'Write to this file; default: standard output', { short: 'O' }),
+    force: flag.on('Replace an existing file'),
   },
   examples: ['gov verify-page > verify.html', 'gov verify-page -O verify.html'],
   exitCodes: { 2: 'the file exists' },

@@ -3,29 +3,20 @@ import { limits } from '../../../contract/limits.ts';
 import { eventChoices } from '../../../contract/webhook-events.ts';
 import { webhookSignings } from '../../../contract/webhooks.ts';
 import { secretFlags } from '../../context/secret-file.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
 const endpointId = { name: 'endpointId', description: 'Endpoint, such as whe_…' } as const;
-const events = {
-  type: 'strings',
+const events = flag.list('A,B', 'Kinds of events, separated by commas; * for all', {
   separator: ',',
   choices: eventChoices,
-  value: 'A,B',
-  description: 'Kinds of events, separated by commas; * for all',
-} as const;
-const description = {
-  type: 'string',
-  value: 'TEXT',
+});
+const description = flag.text('TEXT', 'Purpose of the endpoint', {
   maxLength: limits.webhookDescriptionChars,
-  description: 'Purpose of the endpoint',
-} as const;
+});
 const signing = (otherwise: string) =>
-  ({
-    type: 'string',
+  flag.text('SCHEME', `v1: a secret that both sides have; v1a: a public key that verifies; ${otherwise}`, {
     choices: webhookSignings,
-    value: 'SCHEME',
-    description: `v1: a secret that both sides have; v1a: a public key that verifies; ${otherwise}`,
-  }) as const;
+  });
 const example = 'whe_01jq3v5k8hf7wb3c9x2m4n6p8r';
 
 export const webhooksCreate = command({
@@ -38,7 +29,7 @@ export const webhooksCreate = command({
   flags: {
     events,
     description,
-    disabled: { type: 'boolean', description: 'Send no events yet; gov webhooks test works' },
+    disabled: flag.on('Send no events yet; gov webhooks test works'),
     signing: signing('default v1'),
     ...secretFlags('the secret'),
   },
@@ -56,11 +47,11 @@ export const webhooksUpdate = command({
   changes: true,
   args: [endpointId],
   flags: {
-    url: { type: 'string', value: 'URL', description: 'HTTPS address of your receiver' },
+    url: flag.text('URL', 'HTTPS address of your receiver'),
     events,
     description,
-    enable: { type: 'boolean', description: 'Send events, also after the service disabled the endpoint' },
-    disable: { type: 'boolean', description: 'Send no events, and cancel those that wait' },
+    enable: flag.on('Send events, also after the service disabled the endpoint'),
+    disable: flag.on('Send no events, and cancel those that wait'),
   },
   examples: [`gov webhooks update ${example} --enable`, `gov webhooks update ${example} --events job.failed`],
 });
@@ -81,11 +72,10 @@ export const webhooksRotate = command({
   changes: true,
   args: [endpointId],
   flags: {
-    overlap: {
-      type: 'duration',
-      value: 'TIME',
-      description: 'Time that messages also carry the old signature, at most and by default 24h',
-    },
+    overlap: flag.duration(
+      'TIME',
+      'Time that messages also carry the old signature, at most and by default 24h',
+    ),
     signing: signing('default: as before'),
     ...secretFlags('the secret'),
   },

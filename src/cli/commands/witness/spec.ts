@@ -1,18 +1,11 @@
 /** Commands of the noun witness, as data. Tested by `test/docs/witness.test.ts`. */
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 
-const data = {
-  type: 'string',
-  value: 'DIR',
+const data = flag.text('DIR', 'Directory of the witness: its keys and cosigned checkpoints', {
   required: true,
-  description: 'Directory of the witness: its keys and cosigned checkpoints',
-} as const;
+});
 
-const trust = {
-  type: 'string',
-  value: 'FILE',
-  description: 'Trust file with keys of a log, such as DIR/trust of a plane',
-} as const;
+const trust = flag.text('FILE', 'Trust file with keys of a log, such as DIR/trust of a plane');
 
 const vkeys = {
   name: 'vkey',
@@ -29,16 +22,8 @@ export const witnessInit = command({
   ],
   flags: {
     data: { ...data, description: 'Directory to make' },
-    name: {
-      type: 'string',
-      value: 'NAME',
-      description: 'Name of its keys, such as witness.example/w1; default: a random one',
-    },
-    listen: {
-      type: 'string',
-      value: 'HOST:PORT',
-      description: 'Address to serve at; default: 127.0.0.1:7480',
-    },
+    name: flag.text('NAME', 'Name of its keys, such as witness.example/w1; default: a random one'),
+    listen: flag.text('HOST:PORT', 'Address to serve at; default: 127.0.0.1:7480'),
   },
   examples: ['gov witness init --data ./witness --name witness.example/w1'],
 });
@@ -52,16 +37,10 @@ export const witnessServe = command({
   ],
   flags: {
     data,
-    listen: {
-      type: 'string',
-      value: 'HOST:PORT',
-      description: 'Address to serve at instead of the configured one',
-    },
-    moved: {
-      type: 'boolean',
-      description:
-        'Accept a directory that was moved to another disk or machine; only if it is the newest copy',
-    },
+    listen: flag.text('HOST:PORT', 'Address to serve at instead of the configured one'),
+    moved: flag.on(
+      'Accept a directory that was moved to another disk or machine; only if it is the newest copy',
+    ),
   },
   ownsSignals: true,
   exitCodes: {
