@@ -197,7 +197,7 @@ describe('install.sh --from', () => {
     const root = join(folder, 'deb');
     mkdirSync(root);
     expect(run('dpkg-deb', ['-x', name, root])).toMatchObject({ status: 0 });
-    expect(run(join(root, 'usr/bin/gov'), ['--version']).stdout).toBe(`gov ${version}\n`);
+    expect(run(join(root, 'usr/bin/gov'), ['--version']).stdout).toMatch(`gov ${version} (build `);
     const unit = readFileSync(join(root, 'usr/lib/systemd/system/gov-plane.service'), 'utf8');
     expect(unit).toContain('ExecStart=/usr/bin/gov plane serve');
     expect(unit).not.toMatch(/@GOV@|@ROOT@/);
