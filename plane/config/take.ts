@@ -92,6 +92,7 @@ export async function putInForce(
   const { services, projectId, mode, applied, copy } = target;
   const isHeld = applied?.bundleHash === open.hash && applied.mode === mode;
   const attempt = async (): Promise<Taken | null> => {
+    await services.runs.overtaken(projectId);
     const atMs = services.now();
     const { configHash, configIndex } = await routerOf(services.store, projectId);
     const planned: { plan?: Plan } = {};

@@ -42,6 +42,7 @@ export function changeTenant<Answer extends object>(
   const { runs, store, now } = services;
   return runs.inTurn({ projectId, runId: systemRun }, () =>
     untilStored(`project ${projectId}`, async () => {
+      await runs.overtaken(projectId);
       const events = (await store.run(projectId, systemRun))?.events ?? 0;
       const { change, answer } = await judge(now());
       if (change === null) return answer;

@@ -9,7 +9,6 @@ import { refuseOutdated } from '../writes/append.ts';
 import type { StoredAppend } from '../log/append-result.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import { untilStored } from '../call/overtaken.ts';
 import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../billing/quota.ts';
 import type { Services } from '../port/services.ts';
 import { rulesOf } from '../call/settings.ts';
@@ -24,7 +23,8 @@ export async function appendJudged(
   judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
 ): Promise<StoredAppend | Replayed> {
   let { caller } = counted;
-  return untilStored('the project', async () => {
+  const { projectId } = caller.project;
+  return services.runs.untilJudged(projectId, 'the project', async () => {
     const { revisedMs } = caller.rules;
     const judged = judge(caller);
     // avoids a turn of the loop where no promise is needed, which is nearly always
@@ -33,7 +33,7 @@ export async function appendJudged(
     const by = caller === counted.caller ? counted : { ...counted, caller };
     const stored = await appendMeteredOrStale(services, by, appended);
     if (!('outcome' in stored) || stored.outcome !== 'revised') return refuseOutdated(stored);
-    services.forgetCredential(caller.project.projectId);
+    services.forgetCredential(projectId);
     caller = await asOfNow(services, caller);
     return null;
   });

@@ -90,8 +90,6 @@ interface Kept {
   newest: InForce | null;
   /** Resolves after the append of the current change. */
   changing: Promise<unknown>;
-  /** Evaluations that a change overtook and that run again. None rejects. */
-  readonly overtaken: Set<Promise<unknown>>;
 }
 
 export class PolicySets {
@@ -119,9 +117,8 @@ export class PolicySets {
     standing: ChangedPolicy | null,
     append: (before: InForce | null) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const kept = this.#keptOf(projectId);
-    await Promise.all(kept.overtaken);
     const before = standing === null ? null : await this.current(projectId).catch(() => null);
+    const kept = this.#keptOf(projectId);
     const changing = append(before).then((result) => {
       if ('outcome' in result) {
         const index = result.outcome === 'stored' ? indexOf(result) : null;
@@ -140,27 +137,14 @@ export class PolicySets {
     projectId: string,
     append: (before: InForce) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const kept = this.#keptOf(projectId);
-    await Promise.all(kept.overtaken);
     const before = await this.current(projectId);
+    const kept = this.#keptOf(projectId);
     const changing = append(before).then((result) => {
       kept.current = null;
       return result;
     });
     kept.changing = changing.catch(() => null);
     return changing;
-  }
-
-  /**
-   * Lets an evaluation that a change overtook end before the next change of this process, so that changes without a
-   * pause do not overtake it each time.
-   */
-  ahead<Result>(projectId: string, evaluation: Promise<Result>): Promise<Result> {
-    const { overtaken } = this.#keptOf(projectId);
-    const ended = evaluation.catch(() => null);
-    overtaken.add(ended);
-    void ended.then(() => overtaken.delete(ended));
-    return evaluation;
   }
 
   /** The policies in force after the store refused an evaluation with `outdated`. */
@@ -177,7 +161,7 @@ export class PolicySets {
     if (known !== undefined) return known;
     const [oldest] = this.#kept.keys();
     if (this.#kept.size >= projectsKept && oldest !== undefined) this.#kept.delete(oldest);
-    const kept: Kept = { current: null, newest: null, changing: Promise.resolve(), overtaken: new Set() };
+    const kept: Kept = { current: null, newest: null, changing: Promise.resolve() };
     this.#kept.set(projectId, kept);
     return kept;
   }

@@ -66,6 +66,7 @@ export function inTurn<const Answer extends PlainAnswer>(
   // each change is an event of the system run
   return services.runs.inTurn({ projectId, runId: systemRun }, () =>
     untilStored('the policy', async () => {
+      await services.runs.overtaken(projectId);
       const atMs = services.now();
       const { change, answer } = await judge(atMs);
       if (change === null) return keepAnswer(asking, services, answer);

@@ -34,7 +34,7 @@ import { fieldError } from '../call/schema.ts';
 import { requiresSignature } from '../../core/replay/again.ts';
 import type { Services } from '../port/services.ts';
 import { subjectsOf, type SubjectsFound } from '../call/subjects.ts';
-import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
+import { unlessOvertaken } from '../call/overtaken.ts';
 import { inTurns } from '../call/time-slice.ts';
 
 export const evaluations: Pick<Handlers, 'evaluatePolicy'> = {
@@ -103,7 +103,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   const { projectId } = asked.caller.project;
   const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);
-  const attempt = async (): Promise<Answer | Replayed | null> => {
+  return services.runs.untilJudged(projectId, 'the policies or the approval', async () => {
     const decided = await withApproval(await decideIn(inForce, asked, services), {
       asked,
       inForce,
@@ -126,9 +126,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     if (stored.outcome === 'stored') return answer;
     inForce = await services.policySets.newer(projectId, inForce);
     return null;
-  };
-  const again = () => untilStored('the policies or the approval', attempt);
-  return (await attempt()) ?? services.policySets.ahead(projectId, again());
+  });
 }
 
 /** The decision with the approval of its escalation. */

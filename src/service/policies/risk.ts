@@ -16,6 +16,7 @@ import {
   riskDecisionBody,
   type RiskRecord,
 } from '../../core/decided/risk-decision.ts';
+import { systemRun } from '../../core/events/record.ts';
 import { typeId } from '../../core/id.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from '../../core/risk/config.ts';
@@ -42,7 +43,7 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       refuseSystemRun(runId, 'body');
       services.planeConfig?.refuseExpired();
       const inputs = canonicalInputs(given);
-      return untilStored('the configuration', async () => {
+      return services.runs.untilJudged(projectId, 'the configuration', async () => {
         const router = await routerOf(services.store, projectId);
         const decision = decideBy(router, { runId, inputs, services });
         const answer = { status: 200, body: riskDecisionBody(decision) } as const;
@@ -69,16 +70,20 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
       const answered = configBody(router);
       refuseOtherBands(sentBands, answered.bands);
       const { projectId } = caller.project;
-      return untilStored('the configuration', async () => {
-        const before = ifMatch === null ? null : await routerOf(services.store, projectId);
-        if (before !== null) requireTag(ifMatch, configBody(before), 'the configuration');
-        const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
-        const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
-        const stored = await appendOrStale(services, request);
-        return 'replayed' in stored || stored.outcome === 'stored'
-          ? ({ status: 200, body: answered } as const)
-          : null;
-      });
+      // each change is an event of the system run
+      return services.runs.inTurn({ projectId, runId: systemRun }, () =>
+        untilStored('the configuration', async () => {
+          await services.runs.overtaken(projectId);
+          const before = ifMatch === null ? null : await routerOf(services.store, projectId);
+          if (before !== null) requireTag(ifMatch, configBody(before), 'the configuration');
+          const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
+          const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
+          const stored = await appendOrStale(services, request);
+          return 'replayed' in stored || stored.outcome === 'stored'
+            ? ({ status: 200, body: answered } as const)
+            : null;
+        }),
+      );
     },
 
     async listRiskDecisions({ query, caller }, services) {

@@ -48,27 +48,6 @@ function counting(policies: readonly ActivePolicy[], policyIndex: number) {
 }
 
 describe('a change of this process', () => {
-  it('a change starts after the evaluations that an earlier change overtook, also where they fail', async () => {
-    const sets = new PolicySets(counting([row(version('a', 1))], 7));
-    const evaluations = [Promise.withResolvers<string>(), Promise.withResolvers<string>()] as const;
-    const [one, other] = evaluations.map(({ promise }) => sets.ahead('p', promise));
-    const failed = expect(other).rejects.toThrow('unusable');
-    let isAppended = false;
-    const append = async (): Promise<StoredAppend> => {
-      isAppended = true;
-      return storedAt(8);
-    };
-    const changing = sets.change('p', { policyId: 'a', active: version('a', 2) }, append);
-    evaluations[0].resolve('allow');
-    expect(await one).toBe('allow');
-    await nextTurn();
-    expect(isAppended).toBe(false);
-    evaluations[1].reject(new Error('unusable'));
-    await failed;
-    await changing;
-    expect(isAppended).toBe(true);
-  });
-
   it('a change by this process loads nothing, nor does an evaluation that it made outdated', async () => {
     const store = counting([row(version('a', 1)), row(version('b', 1))], 7);
     const sets = new PolicySets(store);
