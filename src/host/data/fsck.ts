@@ -29,8 +29,11 @@ import { fsckStore, type FsckOptions } from '../../store/fsck/run.ts';
 import type { JudgeReceipt } from '../../store/fsck/check.ts';
 import type { JudgeNote } from '../../store/fsck/check.ts';
 import type { FsckReport } from '../../store/fsck/check.ts';
+import { opening } from '../../store/file/faults.ts';
+import { openHeads, type NamedHead } from '../../store/file/heads.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
+import { unfit } from '../../store/file/signed-heads.ts';
 import { createCosigner } from '../keys/cosigner.ts';
 import { readKeys } from '../keys/disk.ts';
 import { readMasterKey } from '../keys/master.ts';
@@ -74,7 +77,19 @@ async function judged({ env = process.env, ...options }: HostFsckOptions): Promi
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
   if (url === null) return fsckFiles({ ...asked, masterKey });
   const { fsckPostgres } = await import('../../store/postgres/store.ts');
-  return fsckPostgres({ ...asked, masterKey, url, connections: 2 });
+  return fsckPostgres({ ...asked, masterKey, url, signed: signedHeads(dataDir), connections: 2 });
+}
+
+/** The newest heads that a process with this directory signed. Read before the database, which grows meanwhile. */
+function signedHeads(dataDir: string): NamedHead[] {
+  const { heads: path } = storeFiles(dataDir);
+  if (!existsSync(path) || unfit(dataDir) !== null) return [];
+  const heads = opening(path, () => openHeads(path, { readonly: true }));
+  try {
+    return [...heads.all()];
+  } finally {
+    heads.close();
+  }
 }
 
 function trustedKeys(dataDir: string): readonly VerifierKey[] | null {

@@ -168,9 +168,20 @@ export function* compareHeads(
   heads: Kept,
   logs?: readonly LogHead[],
 ): Generator<HeadsMismatch, void> {
+  yield* contradicted(db, logs === undefined ? heads.all() : keptOf(heads, logs));
+  for (const { origin, signedSize } of logs ?? logHeads(db)) {
+    const kept = heads.find(origin)?.size ?? 0;
+    if (kept >= signedSize) continue;
+    const expected = `a signed head of at least ${signedSize} leaves`;
+    yield { behind: 'heads', origin, expected, got: `${kept} leaves` };
+  }
+}
+
+/** Finds signed heads that the database lacks, or of which it has another root. */
+export function* contradicted(db: Connection, signed: Iterable<NamedHead>): Generator<HeadsMismatch, void> {
   const read = tileReader(db);
   const find = logFinder(db);
-  for (const { origin, size, root } of logs === undefined ? heads.all() : keptOf(heads, logs)) {
+  for (const { origin, size, root } of signed) {
     const log = find(origin);
     const expected = `a log of at least ${size} leaves`;
     if (log === undefined) {
@@ -183,12 +194,6 @@ export function* compareHeads(
       if (want === got) continue;
       yield { behind: 'neither', origin, expected: `root ${want} at size ${size}`, got: `root ${got}` };
     }
-  }
-  for (const { origin, signedSize } of logs ?? logHeads(db)) {
-    const kept = heads.find(origin)?.size ?? 0;
-    if (kept >= signedSize) continue;
-    const expected = `a signed head of at least ${signedSize} leaves`;
-    yield { behind: 'heads', origin, expected, got: `${kept} leaves` };
   }
 }
 

@@ -25,14 +25,14 @@ import { GovError } from '../../contract/problems.ts';
 import { Organizations } from './tenants/organization-life.ts';
 import { checkConfig } from './decided/config.ts';
 import { checkCosignatures } from './log/cosignatures.ts';
-import { checkHeads } from './log/heads.ts';
+import { checkHeads, checkSigned } from './log/heads.ts';
 import { checkAuditLog, checkMeteringLog } from './log/records.ts';
 import { checkRuns } from './log/runs.ts';
 import { checkTelemetry } from './tenants/planes.ts';
 import { checkOrganizations } from './tenants/rows.ts';
 import type { Connection } from '../file/connection.ts';
 import { opening, troubleOf } from '../file/faults.ts';
-import { openHeads } from '../file/heads.ts';
+import { openHeads, type NamedHead } from '../file/heads.ts';
 import { migrate, schemaVersion } from '../file/migrate.ts';
 import { storeFiles } from '../file/paths.ts';
 import { connectReader } from '../file/reader.ts';
@@ -58,6 +58,8 @@ export interface FsckOptions {
   readonly judgeNote?: JudgeNote;
   /** Judges the service's cosignatures for data planes. Used only if `deep`. */
   readonly judgeReceipt?: JudgeReceipt;
+  /** Signed heads that are not in a file next to the log. */
+  readonly signed?: readonly NamedHead[];
   /** For an installation that is checked in parts. The caller compares the organizations at the end. */
   readonly organizations?: Organizations;
 }
@@ -118,6 +120,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));
       try {
         await checkHeads(check, heads);
+        checkSigned(check, options.signed ?? []);
       } finally {
         heads.close();
       }

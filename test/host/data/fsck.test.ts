@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomBytes } from '../../../src/host/process/clock.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
+import { openHeads } from '../../../src/store/file/heads.ts';
 import { createKeys } from '../../../src/host/keys/disk.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
@@ -31,8 +32,26 @@ describe.each(engines)('a check on %s', (engine) => {
     expect(report.checkpoints).toBeGreaterThanOrEqual(4);
   });
 
-  it('fsck finds checkpoints that other keys signed', async () => {
+  it('fsck finds signed heads that the database lacks, as after a failover that lost leaves', async () => {
     await service.close();
+    const dataDir = join(folder, 'ahead');
+    cpSync(service.dataDir, dataDir, { recursive: true });
+    const heads = openHeads(join(dataDir, 'heads.db'));
+    const signed = [...heads.all()].find(({ origin }) => origin.endsWith('/audit'));
+    if (signed === undefined) throw new Error('expected a signed head');
+    heads.raise(signed.origin, { size: signed.size + 9000, root: signed.root });
+    heads.raise('gov.local/prj_lost/audit', { size: 7, root: signed.root });
+    heads.close();
+    const report = await fsck({ dataDir, env: {} });
+    const lost = { position: 'heads/gov.local/prj_lost/audit', got: 'no such log' };
+    expect(report.problems).toContainEqual(expect.objectContaining({ kind: 'heads_mismatch', ...lost }));
+    expect(report.problems).toContainEqual(
+      expect.objectContaining({ kind: 'heads_mismatch', position: `heads/${signed.origin}` }),
+    );
+    expect(report).toMatchObject({ ok: false, found: 2 });
+  });
+
+  it('fsck finds checkpoints that other keys signed', async () => {
     const dataDir = join(folder, 'other');
     cpSync(service.dataDir, dataDir, { recursive: true });
     rmSync(join(dataDir, 'keys'), { recursive: true });

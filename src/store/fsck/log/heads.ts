@@ -4,14 +4,29 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Check } from '../check.ts';
-import { compareHeads, type Heads } from '../../file/heads.ts';
+import {
+  compareHeads,
+  contradicted,
+  type Heads,
+  type HeadsMismatch,
+  type NamedHead,
+} from '../../file/heads.ts';
 
 /** A process that serves meanwhile signs in one file after the other, so a difference is compared once more. */
 export async function checkHeads(check: Check, heads: Heads): Promise<void> {
   if ([...compareHeads(check.db, heads)].length === 0) return;
   await pause(signingMs);
-  for (const { origin, expected, got } of compareHeads(check.db, heads)) {
-    check.problem(`heads/${origin}`, 'heads_mismatch', { expected, got });
+  report(check, compareHeads(check.db, heads));
+}
+
+/** Compares a copy of one project with heads that were signed before the copy was made. */
+export function checkSigned(check: Check, signed: readonly NamedHead[]): void {
+  report(check, contradicted(check.db, signed));
+}
+
+function report({ problem }: Check, mismatches: Iterable<HeadsMismatch>): void {
+  for (const { origin, expected, got } of mismatches) {
+    problem(`heads/${origin}`, 'heads_mismatch', { expected, got });
   }
 }
 

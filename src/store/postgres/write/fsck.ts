@@ -26,7 +26,9 @@ export interface PostgresFsckOptions extends Omit<FsckOptions, 'dataDir'>, Datab
 }
 
 const keptProblems = 1000;
-const all = sql<{ no: number }>('SELECT project AS no FROM project ORDER BY project');
+const all = sql<{ no: number; audit: string; metering: string }>(
+  'SELECT project AS no, audit_origin AS audit, metering_origin AS metering FROM project ORDER BY project',
+);
 const sizes = sql<{ leaves: number }>(
   'SELECT coalesce(sum(size), 0)::int8 AS leaves FROM head WHERE project = $1',
 );
@@ -42,11 +44,14 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
     }
     const report = { problems: [] as FsckProblem[], found: 0, leaves: 0, checkpoints: 0, unopened: 0 };
     const organizations = new Organizations();
-    for (const { no } of projects) {
+    const { signed = [] } = options;
+    const known = new Set(projects.flatMap(({ audit, metering }) => [audit, metering]));
+    for (const { no, audit, metering } of projects) {
       const { leaves: done } = report;
       const one = await checkCopy(database, no, {
         ...options,
         organizations,
+        signed: signed.filter(({ origin }) => origin === audit || origin === metering),
         onProgress: (progress) => options.onProgress?.({ done: done + progress.done, of }),
       });
       report.problems.push(...one.problems.slice(0, keptProblems - report.problems.length));
@@ -60,6 +65,11 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
       if (report.problems.length < keptProblems) report.problems.push({ position, kind, ...what });
     };
     checkOrganizations({ problem }, organizations);
+    for (const { origin, size } of signed) {
+      if (known.has(origin)) continue;
+      const expected = `a log of at least ${size} leaves`;
+      problem(`heads/${origin}`, 'heads_mismatch', { expected, got: 'no such log' });
+    }
     return { ...report, ok: report.found === 0, projects: projects.length, deep: options.deep ?? false };
   } catch (error) {
     throw problemOf(error);
@@ -73,11 +83,12 @@ async function checkCopy(database: Database, no: number, options: PostgresFsckOp
   let subjects: Connection | null = null;
   try {
     subjects = await copyProject(database, no, dataDir);
-    const { deep, onProgress, judgeNote, judgeReceipt, organizations, masterKey } = options;
+    const { deep, onProgress, judgeNote, judgeReceipt, organizations, masterKey, signed } = options;
     return await fsckStore({
       dataDir,
       masterKey,
       ...(subjects === null ? {} : { subjects }),
+      ...(signed === undefined ? {} : { signed }),
       ...(deep === undefined ? {} : { deep }),
       ...(onProgress === undefined ? {} : { onProgress }),
       ...(judgeNote === undefined ? {} : { judgeNote }),
