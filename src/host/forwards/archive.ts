@@ -1,6 +1,7 @@
 /**
  * Reads forwarded objects where they are stored: in a bucket of an S3-compatible store, or in a folder with a copy of it.
- * Names and bytes come from that store and may be anything. Proven by `test/host/forwards/verify.test.ts`.
+ * Names and bytes come from that store and may be anything. Proven by
+ * `test/host/forwards/verify.test.ts` and `test/host/forwards/archive.test.ts`.
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -8,6 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GovError } from '../../contract/problems.ts';
 import type { Bucket } from './bucket.ts';
+import { errorText, readPage } from './store-xml.ts';
+import { reasonOf } from './transport.ts';
 
 export interface Archive {
   /** Folders below a folder, by name. `''` is the whole archive. */
@@ -56,8 +59,8 @@ const tooLarge = (path: string, most: number): GovError =>
 /** Pauses before the second and third attempt: a long verification meets a busy store. */
 const pausesMs = [500, 3000];
 
-/** `prefix` without slashes at its ends. */
-export function bucketArchive(bucket: Bucket, prefix: string): Archive {
+/** `prefix` without slashes at its ends. `signal` ends a request and a pause. */
+export function bucketArchive(bucket: Bucket, prefix: string, signal?: AbortSignal): Archive {
   const full = (path: string): string => [prefix, path].filter((each) => each !== '').join('/');
   const get = async (
     key: string,
@@ -65,55 +68,58 @@ export function bucketArchive(bucket: Bucket, prefix: string): Archive {
     most: number,
   ): Promise<Buffer | null> => {
     for (const pauseMs of [...pausesMs, null]) {
-      const got = await bucket.get(key, { query, most }).catch((cause: unknown) => {
-        if (pauseMs === null) throw cause;
-        return null;
+      const got = await bucket.get(key, { query, most, signal }).catch((cause: unknown) => {
+        if (pauseMs !== null) return null;
+        throw new Error(`could not read from ${bucket.address}: ${reasonOf(cause)}`, { cause });
       });
-      if (got !== null && got.status < 500 && got.status !== 429) return bodyOf(got, key, most);
-      if (pauseMs === null)
-        return bodyOf(got ?? { status: 0, body: Buffer.alloc(0), isWhole: true }, key, most);
-      await wait(pauseMs);
+      if (got !== null && (pauseMs === null || (got.status < 500 && got.status !== 429)))
+        return bodyOf(got, key, most);
+      await wait(pauseMs ?? 0, undefined, { signal });
     }
     throw new Error('expected an attempt, got none');
   };
-  const pages = async function* (folder: string): AsyncGenerator<string> {
-    const below = full(folder) === '' ? '' : `${full(folder)}/`;
-    for (let token: string | undefined; ;) {
-      const more = token === undefined ? {} : { 'continuation-token': token };
-      const page = await get('', { 'list-type': '2', prefix: below, ...more }, listBytes);
-      if (page === null) throw new GovError('NOT_FOUND', 'expected a bucket, got none of this name');
-      const text = page.toString('utf8');
-      yield text;
-      token = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
-      if (token === undefined) return;
-    }
+  /** Keys after one. `start-after` is in each store that has lists of version 2, and shows no state of the store. */
+  const page = async (below: string, after: string) => {
+    const more = after === '' ? {} : { 'start-after': after };
+    const answer = await get('', { 'list-type': '2', prefix: below, ...more }, listBytes);
+    if (answer === null) throw new GovError('NOT_FOUND', 'expected a bucket, got none of this name');
+    const found = readPage(answer.toString('utf8'));
+    if (found === null)
+      throw new Error(`expected a list of objects from ${bucket.address}, got another text`);
+    const last = found.keys.at(-1);
+    // a store that ignores the parameter would be read forever
+    if (last !== undefined && Buffer.compare(Buffer.from(last), Buffer.from(after)) <= 0)
+      throw new Error(`expected keys after ${after} from ${bucket.address}, got ${last}`);
+    return { ...found, last: found.isTruncated ? last : undefined };
   };
+  const belowOf = (folder: string): string => (full(folder) === '' ? '' : `${full(folder)}/`);
   return {
     // Not every store groups keys by a delimiter: after each page the rest of its last folder is skipped.
     folders: async (folder) => {
-      const below = full(folder) === '' ? '' : `${full(folder)}/`;
+      const below = belowOf(folder);
       const found = new Set<string>();
-      for (let after: string | undefined; ;) {
-        const query = {
-          'list-type': '2',
-          prefix: below,
-          ...(after === undefined ? {} : { 'start-after': after }),
-        };
-        const page = (await get('', query, listBytes))?.toString('utf8');
-        if (page === undefined) throw new GovError('NOT_FOUND', 'expected a bucket, got none of this name');
-        const names = [...page.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) =>
-          key.slice(below.length).split('/'),
-        );
-        for (const [name = '', ...rest] of names) if (rest.length > 0) found.add(name);
-        const last = names.at(-1)?.[0];
-        if (!page.includes('<IsTruncated>true') || last === undefined) return [...found];
-        after = `${below}${last}/~`;
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const { keys, last } = await page(below, after);
+        for (const key of keys) {
+          const end = key.indexOf('/', below.length);
+          if (end !== -1) found.add(key.slice(below.length, end));
+        }
+        const end = last?.indexOf('/', below.length) ?? -1;
+        // 0 is the character after the slash
+        after = end === -1 ? last : `${last?.slice(0, end)}0`;
       }
+      return [...found];
     },
     names: async function* (folder) {
-      for await (const page of pages(folder))
-        for (const [, key = ''] of page.matchAll(/<Key>([^<]*)<\/Key>/g))
-          yield key.slice(key.lastIndexOf('/') + 1);
+      const below = belowOf(folder);
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const { keys, last }: { keys: readonly string[]; last: string | undefined } = await page(
+          below,
+          after,
+        );
+        yield* keys.map((key) => key.slice(below.length)).filter((name) => !name.includes('/'));
+        after = last;
+      }
     },
     read: (path, most) => get(full(path), {}, most),
     close: () => bucket.close(),
@@ -136,8 +142,7 @@ function bodyOf({ status, body, isWhole }: Got, key: string, most: number): Buff
     if (!isWhole) throw tooLarge(key, most);
     return body;
   }
-  const line = body.toString('utf8', 0, 400).replaceAll(/\s+/g, ' ').trim();
-  if (status === 401 || status === 403)
-    throw new GovError('FORBIDDEN', `the object store answered ${status}: ${line}`);
-  throw new Error(`the object store answered ${status}: ${line}`);
+  const said = `the object store answered ${status}: ${errorText(body.toString('utf8'))}`;
+  if (status === 401 || status === 403) throw new GovError('FORBIDDEN', said);
+  throw new Error(said);
 }

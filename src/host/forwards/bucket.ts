@@ -5,8 +5,10 @@
 import { sha256Text } from '../../core/hash.ts';
 import type { Variables } from '../config/layers.ts';
 import type { ObjectTarget } from './config.ts';
+import { secretOf } from '../config/secrets.ts';
 import { bodyWithin, Exchange, type Answer } from './exchange.ts';
 import { secretAt } from './secure.ts';
+import { errorText } from './store-xml.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -14,30 +16,45 @@ export class Bucket {
   readonly #target: ObjectTarget;
   readonly #exchange: Exchange;
   readonly #secret: string;
+  readonly #sessionToken: string | undefined;
   /** Address of the bucket, without a final slash. */
-  readonly #base: string;
+  readonly address: string;
 
   constructor(target: ObjectTarget, env: Variables) {
     this.#target = target;
     const { endpoint, bucket, region } = target;
-    this.#base = endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com` : `${endpoint}/${bucket}`;
-    this.#exchange = new Exchange(this.#base.startsWith('https:'), target.tls);
+    this.address =
+      endpoint === null ? `https://${bucket}.s3.${region}.amazonaws.com` : `${endpoint}/${bucket}`;
+    this.#exchange = new Exchange(this.address.startsWith('https:'), target.tls);
     this.#secret = secretAt(target.secret, env) ?? '';
+    // temporary credentials of AWS are three variables; a key from another place has no token
+    const isOfAws = target.secret.env === 'AWS_SECRET_ACCESS_KEY';
+    this.#sessionToken = isOfAws ? secretOf(env, 'AWS_SESSION_TOKEN')?.value : undefined;
   }
 
   /** Rejects where no answer came. */
   async put(key: string, body: Buffer<ArrayBuffer>, type: string): Promise<Answer> {
-    return this.#exchange.ask({ ...(await this.#signed('PUT', { key, body, type })), body });
+    const answer = await this.#exchange.ask({ ...(await this.#signed('PUT', { key, body, type })), body });
+    return { ...answer, text: errorText(answer.text) };
   }
 
   /** Reads at most `most` bytes of an object, or of a list where the key is empty. Rejects where no answer came. */
   async get(
     key: string,
-    { query, most }: { readonly query: Readonly<Record<string, string>>; readonly most: number },
+    {
+      query,
+      most,
+      signal,
+    }: {
+      readonly query: Readonly<Record<string, string>>;
+      readonly most: number;
+      readonly signal?: AbortSignal | undefined;
+    },
   ): Promise<{ readonly status: number; readonly body: Buffer; readonly isWhole: boolean }> {
     const response = await this.#exchange.open({
       ...(await this.#signed('GET', { key, query })),
       body: nothing,
+      signal,
     });
     return { status: response.statusCode ?? 0, ...(await bodyWithin(response, most)) };
   }
@@ -63,7 +80,7 @@ export class Bucket {
     const { accessKeyId, region } = this.#target;
     // a store may sign the address of a bucket without its last slash
     const path = key === '' ? '' : `/${key.split('/').map(encodeURIComponent).join('/')}`;
-    const url = new URL(`${this.#base}${path}`);
+    const url = new URL(`${this.address}${path}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const { AwsV4Signer } = await import('aws4fetch');
     const { url: signedUrl, headers } = await new AwsV4Signer({
@@ -75,6 +92,7 @@ export class Bucket {
       },
       accessKeyId,
       secretAccessKey: this.#secret,
+      ...(this.#sessionToken === undefined ? {} : { sessionToken: this.#sessionToken }),
       service: 's3',
       region,
     }).sign();

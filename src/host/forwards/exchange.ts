@@ -20,6 +20,8 @@ export interface Ask {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** Ends the request, and the reading of its answer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export class Exchange {
@@ -44,11 +46,16 @@ export class Exchange {
   }
 
   /** Rejects where no response came. The caller reads its body, within the same time. */
-  open({ method, url, headers, body }: Ask): Promise<IncomingMessage> {
+  open({ method, url, headers, body, signal }: Ask): Promise<IncomingMessage> {
     const send = this.#isEncrypted ? requestHttps : requestHttp;
     const ms = limits.forwardTimeoutSeconds * 1000;
     return new Promise((resolve, reject) => {
-      const options = { method, headers: { ...headers, 'content-length': body.length }, agent: this.#agent };
+      const options = {
+        method,
+        headers: { ...headers, 'content-length': body.length },
+        agent: this.#agent,
+        signal,
+      };
       const request = send(url, options, resolve);
       const late = setTimeout(() => request.destroy(new Error(`no answer within ${ms / 1000} s`)), ms);
       request.once('close', () => clearTimeout(late));

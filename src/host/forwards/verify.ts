@@ -65,7 +65,10 @@ export async function verifyForwarded(archive: Archive, options: VerifyOptions):
     if (report !== null) chains.push(report);
   }
   if (chains.length === 0)
-    throw new GovError('NOT_FOUND', 'expected a folder manifests with a manifest, got none');
+    throw new GovError(
+      'NOT_FOUND',
+      'expected PROJECT/manifests or manifests with a manifest in this place, got none; give the prefix of the target',
+    );
   const { origins } = options;
   const problems = [
     ...[...wanted].map((hash) => `no chain has the manifest ${hash}`),

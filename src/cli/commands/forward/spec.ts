@@ -109,7 +109,7 @@ export const forwardVerify = command({
   prints: 'ok:boolean chains:array problems:array',
   summary: 'Verify what a target stored in an object store: the chain of manifests and each object',
   details: [
-    'PLACE is s3://BUCKET/PREFIX, or a folder with a copy of it; --target NAME takes the address and the secret of a configured target. Without --target it needs no plane. For s3:// the defaults are AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    'PLACE is s3://BUCKET/PREFIX, or a folder with a copy of it; --target NAME takes the address and the secret of a configured target. Without --target it needs no plane. For s3:// the defaults are AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN for temporary credentials.',
     'Each manifest has to name the hash of the one before, the same log and the next leaves. Each object has to have the named length, SHA-256 and number of records. Objects that no manifest names count for nothing.',
     'Manifests are not signed, and a chain cannot show that its newest part is missing. Keep the head that the command prints outside of the store. --contains HEAD then fails where that manifest was removed or rewritten.',
   ],
@@ -132,6 +132,7 @@ export const forwardVerify = command({
   exitCodes: {
     0: 'whole',
     3: 'a manifest or an object is missing or changed, or is of another log',
+    4: 'the object store refused the credentials',
     5: 'there is no such folder or bucket, or it has no manifest',
     10: 'could not read the object store',
   },

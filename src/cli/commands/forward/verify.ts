@@ -1,6 +1,7 @@
 /**
  * `gov forward verify`: checks what a target of an object store holds, without the plane. Exit 0 whole, 3 not, 5 nothing
- * there. Tested by `test/host/forwards/verify.test.ts`.
+ * there. Tested by
+ * `test/cli/commands/forward/verify.test.ts`, archives by `test/host/forwards/verify.test.ts`.
  */
 import { resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
@@ -8,7 +9,8 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { startProgress } from '../../progress/show.ts';
 import { counted } from '../../terminal/numbers.ts';
-import { safe, type Safe } from '../../terminal/safe.ts';
+import { Safe, safe } from '../../terminal/safe.ts';
+import { csvLine } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
 import type { forwardVerify as spec } from './spec.ts';
 
@@ -37,18 +39,21 @@ export const run: Run<typeof spec> = async (call) => {
       archive.close();
     });
   out.verdict = report.ok ? exit.ok : exit.checkFailed;
-  if (!out.isHuman) await out.one(report, plainView(['ok', 'chains', 'problems']));
-  else await out.lines(linesOf(report, call));
+  if (out.isHuman) await out.lines(linesOf(report, call));
+  else if (out.format === 'tsv' || out.format === 'csv')
+    await out.lines(rowsOf(report, out.format === 'csv'));
+  else await out.one(report, plainView(['ok']));
   return out.verdict;
 };
 
-async function openArchive({ args, flags, io, session }: Call) {
+async function openArchive({ args, flags, io, session, signal }: Call) {
   const { folderArchive, bucketArchive } = await import('../../../host/forwards/archive.ts');
   const { target, data, endpoint, region, accessKeyId, secretFile, secretEnv, ca } = flags;
   const { place } = args;
-  if ((place === undefined) === (target === undefined))
+  const isAddress = place !== undefined && /^[a-z0-9+]+:\/\//i.test(place);
+  if ((place === undefined) === (target === undefined) || (isAddress && !place.startsWith('s3://')))
     throw usage('expected a folder, s3://BUCKET/PREFIX or --target NAME, and only one of them');
-  if (place !== undefined && !place.startsWith('s3://')) return folderArchive(resolve(io.cwd, place));
+  if (place !== undefined && !isAddress) return folderArchive(resolve(io.cwd, place));
   const { openBucket } = await import('../../../host/data/forwards.ts');
   const path = (name: string | undefined) => (name === undefined ? undefined : resolve(io.cwd, name));
   const { bucket, prefix } = openBucket({
@@ -59,15 +64,21 @@ async function openArchive({ args, flags, io, session }: Call) {
       present({
         name: 'verify',
         to: place ?? '',
-        region: region ?? io.env['AWS_REGION'],
-        accessKeyId: accessKeyId ?? io.env['AWS_ACCESS_KEY_ID'],
+        region: region ?? needed('AWS_REGION', '--region', io.env),
+        accessKeyId: accessKeyId ?? needed('AWS_ACCESS_KEY_ID', '--access-key-id', io.env),
         secretEnv: secretFile === undefined ? (secretEnv ?? 'AWS_SECRET_ACCESS_KEY') : undefined,
         secretFile: path(secretFile),
         ca: path(ca),
         endpoint,
       }),
   });
-  return bucketArchive(bucket, prefix);
+  return bucketArchive(bucket, prefix, signal);
+}
+
+function needed(variable: string, flag: string, env: Call['io']['env']): string {
+  const value = env[variable] ?? '';
+  if (value === '') throw usage(`expected ${flag}, or the variable ${variable}`);
+  return value;
 }
 
 /** The shown parts of the host's report. The host is loaded only when this command runs. */
@@ -106,6 +117,28 @@ function linesOf({ ok, chains, problems }: Report, { out }: Call): Safe[] {
       safe`${dim('A chain does not show that its newest part is still there: keep the head, and give it to the next verification with --contains.')}`,
     );
   return lines;
+}
+
+/** One line each for a pipe: `archive`, then `chain` and `problem` with the project first. */
+function rowsOf({ ok, chains, problems }: Report, asCsv: boolean): Safe[] {
+  const rows = [
+    ['archive', ok ? 'whole' : 'not whole'],
+    ...chains.flatMap(
+      ({ projectId, origin, manifests, objects, records, leaves, head, problems: faults }) => [
+        ['chain', projectId, origin, manifests, objects, records, leaves?.from, leaves?.to, head],
+        ...faults.map((fault) => ['problem', projectId, fault]),
+      ],
+    ),
+    ...problems.map((problem) => ['problem', null, problem]),
+  ];
+  return rows.map((row) =>
+    asCsv
+      ? csvLine(row)
+      : Safe.join(
+          row.map((cell) => Safe.cell(String(cell ?? ''))),
+          '\t',
+        ),
+  );
 }
 
 /** Without the members that were not given. */
