@@ -34,7 +34,7 @@ import { telemetry } from './telemetry.ts';
 import { tools } from './tools.ts';
 import { webhooks } from './webhooks.ts';
 
-export const table = {
+const rows = {
   ...events,
   ...sources,
   ...coverage,
@@ -70,5 +70,41 @@ export const table = {
   ...forwards,
 } as const satisfies Record<string, Operation>;
 
-export type Table = typeof table;
+/** Names the rows of each file, so that their types are declared once in the published declarations. */
+export type Table = typeof events &
+  typeof sources &
+  typeof coverage &
+  typeof proofs &
+  typeof risk &
+  typeof replay &
+  typeof graphs &
+  typeof governance &
+  typeof policies &
+  typeof planeConfig &
+  typeof tools &
+  typeof approvals &
+  typeof approvers &
+  typeof erasures &
+  typeof jobs &
+  typeof exports &
+  typeof reports &
+  typeof reportTemplates &
+  typeof reportSchedules &
+  typeof reportDeliveries &
+  typeof cron &
+  typeof auth &
+  typeof consoleSessions &
+  typeof projects &
+  typeof keys &
+  typeof metering &
+  typeof billing &
+  typeof telemetry &
+  typeof operations &
+  typeof webhooks &
+  typeof health &
+  typeof log &
+  typeof forwards;
+
+export const table: Table = rows;
+
 export type OperationId = keyof Table;
