@@ -81,7 +81,8 @@ const postgresAlone: Reasons = {
     /^SELECT (?:version FROM version|pg_is_in_recovery|pg_logical_emit_message|\(extract\(epoch FROM clock_timestamp\(\)\))/,
   'a start looks at the log that was signed last, by its origin':
     /^SELECT project, .* FROM project WHERE audit_origin = \$1 UNION ALL .* WHERE metering_origin = \$1$/,
-  'a check goes through all projects, each in its scope': /^SELECT project AS no FROM project ORDER BY/,
+  'a check goes through all projects, each in its scope':
+    /^SELECT project AS no, audit_origin AS audit, metering_origin AS metering FROM project ORDER BY/,
   'a function gets the project as an argument': /^SELECT move_head\(\$1/,
 };
 

@@ -62,9 +62,9 @@ async function recorded(plane: TestPlane): Promise<Record<string, number>> {
 describe.skipIf(!hasData)('recorded exporters (skipped without the recorded runs)', () => {
   it.each([
     // folder, records that are kept
-    ['agents/claude-code-2.1.331-allowed', 30],
-    ['agents/codex-0.169-allowed', 6],
-    ['otlp/codex-cli-0.169', 15],
+    ['agents/claude-code-2.1.331-allowed', 32],
+    ['agents/codex-0.169-allowed', 8],
+    ['otlp/codex-cli-0.169', 20],
   ])('of %s give the run and the events of the files, sent once or twice', async (folder, records) => {
     const plane = await startPlane();
     const bodies = bodiesIn(folder);

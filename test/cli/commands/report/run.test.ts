@@ -41,11 +41,14 @@ describe('gov report', () => {
   });
 
   it('gov report create names the command that lists runs where the run is missing or unknown', async () => {
-    for (const line of ['run-evidence', 'incident-bundle --run nosuch']) {
+    for (const [line, expected] of [
+      ['run-evidence', 2],
+      ['incident-bundle --run nosuch', 5],
+    ] as const) {
       const { code, stderr } = await tool('report', 'create', ...line.split(' '));
       expect([line, code, stderr]).toEqual([
         line,
-        2,
+        expected,
         expect.stringContaining('gov runs list shows the runs\n'),
       ]);
     }

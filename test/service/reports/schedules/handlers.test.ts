@@ -172,15 +172,17 @@ describe('a schedule', () => {
     const later = 40 * 86_400_000;
     await work(at(services, dueMs), 'schedules');
     await build(at(services, dueMs));
-    expect(await work(at(services, dueMs), 'deliveries')).toMatchObject({ failed: 1 });
+    // schedules of other tests may be due by then too
+    await work(at(services, dueMs), 'deliveries');
+    const sent = () => receiver.requests.filter(({ path }) => path === '/gone');
+    expect(sent()).toHaveLength(1);
     const path = `/reporting/schedules/${body.scheduleId}`;
     const [gone] = (await on.tenant.call('GET', path)).body.deliveries;
     expect(gone.disabledAt).not.toBe(null);
     await work(at(services, dueMs + later), 'schedules');
     await build(at(services, dueMs + later));
-    // schedules of other tests may be due by then too
     await work(at(services, dueMs + later), 'deliveries');
-    expect(receiver.requests.filter(({ path }) => path === '/gone')).toHaveLength(1);
+    expect(sent()).toHaveLength(1);
     await receiver.close();
     const again = await on.tenant.call('PUT', path, { body: { deliveries } });
     expect(again.body.deliveries[0].disabledAt).toBe(null);
