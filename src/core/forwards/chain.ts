@@ -53,7 +53,7 @@ export class ManifestChain {
   }
 }
 
-/** Reads one manifest by itself. VALIDATION_ERROR, INVALID_JSON or JSON_TOO_COMPLEX where it is none. */
+/** Reads one manifest by itself. VALIDATION_ERROR, INVALID_JSON or JSON_TOO_COMPLEX for another text. */
 export function readManifest(written: string): ForwardManifest {
   const value = object(parseJson(Buffer.from(written), bounds), root, { required: members });
   if (value['schema'] !== manifestSchema)

@@ -84,7 +84,7 @@ export const replays: Pick<Handlers, 'listReplays' | 'createReplay' | 'createGra
   },
 };
 
-/** The snapshot without the run that its GET shows. READ_ONLY_FIELD where that is none of `runIds` (contract A4). */
+/** The snapshot without the run that its GET shows. READ_ONLY_FIELD for a run that `runIds` lacks (contract A4). */
 function snapshotFor(
   runIds: readonly string[],
   { runId: shown, ...snapshot }: NonNullable<ReplayRequest['replaySnapshot']>,

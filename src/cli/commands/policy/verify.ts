@@ -142,8 +142,8 @@ class Naming {
     } catch {
       return; // the verifier refuses the line
     }
-    if (!isObject(row as never)) return;
-    const { policySetHash, evaluatedAt } = row as Record<string, unknown>;
+    if (!isObject(row)) return;
+    const { policySetHash, evaluatedAt } = row;
     if (policySetHash !== this.#hash || typeof evaluatedAt !== 'string') return;
     this.count++;
     if (this.first === null || evaluatedAt < this.first) this.first = evaluatedAt;
