@@ -244,9 +244,9 @@ const commandFiles: Plugin = {
     handler(code, id) {
       const computed = 'import(`./${noun}/${file}.ts`)';
       if (!code.includes(computed)) throw new Error(`${id}: expected ${computed}`);
-      const rows = globSync('*/*.ts', { cwd: dirname(id) })
-        .filter((path) => !path.endsWith('spec.ts'))
-        .map((path) => `'./${path}': () => import('./${path}'),`);
+      const rows = globSync('*/*.ts', { cwd: dirname(id) }).map(
+        (path) => `'./${path}': () => import('./${path}'),`,
+      );
       const table = `const files = {\n${rows.sort().join('\n')}\n};`;
       return `${table}\n${code.replace(computed, () => 'files[`./${noun}/${file}.ts`]()')}`;
     },

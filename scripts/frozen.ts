@@ -10,7 +10,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
 
-const sources = ['src/contract/*.ts', 'src/cli/commands/by-noun.ts'];
+const sources = ['src/contract/*.ts', 'src/cli/specs/by-noun.ts'];
 
 /** JSON of at most this length becomes code. Longer JSON is parsed: in a table on first use, elsewhere at once. */
 const shortChars = { inTable: 200, elsewhere: 2000 };

@@ -5,7 +5,7 @@
  */
 import { manifest } from '../src/cli/commands/commands/run.ts';
 import { exitMeanings, type ExitCode } from '../src/cli/program/exit.ts';
-import { nouns } from '../src/cli/commands/nouns.ts';
+import { nouns } from '../src/cli/specs/nouns.ts';
 import { valueText } from '../src/cli/grammar/help.ts';
 
 type Manifest = ReturnType<typeof manifest>;

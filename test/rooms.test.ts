@@ -17,9 +17,6 @@ interface Placed {
   readonly file: string;
 }
 
-/** A command's spec lies beside the file that runs it, but many rooms read specs, and only `commands` runs them. */
-const isSpec = /^src\/cli\/commands\/(?:[^/]+\/(?:[^/]+-)?spec|nouns|specs|by-noun)\.ts$/;
-
 const floorOf = (path: string): string | undefined =>
   Object.keys(rooms).find((each) => path.startsWith(each));
 
@@ -29,7 +26,7 @@ function placeOf(path: string): Placed | null {
   if (floor === undefined) return null;
   const [room = '', ...rest] = path.slice(floor.length).split('/');
   if (rest.length === 0) return null;
-  return { floor, room: isSpec.test(path) ? 'specs' : room, file: rest.join('/').replace(/\.tsx?$/, '') };
+  return { floor, room, file: rest.join('/').replace(/\.tsx?$/, '') };
 }
 
 const lawOf = ({ floor, room }: Placed): Room | undefined => rooms[floor]?.[room];
@@ -167,7 +164,7 @@ describe('the law of rooms', () => {
     ['a room of the service in a lower one', 'src/host/files/a.ts', 'src/host/service/serve.ts'],
     ['the inside of a room from another floor', 'src/cli/a.ts', 'src/host/witness/lane.ts'],
     ['a later room', 'src/cli/program/a.ts', 'src/cli/terminal/safe.ts'],
-    ['a command from a spec', 'src/cli/commands/policy/spec.ts', 'src/cli/commands/policy/create.ts'],
+    ['a command from a spec', 'src/cli/specs/decide/policy.ts', 'src/cli/commands/policy/create.ts'],
     ['a room without a law', 'src/cli/unknown/a.ts', 'src/cli/program/exit.ts'],
   ])('the law refuses %s', (_, path, target) => {
     expect(faults(path, target)).not.toEqual([]);
@@ -178,7 +175,7 @@ describe('the law of rooms', () => {
     ['a door from another floor', 'plane/serve/a.ts', 'src/host/files/run.ts'],
     ['the inside of a room in its test', 'test/host/witness/a.test.ts', 'src/host/witness/lane.ts'],
     ['a file at the root of a floor', 'src/core/merkle/a.ts', 'src/core/hash.ts'],
-    ['a spec in a room', 'src/cli/approvals/sign.ts', 'src/cli/commands/approvals/spec.ts'],
+    ['a spec in a room', 'src/cli/approvals/sign.ts', 'src/cli/specs/decide/approvals.ts'],
   ])('the law accepts %s', (_, path, target) => {
     expect(faults(path, target)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { withoutAlias } from './grammar/alias.ts';
 import { kebab } from './program/flags.ts';
 import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
-import { specsOf } from './commands/specs.ts';
+import { specsOf } from './specs/all.ts';
 import { exit, usage } from './program/exit.ts';
 import { OutputClosed, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';

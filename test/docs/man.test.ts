@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { manPages } from '../../scripts/man.ts';
-import { nouns } from '../../src/cli/commands/nouns.ts';
+import { nouns } from '../../src/cli/specs/nouns.ts';
 import { manifest } from '../../src/cli/commands/commands/run.ts';
 
 const pages = manPages(Date.UTC(2026, 0, 31));

@@ -6,7 +6,7 @@ import { hiddenNotices } from '../../core/hidden-text.ts';
 import type { Invocation } from '../context/command.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
-import type { approvalsApprove } from '../commands/approvals/spec.ts';
+import type { approvalsApprove } from '../specs/decide/approvals.ts';
 import { viewOf } from '../terminal/answer-view.ts';
 import { namedId, reasonOf, signedText, type Asked } from './standing.ts';
 

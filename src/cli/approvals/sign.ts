@@ -20,7 +20,7 @@ import { CliError, exit, usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
 import { clipped } from '../terminal/clipped.ts';
 import { safe } from '../terminal/safe.ts';
-import type { approvalsApprove } from '../commands/approvals/spec.ts';
+import type { approvalsApprove } from '../specs/decide/approvals.ts';
 
 type Signing = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'io'>;
 

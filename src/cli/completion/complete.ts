@@ -4,8 +4,8 @@
  * message at Tab would spoil the line that a person types.
  * Tested by `test/cli/completion/complete.test.ts`, and in the shells by `test/cli/completion/scripts.long.test.ts`.
  */
-import { nouns } from '../commands/nouns.ts';
-import { allSpecs } from '../commands/specs.ts';
+import { nouns } from '../specs/nouns.ts';
+import { allSpecs } from '../specs/all.ts';
 import { aliasesOf, withoutAlias } from '../grammar/alias.ts';
 import { kebab } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';

@@ -3,8 +3,8 @@
  * the parser refuses, because a line that is being typed is never complete.
  * Tested by `test/cli/completion/complete.test.ts`.
  */
-import { nouns, otherNumber } from '../commands/nouns.ts';
-import { allSpecs } from '../commands/specs.ts';
+import { nouns, otherNumber } from '../specs/nouns.ts';
+import { allSpecs } from '../specs/all.ts';
 import type { GivenFlags } from '../context/settings.ts';
 import { kebab } from '../program/flags.ts';
 import { globalFlags } from '../program/globals.ts';

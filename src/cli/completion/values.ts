@@ -4,8 +4,8 @@
  * Tested by `test/cli/completion/complete.test.ts`.
  */
 import { table } from '../../contract/table.ts';
-import { nouns } from '../commands/nouns.ts';
-import { allSpecs } from '../commands/specs.ts';
+import { nouns } from '../specs/nouns.ts';
+import { allSpecs } from '../specs/all.ts';
 import { readAliases, readUserConfig } from '../context/config.ts';
 import { formats } from '../program/globals.ts';
 import { fieldsOf, outputOf } from '../program/prints.ts';

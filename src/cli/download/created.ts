@@ -4,7 +4,7 @@ import type { Client } from '../../client/create.ts';
 import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
-import type { exportCreate, exportDownload } from '../commands/export/spec.ts';
+import type { exportCreate, exportDownload } from '../specs/prove/export.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
 
 type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;

@@ -15,7 +15,7 @@ import { printExport } from '../trust/export-verdict.ts';
 import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
-import type { exportDownload } from '../commands/export/spec.ts';
+import type { exportDownload } from '../specs/prove/export.ts';
 import { trustFrom, type TrustSource } from '../context/trust.ts';
 import { plainView } from '../terminal/view.ts';
 import { startProgress } from '../progress/show.ts';

@@ -8,7 +8,7 @@ import { usage } from '../program/exit.ts';
 import { isStdout, openOutput, refuseSame } from '../terminal/output-file.ts';
 import { readInput } from '../terminal/input.ts';
 import { safe } from '../terminal/safe.ts';
-import type { planeEnroll as spec } from '../commands/plane/telemetry-spec.ts';
+import type { planeEnroll as spec } from '../specs/operate/plane-telemetry.ts';
 
 type Call = Invocation<typeof spec>;
 

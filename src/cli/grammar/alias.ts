@@ -3,7 +3,7 @@
  * it to a shell, so that a quote, a semicolon or a dollar sign in it runs nothing. A command wins over an alias of its name.
  * Tested by `test/cli/grammar/alias.test.ts`.
  */
-import { nouns, otherNumber } from '../commands/nouns.ts';
+import { nouns, otherNumber } from '../specs/nouns.ts';
 import { readAliases } from '../context/config.ts';
 import type { Aliases } from '../context/config.ts';
 import type { Io } from '../terminal/io.ts';

@@ -9,7 +9,7 @@ import { kebab } from '../program/flags.ts';
 import { environment, formats, globalFlags } from '../program/globals.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import type { Styles } from '../terminal/safe.ts';
-import { nouns } from '../commands/nouns.ts';
+import { nouns } from '../specs/nouns.ts';
 import { wrapped } from '../terminal/width.ts';
 
 export interface HelpLayout {

@@ -14,8 +14,8 @@ import type { HelpLayout } from './help.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Safe } from '../terminal/safe.ts';
 import type { GivenFlags } from '../context/settings.ts';
-import { allSpecs, specsOf } from '../commands/specs.ts';
-import { inOtherNumber, nouns, otherNumber } from '../commands/nouns.ts';
+import { allSpecs, specsOf } from '../specs/all.ts';
+import { inOtherNumber, nouns, otherNumber } from '../specs/nouns.ts';
 
 /** A command with its values. */
 export interface ParsedCommand {

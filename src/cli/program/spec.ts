@@ -1,6 +1,6 @@
 /**
  * The declaration of a command, as data. The parser, `--help`, completion and `gov commands -o json` derive from it.
- * `manifest.ts` makes declarations from contract rows; `src/cli/commands/<noun>/spec.ts` has the hand-made ones.
+ * `manifest.ts` makes declarations from contract rows; `src/cli/specs/` has the hand-made ones.
  * Flags have camelCase keys and are typed in kebab-case. Tested by `test/cli/program/manifest.test.ts`.
  */
 

@@ -13,7 +13,7 @@ import type { Out } from '../terminal/out.ts';
 import { kindLines, textColumns } from '../terminal/report.ts';
 import { safe } from '../terminal/safe.ts';
 import type { Safe } from '../terminal/safe.ts';
-import type { replayGraph } from '../commands/replay/spec.ts';
+import type { replayGraph } from '../specs/prove/replay.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
 

@@ -1,4 +1,4 @@
-import { allSpecs } from '../../../src/cli/commands/specs.ts';
+import { allSpecs } from '../../../src/cli/specs/all.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from '../../../src/cli/grammar/parse.ts';
 import { stylesFor } from '../../../src/cli/terminal/safe.ts';

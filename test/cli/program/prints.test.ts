@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manifest } from '../../../src/cli/commands/commands/run.ts';
-import { allSpecs } from '../../../src/cli/commands/specs.ts';
+import { allSpecs } from '../../../src/cli/specs/all.ts';
 import { schemaOfPrinted } from '../../../src/cli/program/prints.ts';
 import { table } from '../../../src/contract/table.ts';
 import { checkPrinted } from '../support/printed.ts';

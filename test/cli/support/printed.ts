@@ -1,5 +1,5 @@
 /** Compares the JSON that a command printed with the schema that it states in `gov commands -o json`. */
-import { allSpecs } from '../../../src/cli/commands/specs.ts';
+import { allSpecs } from '../../../src/cli/specs/all.ts';
 import { schemaOfPrinted } from '../../../src/cli/program/prints.ts';
 import type { Schema } from '../../../src/cli/program/schema.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, startServer } from '../../client/server.ts';
 import type { TestServer } from '../../client/server.ts';
 import { limits } from '../../../src/contract/limits.ts';
-import { allSpecs } from '../../../src/cli/commands/specs.ts';
+import { allSpecs } from '../../../src/cli/specs/all.ts';
 import { govHere, shell } from '../support/tool.ts';
 import type { InProcessOptions } from '../support/tool.ts';
 

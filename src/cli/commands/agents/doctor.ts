@@ -8,7 +8,7 @@ import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { agentsDoctor as spec } from './spec.ts';
+import type { agentsDoctor as spec } from '../../specs/decide/agents.ts';
 
 const names = ['client', 'found', 'version', 'installed', 'trusted', 'failsClosed', 'reachable', 'drilled'];
 

@@ -10,7 +10,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { agentsDrill as spec } from './spec.ts';
+import type { agentsDrill as spec } from '../../specs/decide/agents.ts';
 
 const columns = textColumns(['client', 'version', 'result', 'stopped', 'recorded', 'durationMs', 'reason']);
 

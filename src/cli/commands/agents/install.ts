@@ -21,7 +21,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
-import type { agentsInstall as spec } from './spec.ts';
+import type { agentsInstall as spec } from '../../specs/decide/agents.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
 
 type Call = Invocation<typeof spec>;

@@ -12,7 +12,7 @@ import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { agentsUninstall as spec } from './spec.ts';
+import type { agentsUninstall as spec } from '../../specs/decide/agents.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, out } = call;

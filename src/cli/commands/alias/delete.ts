@@ -3,7 +3,7 @@ import { updateUserConfig } from '../../context/config-write.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { aliasDelete as spec } from './spec.ts';
+import type { aliasDelete as spec } from '../../specs/tool/alias.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   const { name } = args;

@@ -4,7 +4,7 @@ import { checkAliases, isCommand } from '../../grammar/alias.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError } from '../../program/exit.ts';
 import { problemView } from '../../terminal/view.ts';
-import type { aliasList as spec } from './spec.ts';
+import type { aliasList as spec } from '../../specs/tool/alias.ts';
 
 export const run: Run<typeof spec> = async ({ out, io }) => {
   const aliases = readAliases(io.env);

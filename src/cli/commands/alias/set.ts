@@ -4,7 +4,7 @@ import { updateUserConfig } from '../../context/config-write.ts';
 import { checkAliases, checkAliasName } from '../../grammar/alias.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { aliasSet as spec } from './spec.ts';
+import type { aliasSet as spec } from '../../specs/tool/alias.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   const { name, expansion } = args;

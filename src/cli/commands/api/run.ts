@@ -13,7 +13,7 @@ import { schemaOf } from '../../program/schema.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { Safe } from '../../terminal/safe.ts';
 import { pagesOf } from '../generated.ts';
-import type { api as spec } from './spec.ts';
+import type { api as spec } from '../../specs/tool/api.ts';
 
 type Call = Invocation<typeof spec>;
 

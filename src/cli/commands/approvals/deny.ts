@@ -1,6 +1,6 @@
 /** `gov approvals deny ID`. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { decideApproval } from '../../approvals/decide.ts';
-import type { approvalsDeny as spec } from './spec.ts';
+import type { approvalsDeny as spec } from '../../specs/decide/approvals.ts';
 
 export const run: Run<typeof spec> = (invocation) => decideApproval(invocation, 'denied');

@@ -6,7 +6,7 @@ import { signatureFiles, verifyCommands } from '../../approvals/files.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { approvalsExport as spec } from './spec.ts';
+import type { approvalsExport as spec } from '../../specs/decide/approvals.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   const client = await session.client();

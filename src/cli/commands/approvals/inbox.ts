@@ -10,7 +10,7 @@ import { approvalsState, reduceApprovals, type Decide } from '../../screens/appr
 import { canShow, rowsAsData, showScreen } from '../../screens/start.ts';
 import { safe } from '../../terminal/safe.ts';
 import { Store } from '../../screens/store.ts';
-import type { approvalsInbox as spec } from './spec.ts';
+import type { approvalsInbox as spec } from '../../specs/decide/approvals.ts';
 
 const readEveryMs = 2000;
 

@@ -15,7 +15,7 @@ import { clipped } from '../../terminal/clipped.ts';
 import { scalar } from '../../terminal/yaml.ts';
 import type { Out } from '../../terminal/out.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import type { approvalsShow as spec } from './spec.ts';
+import type { approvalsShow as spec } from '../../specs/decide/approvals.ts';
 
 /** More members of arguments or context are counted, not listed. */
 const listed = 30;

@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
 import { reasonOf } from '../../approvals/standing.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import type { approvalsWait as spec } from './spec.ts';
+import type { approvalsWait as spec } from '../../specs/decide/approvals.ts';
 import { defaultWaitMs } from '../../progress/waiting.ts';
 
 const leastPauseMs = 200;

@@ -3,7 +3,7 @@ import { publicKeyOf } from '../../approvals/sign.ts';
 import type { Run } from '../../context/command.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { approversAdd as spec } from './spec.ts';
+import type { approversAdd as spec } from '../../specs/decide/approvers.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   const publicKey = publicKeyOf(flags.sshKey);

@@ -18,7 +18,7 @@ import type { StoredCredential } from '../../context/credentials.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { authLogin as spec } from './spec.ts';
+import type { authLogin as spec } from '../../specs/account/auth.ts';
 import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;

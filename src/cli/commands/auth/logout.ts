@@ -11,7 +11,7 @@ import type { StoredCredential } from '../../context/credentials.ts';
 import { refusePlane } from '../../context/target.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { authLogout as spec } from './spec.ts';
+import type { authLogout as spec } from '../../specs/account/auth.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -15,7 +15,7 @@ import type { StoredCredential } from '../../context/credentials.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { reserveSecretFile } from '../../context/secret-file.ts';
-import type { authSignup as spec } from './spec.ts';
+import type { authSignup as spec } from '../../specs/account/auth.ts';
 import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;

@@ -2,7 +2,7 @@
 import { showIdentity } from '../../auth/identity.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import type { authStatus as spec } from './spec.ts';
+import type { authStatus as spec } from '../../specs/account/auth.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const context = call.session.context();

@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
-import type { authToken as spec } from './spec.ts';
+import type { authToken as spec } from '../../specs/account/auth.ts';
 
 export const run: Run<typeof spec> = async ({ out, session }) => {
   const credential = session.apiKey();

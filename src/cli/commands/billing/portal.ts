@@ -3,7 +3,7 @@ import { refusePlane } from '../../context/target.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { billingPortal as spec } from './spec.ts';
+import type { billingPortal as spec } from '../../specs/account/billing.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, io, out, session }) => {

@@ -5,7 +5,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
-import type { billingRetention as spec } from './spec.ts';
+import type { billingRetention as spec } from '../../specs/account/billing.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {

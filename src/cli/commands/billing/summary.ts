@@ -6,7 +6,7 @@ import type { Run } from '../../context/command.ts';
 import { meteredTypes } from '../../../contract/operation.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { billingSummary as spec } from './spec.ts';
+import type { billingSummary as spec } from '../../specs/account/billing.ts';
 
 const columns = [
   { name: 'projectId', kind: 'id' },

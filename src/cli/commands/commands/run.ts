@@ -9,8 +9,8 @@ import { exitCodesOf, exitMeanings } from '../../program/exit.ts';
 import { outputOf } from '../../program/prints.ts';
 import { kebab } from '../../program/flags.ts';
 import { environment, formats, globalFlags } from '../../program/globals.ts';
-import type { commands as spec } from './spec.ts';
-import { allSpecs } from '../specs.ts';
+import type { commands as spec } from '../../specs/tool/commands.ts';
+import { allSpecs } from '../../specs/all.ts';
 import { plainView } from '../../terminal/view.ts';
 
 const flagsOf = (flags: Readonly<Record<string, FlagSpec>>) =>

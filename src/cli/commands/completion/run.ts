@@ -6,7 +6,7 @@ import { completionScripts } from '../../completion/scripts.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe } from '../../terminal/safe.ts';
-import type { completion as spec } from './spec.ts';
+import type { completion as spec } from '../../specs/tool/completion.ts';
 
 export const run: Run<typeof spec> = async ({ args, out }) => {
   const script = Object.hasOwn(completionScripts, args.shell) ? completionScripts[args.shell] : undefined;

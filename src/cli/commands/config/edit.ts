@@ -10,7 +10,7 @@ import { readSetting } from '../../context/stored.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { configEdit as spec } from './spec.ts';
+import type { configEdit as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async ({ out, io }) => {
   const editor = ['GOV_EDITOR', 'VISUAL', 'EDITOR'].map((name) => io.env[name]).find(Boolean);

@@ -3,7 +3,7 @@ import { candidatesOf, explained, keyIn } from '../../context/explain.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { problemView } from '../../terminal/view.ts';
-import type { configExplain as spec } from './spec.ts';
+import type { configExplain as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const items = candidatesOf(keyIn(explained, call.args.key), call).map((each) => ({ ...each }));

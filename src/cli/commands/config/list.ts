@@ -2,7 +2,7 @@
 import { candidatesOf, explained } from '../../context/explain.ts';
 import type { Run } from '../../context/command.ts';
 import { problemView } from '../../terminal/view.ts';
-import type { configList as spec } from './spec.ts';
+import type { configList as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const items = explained.flatMap((key) => {

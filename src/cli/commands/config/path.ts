@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { configPath } from '../../context/config.ts';
 import type { Run } from '../../context/command.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { configPath as spec } from './spec.ts';
+import type { configPath as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async ({ out, io }) => {
   const path = configPath(io.env);

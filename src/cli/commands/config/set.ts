@@ -5,7 +5,7 @@ import { candidatesOf, keyIn } from '../../context/explain.ts';
 import { readSetting } from '../../context/stored.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { configSet as spec } from './spec.ts';
+import type { configSet as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, io } = call;

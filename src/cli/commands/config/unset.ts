@@ -4,7 +4,7 @@ import { updateUserConfig } from '../../context/config-write.ts';
 import { keyIn } from '../../context/explain.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { configUnset as spec } from './spec.ts';
+import type { configUnset as spec } from '../../specs/tool/config.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   const key = keyIn(storable, args.key);

@@ -7,7 +7,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { consoleOpen as spec } from './spec.ts';
+import type { consoleOpen as spec } from '../../specs/operate/console.ts';
 
 type Call = Invocation<typeof spec>;
 

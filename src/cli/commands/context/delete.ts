@@ -10,7 +10,7 @@ import type { Context } from '../../context/definition.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextDelete as spec } from './spec.ts';
+import type { contextDelete as spec } from '../../specs/tool/context.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, out } = call;

@@ -7,7 +7,7 @@ import type { Context } from '../../context/definition.ts';
 import { readCredentials } from '../../context/credentials.ts';
 import type { Credentials } from '../../context/credentials.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextList as spec } from './spec.ts';
+import type { contextList as spec } from '../../specs/tool/context.ts';
 import type { Kind, View } from '../../terminal/view.ts';
 
 const kinds: Readonly<Record<string, Kind>> = { name: 'id', current: 'flag', project: 'id' };

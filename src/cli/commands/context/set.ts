@@ -12,7 +12,7 @@ import type { Context, ServiceContext } from '../../context/definition.ts';
 import { readTrust } from '../../trust/read.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextSet as spec } from './spec.ts';
+import type { contextSet as spec } from '../../specs/tool/context.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -8,7 +8,7 @@ import { masked } from '../../context/credentials.ts';
 import { failureOf } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Session } from '../../context/session.ts';
-import type { contextShow as spec } from './spec.ts';
+import type { contextShow as spec } from '../../specs/tool/context.ts';
 import { plainView } from '../../terminal/view.ts';
 
 function told<Value>(read: () => Value): Value | { error: string } {

@@ -3,7 +3,7 @@ import type { Run } from '../../context/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { unknownContext } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { contextUse as spec } from './spec.ts';
+import type { contextUse as spec } from '../../specs/tool/context.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   await updateUserConfig(io.env, (config) => {

@@ -8,7 +8,7 @@ import { startProgress } from '../../progress/show.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { secretIn } from '../../schedules/secret.ts';
 import type { ListPage } from '../../terminal/out.ts';
-import type { cronRun as spec } from './spec.ts';
+import type { cronRun as spec } from '../../specs/operate/cron.ts';
 
 const operations = {
   schedules: 'runReportSchedules',

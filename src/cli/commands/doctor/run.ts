@@ -9,7 +9,7 @@ import { checkLines } from '../../terminal/checks.ts';
 import { isStream, writeOutput } from '../../terminal/output-file.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { doctor as spec } from './spec.ts';
+import type { doctor as spec } from '../../specs/tool/doctor.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -10,7 +10,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { erase as spec } from './spec.ts';
+import type { erase as spec } from '../../specs/record/erase.ts';
 import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;

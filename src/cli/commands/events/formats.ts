@@ -8,7 +8,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { eventsFormats as spec } from './spec.ts';
+import type { eventsFormats as spec } from '../../specs/record/events.ts';
 
 const described = ({ name, about, expects, maps, example }: Format) => ({
   format: name,

@@ -5,7 +5,7 @@
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { runOperation } from '../generated.ts';
-import type { eventsList as spec } from './spec.ts';
+import type { eventsList as spec } from '../../specs/record/events.ts';
 
 /** Flags that only a search has. */
 const searched = ['actor', 'onBehalfOf', 'resource', 'tool', 'decision', 'aiSystem'] as const;

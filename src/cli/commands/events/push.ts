@@ -12,7 +12,7 @@ import { startProgress } from '../../progress/show.ts';
 import { stateDirectory } from '../../push/import-time.ts';
 import { eventsPush, type PushOptions } from '../../push/run.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { eventsPush as spec } from './spec.ts';
+import type { eventsPush as spec } from '../../specs/record/events.ts';
 
 type Given = Invocation<typeof spec>;
 

@@ -12,7 +12,7 @@ import type { Out } from '../../terminal/out.ts';
 import { partyName } from '../../runs/party.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import type { Styles } from '../../terminal/safe.ts';
-import type { eventsTail as spec } from './spec.ts';
+import type { eventsTail as spec } from '../../specs/record/events.ts';
 import { followOnScreen } from '../../screens/events/follow.ts';
 import { canShow } from '../../screens/start.ts';
 import { yamlLines } from '../../terminal/yaml.ts';

@@ -5,7 +5,7 @@
 import type { Run } from '../../context/command.ts';
 import { completed, inputOf } from '../../download/created.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { exportCreate as spec } from './spec.ts';
+import type { exportCreate as spec } from '../../specs/prove/export.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

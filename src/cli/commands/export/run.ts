@@ -8,7 +8,7 @@ import { againCommand, completed, inputOf } from '../../download/created.ts';
 import { checkFlags, deliver } from '../../download/deliver.ts';
 import { isStream } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { exportRun as spec } from './spec.ts';
+import type { exportRun as spec } from '../../specs/prove/export.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;

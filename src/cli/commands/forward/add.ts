@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { forwardAdd as spec } from './spec.ts';
+import type { forwardAdd as spec } from '../../specs/operate/forward.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) => {
   const { data, eventType, decision, onlyProject, noContent, noConfirm, every, to, ...same } = flags;

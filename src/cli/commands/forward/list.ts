@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import type { Column, View } from '../../terminal/view.ts';
-import type { forwardList as spec } from './spec.ts';
+import type { forwardList as spec } from '../../specs/operate/forward.ts';
 
 const columns: readonly Column[] = ['name', 'to', 'format', 'from', 'eventTypes', 'decisions'].map(
   (name) => ({

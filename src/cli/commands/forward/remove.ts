@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { forwardRemove as spec } from './spec.ts';
+import type { forwardRemove as spec } from '../../specs/operate/forward.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, io } = call;

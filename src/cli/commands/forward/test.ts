@@ -5,7 +5,7 @@ import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { forwardTest as spec } from './spec.ts';
+import type { forwardTest as spec } from '../../specs/operate/forward.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) => {
   const { tryTarget } = await import('../../../host/data/forwards.ts');

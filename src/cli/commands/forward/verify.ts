@@ -12,7 +12,7 @@ import { counted } from '../../terminal/numbers.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { csvLine } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { forwardVerify as spec } from './spec.ts';
+import type { forwardVerify as spec } from '../../specs/operate/forward.ts';
 
 type Call = Invocation<typeof spec>;
 

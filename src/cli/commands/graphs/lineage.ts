@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { printGraph } from '../../terminal/graph.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { graphsLineage as spec } from './spec.ts';
+import type { graphsLineage as spec } from '../../specs/prove/graphs.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   const client = await session.client();

@@ -4,9 +4,9 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { helpOf, helpOfNoun, helpOfTool, topics } from '../../grammar/help.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { help as spec } from './spec.ts';
-import { allSpecs } from '../specs.ts';
-import { otherNumber } from '../nouns.ts';
+import type { help as spec } from '../../specs/tool/help.ts';
+import { allSpecs } from '../../specs/all.ts';
+import { otherNumber } from '../../specs/nouns.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io }) => {
   const layout = { styles: out.styles, columns: out.settings.columns };

@@ -7,7 +7,7 @@ import { userConnectionFile } from '../../agents/connection-file.ts';
 import { hook } from '../../agents/hook.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
-import type { hook as spec } from './spec.ts';
+import type { hook as spec } from '../../specs/decide/hook.ts';
 
 export const run: Run<typeof spec> = ({ args, flags, io }) => {
   const client = agentClients.find((each) => each === args.client);

@@ -6,7 +6,7 @@ import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import type { ListPage } from '../../terminal/out.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { jobsWait as spec } from './spec.ts';
+import type { jobsWait as spec } from '../../specs/operate/jobs.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { defaultWaitMs, jobFailure, waitForJob } from '../../progress/waiting.ts';
 

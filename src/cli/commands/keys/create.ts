@@ -1,7 +1,7 @@
 /** `gov keys create NAME`. Tested by `test/cli/commands/keys/create.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { expiryOf, issueKey } from '../../keys/issue.ts';
-import type { keysCreate as spec } from './spec.ts';
+import type { keysCreate as spec } from '../../specs/account/keys.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, session, settings } = call;

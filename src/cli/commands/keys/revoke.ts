@@ -2,7 +2,7 @@
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { keysRevoke as spec } from './spec.ts';
+import type { keysRevoke as spec } from '../../specs/account/keys.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, session } = call;

@@ -8,7 +8,7 @@ import { updateUserState } from '../../context/config-write.ts';
 import { isPersonal, readCredentials } from '../../context/credentials.ts';
 import { issueKey } from '../../keys/issue.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { keysRotate as spec } from './spec.ts';
+import type { keysRotate as spec } from '../../specs/account/keys.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { expiryOf } from '../../keys/issue.ts';
-import type { keysUpdate as spec } from './spec.ts';
+import type { keysUpdate as spec } from '../../specs/account/keys.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {

@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logCheckpoint as spec } from './spec.ts';
+import type { logCheckpoint as spec } from '../../specs/prove/log.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;

@@ -4,7 +4,7 @@ import type { Run } from '../../context/command.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logCompact as spec } from './spec.ts';
+import type { logCompact as spec } from '../../specs/prove/log.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async (call) => {

@@ -10,7 +10,7 @@ import type { Io } from '../../terminal/io.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
-import type { logFsck as spec } from './spec.ts';
+import type { logFsck as spec } from '../../specs/prove/log.ts';
 import { tabbed } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
 

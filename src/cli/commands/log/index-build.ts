@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logIndexBuild as spec } from './spec.ts';
+import type { logIndexBuild as spec } from '../../specs/prove/log.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

@@ -8,7 +8,7 @@ import { confirm } from '../../terminal/ask.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logPrune as spec } from './spec.ts';
+import type { logPrune as spec } from '../../specs/prove/log.ts';
 import { plainView } from '../../terminal/view.ts';
 
 type Call = Invocation<typeof spec>;

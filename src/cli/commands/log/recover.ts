@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { logRecover as spec } from './spec.ts';
+import type { logRecover as spec } from '../../specs/prove/log.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {

@@ -4,7 +4,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import { readTools } from '../../mcp/tools.ts';
-import type { mcpList as spec } from './spec.ts';
+import type { mcpList as spec } from '../../specs/decide/mcp.ts';
 
 const columns = textColumns(['tool', 'status', 'newest', 'pinned', 'seenAt']);
 

@@ -9,7 +9,7 @@ import { acceptedHashes } from '../../mcp/pins.ts';
 import { pinCondition, pinPolicyId } from '../../mcp/pin-policy.ts';
 import { readTools, type SeenTool } from '../../mcp/tools.ts';
 import { nothingSeen } from './list.ts';
-import type { mcpPin as spec } from './spec.ts';
+import type { mcpPin as spec } from '../../specs/decide/mcp.ts';
 import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

@@ -10,7 +10,7 @@ import { serverNameAt, serverNameOf } from '../../mcp/server-name.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { mcpProxy as spec } from './spec.ts';
+import type { mcpProxy as spec } from '../../specs/decide/mcp.ts';
 
 type Proxying = Invocation<typeof spec>;
 

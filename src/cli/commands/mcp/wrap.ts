@@ -21,7 +21,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { mcpWrap as spec } from './spec.ts';
+import type { mcpWrap as spec } from '../../specs/decide/mcp.ts';
 
 type Wrapping = Invocation<typeof spec>;
 type ClientName = 'claude' | 'claude-code' | 'codex' | 'cursor' | 'gemini';

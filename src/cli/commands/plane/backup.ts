@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeBackup as spec } from './spec.ts';
+import type { planeBackup as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

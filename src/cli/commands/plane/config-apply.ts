@@ -8,7 +8,7 @@ import type { Run } from '../../context/command.ts';
 import { readInput } from '../../terminal/input.ts';
 import { askOr, refusalOf, printRefusal } from '../../context/plane-directory.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigApply as spec } from './spec.ts';
+import type { planeConfigApply as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {

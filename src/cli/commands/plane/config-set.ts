@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeConfigSet as spec } from './spec.ts';
+import type { planeConfigSet as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {

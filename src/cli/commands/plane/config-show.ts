@@ -10,7 +10,7 @@ import { askOr } from '../../context/plane-directory.ts';
 import type { Row } from '../../terminal/out.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import type { planeConfigShow as spec } from './spec.ts';
+import type { planeConfigShow as spec } from '../../specs/operate/plane.ts';
 
 const columns = textColumns(['policyId', 'version', 'action', 'severity', 'name']);
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printChecks } from '../../terminal/checks.ts';
-import type { planeDoctor as spec } from './spec.ts';
+import type { planeDoctor as spec } from '../../specs/operate/plane.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { data, ...options } = flags;

@@ -11,7 +11,7 @@ import { usage } from '../../program/exit.ts';
 import { readInput } from '../../terminal/input.ts';
 import { isPrivate } from '../../context/place.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeEnroll as spec } from './telemetry-spec.ts';
+import type { planeEnroll as spec } from '../../specs/operate/plane-telemetry.ts';
 import { plainView } from '../../terminal/view.ts';
 
 /** The printed parts of an enrolment. The plane's code is loaded only when needed. */

@@ -11,7 +11,7 @@ import { updateUserConfig } from '../../context/config-write.ts';
 import { checkName } from '../../context/definition.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeInit as spec } from './spec.ts';
+import type { planeInit as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 

@@ -1,7 +1,7 @@
 /** `gov plane keys retire`: also while the plane serves. Tested by `test/cli/commands/plane/keys.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { changedKeys } from '../../terminal/keys.ts';
-import type { planeKeysRetire as spec } from './spec.ts';
+import type { planeKeysRetire as spec } from '../../specs/operate/plane.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {
   const { retireKeys } = await import('../../../../plane/keys/rotate.ts');

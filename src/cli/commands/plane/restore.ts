@@ -9,7 +9,7 @@ import { readText } from '../../program/flags.ts';
 import { readInput } from '../../terminal/input.ts';
 import { startProgress } from '../../progress/show.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
-import type { planeRestore as spec } from './spec.ts';
+import type { planeRestore as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

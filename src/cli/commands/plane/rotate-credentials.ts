@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { hintedBy } from '../../enrolment/token.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeRotateCredentials as spec } from './telemetry-spec.ts';
+import type { planeRotateCredentials as spec } from '../../specs/operate/plane-telemetry.ts';
 import { plainView } from '../../terminal/view.ts';
 
 const again =

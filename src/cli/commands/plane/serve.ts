@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeServe as spec } from './spec.ts';
+import type { planeServe as spec } from '../../specs/operate/plane.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const { data, init = false, ...options } = flags;

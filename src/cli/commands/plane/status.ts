@@ -21,7 +21,7 @@ import { readText } from '../../program/flags.ts';
 import type { Io } from '../../terminal/io.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe, Styles } from '../../terminal/safe.ts';
-import type { planeStatus as spec } from './spec.ts';
+import type { planeStatus as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { counted } from '../../terminal/numbers.ts';

@@ -6,7 +6,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { codeOf } from '../../program/write-fault.ts';
-import type { planeStop as spec } from './spec.ts';
+import type { planeStop as spec } from '../../specs/operate/plane.ts';
 
 const defaultTimeoutMs = 30_000;
 

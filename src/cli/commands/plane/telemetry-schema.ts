@@ -4,7 +4,7 @@
  */
 import { AttestationProof, EnrolmentRequest, telemetry, UsageReport } from '../../../contract/telemetry.ts';
 import type { Run } from '../../context/command.ts';
-import type { planeTelemetrySchema as spec } from './telemetry-spec.ts';
+import type { planeTelemetrySchema as spec } from '../../specs/operate/plane-telemetry.ts';
 
 const messages = {
   usageReport: UsageReport,

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { exit, type ExitCode } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeTelemetrySend as spec } from './telemetry-spec.ts';
+import type { planeTelemetrySend as spec } from '../../specs/operate/plane-telemetry.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {

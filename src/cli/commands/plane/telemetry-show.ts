@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { planeTelemetryShow as spec } from './telemetry-spec.ts';
+import type { planeTelemetryShow as spec } from '../../specs/operate/plane-telemetry.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
   const asked = [flags.pending, flags.last, flags.all].filter(Boolean).length;

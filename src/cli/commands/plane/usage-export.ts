@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeUsageExport as spec } from './telemetry-spec.ts';
+import type { planeUsageExport as spec } from '../../specs/operate/plane-telemetry.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;

@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planeUsageReceipts as spec } from './telemetry-spec.ts';
+import type { planeUsageReceipts as spec } from '../../specs/operate/plane-telemetry.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, io, signal }) => {

@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { planesBundle as spec } from './spec.ts';
+import type { planesBundle as spec } from '../../specs/account/planes.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session } = call;

@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planesCosigner as spec } from './spec.ts';
+import type { planesCosigner as spec } from '../../specs/account/planes.ts';
 import { plainView } from '../../terminal/view.ts';
 
 /** Name of the service in the trust file. */

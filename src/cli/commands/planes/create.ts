@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { showToken } from '../../enrolment/token.ts';
-import type { planesCreate as spec } from './spec.ts';
+import type { planesCreate as spec } from '../../specs/account/planes.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, settings } = call;

@@ -9,7 +9,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, openOutput } from '../../terminal/output-file.ts';
 import { objectOf, readInput } from '../../terminal/input.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { planesEnroll as spec } from './spec.ts';
+import type { planesEnroll as spec } from '../../specs/account/planes.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;

@@ -12,7 +12,7 @@ import type { PolicyFile } from '../../policies/file.ts';
 import { findPolicy } from '../../policies/stored.ts';
 import { textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { policyCreate as spec } from './spec.ts';
+import type { policyCreate as spec } from '../../specs/decide/policy.ts';
 
 const columns = textColumns(['policyId', 'did', 'version', 'status', 'activeVersion', 'file']);
 

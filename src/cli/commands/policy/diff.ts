@@ -18,7 +18,7 @@ import type { PolicyFile } from '../../policies/file.ts';
 import { findPolicy, findVersion } from '../../policies/stored.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe } from '../../terminal/safe.ts';
-import type { policyDiff as spec } from './spec.ts';
+import type { policyDiff as spec } from '../../specs/decide/policy.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

@@ -10,7 +10,7 @@ import { readCheckpoint, wireCheckpoint } from '../../policies/input.ts';
 import { combinedFacts, combinedLine } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { policyEvaluate as spec } from './spec.ts';
+import type { policyEvaluate as spec } from '../../specs/decide/policy.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'reasoning']);
 

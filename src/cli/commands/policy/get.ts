@@ -11,7 +11,7 @@ import type { Out } from '../../terminal/out.ts';
 import { findVersion } from '../../policies/stored.ts';
 import { printPolicyText } from '../../policies/text-form.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { policyGet as spec } from './spec.ts';
+import type { policyGet as spec } from '../../specs/decide/policy.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {

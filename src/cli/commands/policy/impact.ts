@@ -18,7 +18,7 @@ import type { PolicyFile } from '../../policies/file.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe } from '../../terminal/safe.ts';
-import type { policyImpact as spec } from './spec.ts';
+import type { policyImpact as spec } from '../../specs/decide/policy.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -19,7 +19,7 @@ import { checkpointOf } from '../../policies/input.ts';
 import { readPolicies } from '../../policies/file.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { policyLint as spec } from './spec.ts';
+import { policyLint as spec } from '../../specs/decide/policy.ts';
 
 const columns = textColumns(['policyId', 'severity', 'code', 'path', 'detail', 'file']);
 

@@ -11,7 +11,7 @@ import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policies/input.ts';
 import { combinedFacts, combinedLine, decidingClauses, explanationLines } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
-import type { policySimulate as spec } from './spec.ts';
+import type { policySimulate as spec } from '../../specs/decide/policy.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'clause']);
 

@@ -3,7 +3,7 @@ import { starters } from '../../policies/starters.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
-import type { policyStarterList as spec } from './spec.ts';
+import type { policyStarterList as spec } from '../../specs/decide/policy.ts';
 
 export const run: Run<typeof spec> = async ({ out }) => {
   const rows = starters.map(({ id, summary }) => ({ id, summary }));

@@ -13,7 +13,7 @@ import { readCases, Suite } from '../../policies/suite.ts';
 import type { CaseResult, PolicyCoverage, PolicyMutant } from '../../policies/suite.ts';
 import { kindLines, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { policyTest as spec } from './spec.ts';
+import type { policyTest as spec } from '../../specs/decide/policy.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io, signal }) => {

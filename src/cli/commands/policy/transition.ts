@@ -1,7 +1,7 @@
 /** `gov policy transition ID --to STATUS`. Tested by `test/cli/commands/policy/change.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { printTransition } from '../../policies/transition.ts';
-import type { policyTransition as spec } from './spec.ts';
+import type { policyTransition as spec } from '../../specs/decide/policy.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
   const client = await session.client();

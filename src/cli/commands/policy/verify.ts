@@ -20,7 +20,7 @@ import { safe } from '../../terminal/safe.ts';
 import { meaningOf } from '../../terminal/verdict.ts';
 import { plainView } from '../../terminal/view.ts';
 import { exitOfExport } from '../../trust/export-verdict.ts';
-import type { policyVerify as spec } from './spec.ts';
+import type { policyVerify as spec } from '../../specs/decide/policy.ts';
 
 type Call = Invocation<typeof spec>;
 

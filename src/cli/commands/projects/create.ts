@@ -1,7 +1,7 @@
 /** `gov projects create NAME`. Tested by `test/cli/commands/projects/create.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
-import type { projectsCreate as spec } from './spec.ts';
+import type { projectsCreate as spec } from '../../specs/account/projects.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {

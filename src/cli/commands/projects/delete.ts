@@ -4,7 +4,7 @@
 import { confirmName } from '../../terminal/ask.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { projectsDelete as spec } from './spec.ts';
+import type { projectsDelete as spec } from '../../specs/account/projects.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async (call) => {

@@ -9,7 +9,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { schemaOf } from '../../program/schema.ts';
 import type { Schema } from '../../program/schema.ts';
-import type { projectsUpdate as spec } from './spec.ts';
+import type { projectsUpdate as spec } from '../../specs/account/projects.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 type Body = CallInput<Table['updateProject']>['body'];

@@ -10,7 +10,7 @@ import { trustFrom } from '../../context/trust.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { proofsAsk as spec } from './spec.ts';
+import type { proofsAsk as spec } from '../../specs/prove/proofs.ts';
 import { counted } from '../../terminal/numbers.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {

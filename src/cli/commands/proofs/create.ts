@@ -9,7 +9,7 @@ import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import { openBundle } from '../../../client/open.ts';
 import { noteUnchecked, openPlace, printProof, saveBundle, type Place } from './get.ts';
-import type { proofsCreate as spec } from './spec.ts';
+import type { proofsCreate as spec } from '../../specs/prove/proofs.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../../progress/waiting.ts';
 

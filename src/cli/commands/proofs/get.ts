@@ -20,7 +20,7 @@ import {
 } from '../../terminal/output-file.ts';
 import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
-import type { proofsGet as spec } from './spec.ts';
+import type { proofsGet as spec } from '../../specs/prove/proofs.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

@@ -18,7 +18,7 @@ import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
 import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../terminal/spool.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { proofsVerify as spec } from './spec.ts';
+import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';

@@ -24,7 +24,7 @@ import { whyUnwritable } from '../../program/write-fault.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { wrapped } from '../../terminal/width.ts';
-import type { quickstart as spec } from './spec.ts';
+import type { quickstart as spec } from '../../specs/tool/quickstart.ts';
 
 type Call = Invocation<typeof spec>;
 

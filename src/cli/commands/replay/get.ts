@@ -1,7 +1,7 @@
 /** `gov replay get ID`. Tested by `test/cli/commands/replay/run.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { printReplay } from '../../replay/drift.ts';
-import type { replayGet as spec } from './spec.ts';
+import type { replayGet as spec } from '../../specs/prove/replay.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session }) => {
   const client = await session.client();

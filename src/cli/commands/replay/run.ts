@@ -4,7 +4,7 @@ import type { Run } from '../../context/command.ts';
 import { objectOf, readInput } from '../../terminal/input.ts';
 import { checkReports } from '../../ci/report.ts';
 import { replayed } from '../../replay/drift.ts';
-import type { replayRun as spec } from './spec.ts';
+import type { replayRun as spec } from '../../specs/prove/replay.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, io, session, settings, signal } = invocation;

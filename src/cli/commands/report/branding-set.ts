@@ -5,7 +5,7 @@ import type { ReportingBranding } from '../../../contract/reports.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import type { reportBrandingSet as spec } from './spec.ts';
+import type { reportBrandingSet as spec } from '../../specs/prove/report.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, session }) => {
   const { company, primary, accent, footer, paper } = flags;

@@ -6,7 +6,7 @@ import { usage } from '../../program/exit.ts';
 import { checkTarget, completed, deliver } from '../../reports/created.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportCreate as spec } from './spec.ts';
+import type { reportCreate as spec } from '../../specs/prove/report.ts';
 
 const defaultDays = 30;
 

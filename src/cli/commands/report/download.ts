@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { checkTarget, deliver } from '../../reports/created.ts';
-import type { reportDownload as spec } from './spec.ts';
+import type { reportDownload as spec } from '../../specs/prove/report.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags } = call;

@@ -6,7 +6,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import type { reportLogo as spec } from './spec.ts';
+import type { reportLogo as spec } from '../../specs/prove/report.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, session, io, settings }) => {
   const bytes = await readFile(resolve(io.cwd, args.file)).catch((cause: unknown) => {

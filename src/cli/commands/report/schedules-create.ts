@@ -3,7 +3,7 @@ import type { Run } from '../../context/command.ts';
 import { deliveriesOf, membersOf } from '../../schedules/input.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportSchedulesCreate as spec } from './schedules-spec.ts';
+import type { reportSchedulesCreate as spec } from '../../specs/prove/report-schedules.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;

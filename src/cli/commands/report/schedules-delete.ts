@@ -2,7 +2,7 @@
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportSchedulesDelete as spec } from './schedules-spec.ts';
+import type { reportSchedulesDelete as spec } from '../../specs/prove/report-schedules.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, session } = call;

@@ -3,7 +3,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { deliveriesOf, membersOf } from '../../schedules/input.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import type { reportSchedulesUpdate as spec } from './schedules-spec.ts';
+import type { reportSchedulesUpdate as spec } from '../../specs/prove/report-schedules.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;

@@ -3,7 +3,7 @@ import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportShare as spec } from './spec.ts';
+import type { reportShare as spec } from '../../specs/prove/report.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
   const client = await session.client();

@@ -6,7 +6,7 @@ import { usage } from '../../program/exit.ts';
 import { copied, membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportTemplatesCreate as spec } from './templates-spec.ts';
+import type { reportTemplatesCreate as spec } from '../../specs/prove/report-templates.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;

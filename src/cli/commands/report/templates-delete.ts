@@ -2,7 +2,7 @@
 import { confirm } from '../../terminal/ask.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportTemplatesDelete as spec } from './templates-spec.ts';
+import type { reportTemplatesDelete as spec } from '../../specs/prove/report-templates.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, session } = call;

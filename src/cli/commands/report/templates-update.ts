@@ -4,7 +4,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import type { reportTemplatesUpdate as spec } from './templates-spec.ts';
+import type { reportTemplatesUpdate as spec } from '../../specs/prove/report-templates.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;

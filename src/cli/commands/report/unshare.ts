@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { reportUnshare as spec } from './spec.ts';
+import type { reportUnshare as spec } from '../../specs/prove/report.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, out, session } = call;

@@ -20,7 +20,7 @@ import { Safe, safe } from '../../terminal/safe.ts';
 import { csvLine } from '../../terminal/table.ts';
 import { checkLine, meaningOf } from '../../terminal/verdict.ts';
 import { plainView } from '../../terminal/view.ts';
-import type { reportVerify as spec } from './spec.ts';
+import type { reportVerify as spec } from '../../specs/prove/report.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -9,7 +9,7 @@ import { objectOf, readInput } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { riskConfigDiff as spec } from './spec.ts';
+import type { riskConfigDiff as spec } from '../../specs/decide/risk.ts';
 
 const columns = textColumns(['setting', 'now', 'proposed']);
 

@@ -2,7 +2,7 @@
 import type { RiskConfigInput } from '../../../contract/risk.ts';
 import type { Run } from '../../context/command.ts';
 import { objectOf, readInput } from '../../terminal/input.ts';
-import type { riskConfigSet as spec } from './spec.ts';
+import type { riskConfigSet as spec } from '../../specs/decide/risk.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io, session, signal }) => {

@@ -12,7 +12,7 @@ import type { Out } from '../../terminal/out.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe } from '../../terminal/safe.ts';
-import type { riskEvaluate as spec } from './spec.ts';
+import type { riskEvaluate as spec } from '../../specs/decide/risk.ts';
 
 const columns = [
   { name: 'name', kind: 'text' },

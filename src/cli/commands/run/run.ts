@@ -17,7 +17,7 @@ import { Relay, type Ended } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
 import { environmentOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
-import type { run as spec } from './spec.ts';
+import type { run as spec } from '../../specs/record/run.ts';
 
 type Call = Invocation<typeof spec>;
 

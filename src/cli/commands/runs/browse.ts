@@ -6,7 +6,7 @@ import { loadDecision, loadProof, loadRun, loadRuns } from '../../screens/runs/l
 import { reduceRuns, runsState, type Loaded, type Wanted } from '../../screens/runs/state.ts';
 import { canShow, rowsAsData, showScreen } from '../../screens/start.ts';
 import { Store } from '../../screens/store.ts';
-import type { runsBrowse as spec } from './spec.ts';
+import type { runsBrowse as spec } from '../../specs/record/runs.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, session, io } = call;

@@ -5,7 +5,7 @@ import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
 import type { Column } from '../../terminal/view.ts';
-import type { runsCoverage as spec } from './spec.ts';
+import type { runsCoverage as spec } from '../../specs/record/runs.ts';
 
 const columns: readonly Column[] = [
   { name: 'verdict', kind: 'id' },

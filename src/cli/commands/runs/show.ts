@@ -8,7 +8,7 @@ import type { Out, Row } from '../../terminal/out.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
-import type { runsShow as spec } from './spec.ts';
+import type { runsShow as spec } from '../../specs/record/runs.ts';
 import { counted } from '../../terminal/numbers.ts';
 
 const columns: readonly Column[] = [

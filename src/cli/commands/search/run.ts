@@ -5,7 +5,7 @@ import { find } from '../../search/find.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
-import type { search as spec } from './spec.ts';
+import type { search as spec } from '../../specs/record/search.ts';
 
 const columns: readonly Column[] = [
   { name: 'id', kind: 'id' },

@@ -5,7 +5,7 @@
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { serviceCustomer as spec } from './spec.ts';
+import type { serviceCustomer as spec } from '../../specs/operate/service.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {

@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { printChecks } from '../../terminal/checks.ts';
-import type { serviceDoctor as spec } from './spec.ts';
+import type { serviceDoctor as spec } from '../../specs/operate/service.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { data: dataDir, ...options } = flags;

@@ -6,7 +6,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { checkLines } from '../../terminal/checks.ts';
-import type { serviceInit as spec } from './spec.ts';
+import type { serviceInit as spec } from '../../specs/operate/service.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {

@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { serviceMigrate as spec } from './spec.ts';
+import type { serviceMigrate as spec } from '../../specs/operate/service.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {

@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
-import type { serviceProjects as spec } from './spec.ts';
+import type { serviceProjects as spec } from '../../specs/operate/service.ts';
 import type { Column, View } from '../../terminal/view.ts';
 
 const columns: readonly Column[] = [

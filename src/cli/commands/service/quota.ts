@@ -6,7 +6,7 @@ import { meteredTypes } from '../../../contract/operation.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { serviceQuota as spec } from './spec.ts';
+import type { serviceQuota as spec } from '../../specs/operate/service.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {

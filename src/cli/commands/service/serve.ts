@@ -5,7 +5,7 @@
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { serviceServe as spec } from './spec.ts';
+import type { serviceServe as spec } from '../../specs/operate/service.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { data: dataDir, devIssuer, devIssuerListen, ...options } = flags;

@@ -12,7 +12,7 @@ import { isObject } from '../../../core/json/object.ts';
 import { painted } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { toolsEvaluate as spec } from './spec.ts';
+import type { toolsEvaluate as spec } from '../../specs/decide/tools.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision']);
 

@@ -15,7 +15,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { Relay, type Ended } from '../../program/relay.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { toolsExec as spec } from './spec.ts';
+import type { toolsExec as spec } from '../../specs/decide/tools.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;

@@ -19,7 +19,7 @@ import { isStream, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { fingerprint, keyLines, readTrust, type ShownKey } from '../../trust/read.ts';
-import type { trustFetch as spec } from './spec.ts';
+import type { trustFetch as spec } from '../../specs/prove/trust.ts';
 
 type Call = Invocation<typeof spec>;
 

@@ -6,7 +6,7 @@ import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { fingerprint, keyLines, readTrust } from '../../trust/read.ts';
-import type { trustShow as spec } from './spec.ts';
+import type { trustShow as spec } from '../../specs/prove/trust.ts';
 
 export const run: Run<typeof spec> = async ({ args, out, io, session }) => {
   const file = args.file === undefined ? session.trustFile() : resolve(io.cwd, args.file);

@@ -11,7 +11,7 @@ import { openOutput, refuseSame } from '../../terminal/output-file.ts';
 import { jsonOf, readInput } from '../../terminal/input.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { usageImport as spec } from './spec.ts';
+import type { usageImport as spec } from '../../specs/account/usage.ts';
 
 const columns = [
   { name: 'file', kind: 'text' },

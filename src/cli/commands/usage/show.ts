@@ -10,7 +10,7 @@ import { percentOf, shownPercent } from '../../terminal/numbers.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { Safe } from '../../terminal/safe.ts';
-import type { usageShow as spec } from './spec.ts';
+import type { usageShow as spec } from '../../specs/account/usage.ts';
 
 type Item = Usage['items'][number];
 

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Run } from '../../context/command.ts';
 import { refuseExisting, writeOutput } from '../../terminal/output-file.ts';
-import type { verifyPage as spec } from './spec.ts';
+import type { verifyPage as spec } from '../../specs/prove/verify-page.ts';
 
 const page = new URL('../../../../dist/verify.html', import.meta.url);
 

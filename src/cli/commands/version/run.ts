@@ -2,7 +2,7 @@
 import { build, version, versionLine } from '../../../client/version.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { version as spec } from './spec.ts';
+import type { version as spec } from '../../specs/tool/version.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ out }) => {

@@ -1,7 +1,7 @@
 /** `gov webhooks create URL`. Tested by `test/cli/commands/webhooks/create.test.ts`. */
 import type { Run } from '../../context/command.ts';
 import { issueSecret } from '../../webhooks/issue.ts';
-import type { webhooksCreate as spec } from './spec.ts';
+import type { webhooksCreate as spec } from '../../specs/operate/webhooks.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, session, settings } = call;

@@ -2,7 +2,7 @@
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import type { webhooksUpdate as spec } from './spec.ts';
+import type { webhooksUpdate as spec } from '../../specs/operate/webhooks.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   const { url, events, description, enable, disable } = flags;

@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { witnessAddLog as spec } from './spec.ts';
+import type { witnessAddLog as spec } from '../../specs/operate/witness.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

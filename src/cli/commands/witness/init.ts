@@ -5,7 +5,7 @@
 import type { Run } from '../../context/command.ts';
 import { shortKey } from '../../terminal/keys.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { witnessInit as spec } from './spec.ts';
+import type { witnessInit as spec } from '../../specs/operate/witness.ts';
 import { plainView } from '../../terminal/view.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out }) => {

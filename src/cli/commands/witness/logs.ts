@@ -2,7 +2,7 @@
 import { formatTimestamp } from '../../../core/time.ts';
 import type { Run } from '../../context/command.ts';
 import type { ListPage } from '../../terminal/out.ts';
-import type { witnessLogs as spec } from './spec.ts';
+import type { witnessLogs as spec } from '../../specs/operate/witness.ts';
 import type { Column, View } from '../../terminal/view.ts';
 
 const columns: readonly Column[] = [

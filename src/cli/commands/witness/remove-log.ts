@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { witnessRemoveLog as spec } from './spec.ts';
+import type { witnessRemoveLog as spec } from '../../specs/operate/witness.ts';
 import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 

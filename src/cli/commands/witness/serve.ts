@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
-import type { witnessServe as spec } from './spec.ts';
+import type { witnessServe as spec } from '../../specs/operate/witness.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { data: dataDir, listen, moved } = flags;

@@ -1,5 +1,5 @@
 /**
- * Commands of a data plane on this machine, as data; `telemetry-spec.ts` has those that report usage.
+ * Commands of a data plane on this machine, as data; `plane-telemetry.ts` has those that report usage.
  * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
  */
 import { command, flag } from '../../program/spec.ts';
