@@ -73,7 +73,7 @@ export interface ConfigTarget {
   readonly copy: ConfigCopy;
 }
 
-export interface Taken {
+export interface TakeResult {
   readonly plan: Plan;
   /** False where the plane already matches the configuration. Then nothing was appended. */
   readonly isNew: boolean;
@@ -88,10 +88,10 @@ export async function putInForce(
   target: ConfigTarget,
   open: OpenPlaneConfig,
   { text, from, by }: { readonly text: Uint8Array; readonly from: PlaneConfigSource; readonly by: By },
-): Promise<Taken> {
+): Promise<TakeResult> {
   const { services, projectId, mode, applied, copy } = target;
   const isHeld = applied?.bundleHash === open.hash && applied.mode === mode;
-  const attempt = async (): Promise<Taken | null> => {
+  const attempt = async (): Promise<TakeResult | null> => {
     await services.runs.overtaken(projectId);
     const atMs = services.now();
     const { configHash, configIndex } = await routerOf(services.store, projectId);

@@ -16,7 +16,7 @@ export interface KnownSource {
   readonly path?: string | undefined;
 }
 
-export interface Given {
+export interface OfferedHead {
   readonly from: string;
   readonly head: NamedHead;
 }
@@ -32,7 +32,7 @@ interface Logs {
  * INVALID_SIGNATURE where other keys signed one. An attacker may control a checkpoint, but not the operator's
  * `heads.db`.
  */
-export function headsOf({ name, bytes, path }: KnownSource, logs: Logs): Given[] {
+export function headsOf({ name, bytes, path }: KnownSource, logs: Logs): OfferedHead[] {
   if (path !== undefined && Buffer.from(bytes.subarray(0, 15)).toString('latin1') === 'SQLite format 3') {
     const heads = headsIn(path)?.filter(({ origin }) => logs.origins.includes(origin)) ?? [];
     if (heads.length > 0) return heads.map((head) => ({ from: name, head }));

@@ -41,7 +41,7 @@ import {
 } from '../service/enrolment.ts';
 import { ed25519Of } from '../telemetry/report.ts';
 
-interface Asked {
+interface PendingEnrolment {
   readonly request: EnrolmentRequest;
   /** SHA-256 of the token, and the private key that opens the sealed answer, both base64. */
   readonly secret: string;
@@ -78,7 +78,7 @@ export function askByFile({
   const signer = ed25519Of(readKeys(dataDir).signers(`${identity.origin}/0`));
   const sealTo = hpkePublicKey(sealingKey);
   const request = enrolmentRequest(identity, { secret: enrolmentSecret(token), sealTo, signer });
-  const asked: Asked = { request, secret, sealingKey: encodeBase64(sealingKey) };
+  const asked: PendingEnrolment = { request, secret, sealingKey: encodeBase64(sealingKey) };
   replacePrivate(enrolmentFiles(dataDir).asked, `${JSON.stringify(asked)}\n`);
   return request;
 }
@@ -141,7 +141,7 @@ export async function takeEnrolmentAnswer(options: AnswerOptions): Promise<Taken
 const byFileMode = (mode: TelemetryMode): TelemetryMode => (mode === 'off' ? 'off' : 'manual-file');
 
 /** CONFLICT where other keys sign the log than the request named: the service would refuse its reports. */
-function refuseOtherKeys(dataDir: string, { request }: Asked): void {
+function refuseOtherKeys(dataDir: string, { request }: PendingEnrolment): void {
   const { verifierKey } = planeIdentity(dataDir);
   if (verifierKey === request.verifierKey) return;
   const detail =
@@ -168,13 +168,13 @@ function answerIn(bytes: Uint8Array): EnrolmentAnswer {
 /**
  * Null where no request waits. FORBIDDEN where others may read the file, VALIDATION_ERROR where it is damaged.
  */
-function readAsked(dataDir: string): Asked | null {
+function readAsked(dataDir: string): PendingEnrolment | null {
   const { asked } = enrolmentFiles(dataDir);
   if (!existsSync(asked)) return null;
   refuseReadableByOthers(asked);
   try {
     // the schema checks what the type says
-    return readConfigFile(asked, askedSchema, `expected ${asked}`) as Asked;
+    return readConfigFile(asked, askedSchema, `expected ${asked}`) as PendingEnrolment;
   } catch (cause) {
     // the detail leaves the value out, because it may be a secret
     const detail = `expected an enrolment request in ${asked}, got a damaged file; delete it, and begin with --request`;

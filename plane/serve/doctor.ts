@@ -19,7 +19,7 @@ import {
   warn,
   type DoctorReport,
   type Examine,
-  type Found,
+  type CheckResult,
 } from '../../src/host/process/checks.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../../src/host/data/config.ts';
@@ -74,7 +74,7 @@ export async function planeDoctor(options: PlaneDoctorOptions): Promise<DoctorRe
   return report();
 }
 
-function lookAtNode(): Found {
+function lookAtNode(): CheckResult {
   const detail = `${process.version} for ${process.platform} ${process.arch}`;
   if (hasMlDsa44()) return ok(detail);
   return warn(`${detail}, without ML-DSA-44`, 'use Node 24.6 or later: logs get a second kind of signature');
@@ -112,7 +112,7 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
   await examine('backup', () => lookAtBackup(dataDir));
   if (config.tls !== null) await examine('certificate', () => lookAtCertificate(config));
   const ours = portsOf(dataDir);
-  const look = (address: Address, flag: string): Promise<Found> =>
+  const look = (address: Address, flag: string): Promise<CheckResult> =>
     lookAtAddress(address, () => ours.has(address.port), flag);
   await examine('address', () => look(config.listen, '--listen'));
   const { metricsListen } = config;
@@ -126,7 +126,7 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Look
 /**
  * Checks a sound database for copies of removed data in its files. Stopping the plane does not remove them.
  */
-function lookAtUnused(dataDir: string): Found {
+function lookAtUnused(dataDir: string): CheckResult {
   const { main } = storeFiles(dataDir);
   const detail = 'its newest leaves verify, and it has what was signed last';
   const isServed = portsOf(dataDir).size > 0;
@@ -146,7 +146,7 @@ function lookAtUnused(dataDir: string): Found {
 }
 
 /** Checks the mode of every file with a secret and of the data directory. */
-function lookAtSecrets(dataDir: string): Found {
+function lookAtSecrets(dataDir: string): CheckResult {
   const secrets = dataFiles(dataDir).filter(({ kind }) => kind === 'secret' || kind === 'subjects');
   for (const { path } of secrets) refuseReadableByOthers(join(dataDir, path));
   const mode = statSync(dataDir).mode & 0o777;
@@ -154,7 +154,7 @@ function lookAtSecrets(dataDir: string): Found {
   return warn(`${dataDir} has mode ${mode.toString(8)}: others may look into it`, 'run chmod 700 on it');
 }
 
-async function lookAtDisk(dataDir: string): Promise<Found> {
+async function lookAtDisk(dataDir: string): Promise<CheckResult> {
   const space = await lookAtSpace(dataDir);
   if (space.status !== 'ok') return space;
   const { freeBytes, bytesPerDay, daysLeft } = diskOf(dataDir, now());
@@ -167,7 +167,7 @@ async function lookAtDisk(dataDir: string): Promise<Found> {
 }
 
 /** Checks that the outbox opens and that the log contains every reported head. */
-async function lookAtTelemetry(dataDir: string): Promise<Found> {
+async function lookAtTelemetry(dataDir: string): Promise<CheckResult> {
   const advice = 'each reason is explained in docs/reference/health.md, "Data plane: reporting to a service"';
   const { reasons, enrolled } = telemetryStatus(dataDir);
   if (existsSync(outboxFile(dataDir))) await holdToReported(dataDir, { remember: false });
@@ -175,7 +175,7 @@ async function lookAtTelemetry(dataDir: string): Promise<Found> {
   return ok(enrolled ? 'the log has what was reported of it' : 'not enrolled: nothing is reported');
 }
 
-async function lookAtPinned(config: PlaneConfig): Promise<Found> {
+async function lookAtPinned(config: PlaneConfig): Promise<CheckResult> {
   const reader = openReader(storeFiles(config.dataDir).main);
   try {
     const history = await logKeys(reader, config.projectId);
@@ -187,7 +187,7 @@ async function lookAtPinned(config: PlaneConfig): Promise<Found> {
 }
 
 /** What the scrub and the last fsck found. */
-async function lookAtIntegrity({ dataDir, projectId }: PlaneConfig): Promise<Found> {
+async function lookAtIntegrity({ dataDir, projectId }: PlaneConfig): Promise<CheckResult> {
   const { fsck } = readUpkeep(dataDir);
   const reader = openReader(storeFiles(dataDir).main);
   try {
@@ -211,7 +211,7 @@ async function lookAtIntegrity({ dataDir, projectId }: PlaneConfig): Promise<Fou
   }
 }
 
-function lookAtBackup(dataDir: string): Found {
+function lookAtBackup(dataDir: string): CheckResult {
   const { backup } = readUpkeep(dataDir);
   const advice = 'run gov plane backup --out DIR, on another disk';
   if (backup === null) return warn('none known', advice);
@@ -221,7 +221,7 @@ function lookAtBackup(dataDir: string): Found {
   return isOld ? warn(`the newest is of ${at}`, advice) : ok(`${backup.out} of ${at}`);
 }
 
-function lookAtCertificate({ tls }: PlaneConfig): Found {
+function lookAtCertificate({ tls }: PlaneConfig): CheckResult {
   if (tls === null) return ok('none');
   const certificate = readCertificate(tls);
   const until = new Date(certificate.validToMs).toISOString();
@@ -251,7 +251,7 @@ const unitFolders = ({ HOME, XDG_CONFIG_HOME }: Variables): readonly string[] =>
   join(XDG_CONFIG_HOME ?? join(HOME ?? '/', '.config'), 'systemd/user'),
 ];
 
-function lookAtUnit(folders: readonly string[]): Found {
+function lookAtUnit(folders: readonly string[]): CheckResult {
   const path = folders.map((folder) => join(folder, 'gov-plane.service')).find((each) => existsSync(each));
   if (path === undefined) return ok('no gov-plane.service: it is started by other means');
   const text = readFileSync(path, 'utf8');

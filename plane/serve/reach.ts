@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkError } from '../../src/client/errors.ts';
 import { proxyFor, proxyName } from '../../src/client/proxy.ts';
-import { fail, ok, warn, type Examine, type Found } from '../../src/host/process/checks.ts';
+import { fail, ok, warn, type Examine, type CheckResult } from '../../src/host/process/checks.ts';
 import { now } from '../../src/host/process/clock.ts';
 import type { Variables } from '../../src/host/config/layers.ts';
 import { aheadMs } from '../../src/store/append/clock-skew.ts';
@@ -44,7 +44,7 @@ export async function examineService(
   const url = new URL(enrolled.service);
   let proxy: string | undefined;
   let goesOn = true;
-  const step = async (name: string, look: () => Promise<Found> | Found): Promise<void> => {
+  const step = async (name: string, look: () => Promise<CheckResult> | CheckResult): Promise<void> => {
     if (!goesOn) return;
     goesOn = false;
     await examine(name, async () => {
@@ -67,7 +67,7 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 const portOf = (url: URL): number =>
   Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
 
-async function lookAtName(url: URL): Promise<Found> {
+async function lookAtName(url: URL): Promise<CheckResult> {
   try {
     const found = await lookup(hostOf(url), { all: true });
     return ok(`${hostOf(url)} is ${found.map(({ address }) => address).join(', ')}`);
@@ -78,7 +78,7 @@ async function lookAtName(url: URL): Promise<Found> {
 }
 
 /** Opens a connection and closes it. */
-async function lookAtConnection(url: URL): Promise<Found> {
+async function lookAtConnection(url: URL): Promise<CheckResult> {
   const startedMs = performance.now();
   const cause = await new Promise<unknown>((settle) => {
     const socket = connect({ host: hostOf(url), port: portOf(url), timeout: patienceMs });
@@ -99,7 +99,7 @@ async function lookAtConnection(url: URL): Promise<Found> {
 async function lookAtAnswers(
   enrolment: Enrolment,
   { env, examine }: { readonly env: Variables; readonly examine: Examine },
-): Promise<Found> {
+): Promise<CheckResult> {
   const connection = connectionTo(enrolment, env);
   try {
     const askedMs = now();
@@ -128,7 +128,7 @@ async function lookAtAnswers(
   }
 }
 
-function lookAtClock(ahead: number): Found {
+function lookAtClock(ahead: number): CheckResult {
   if (Number.isNaN(ahead)) return warn('the service does not say its time', 'look at what stands before it');
   const seconds = Math.round(Math.abs(ahead) / 1000);
   const detail = `the service is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead'}`;

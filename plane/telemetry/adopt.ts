@@ -95,7 +95,7 @@ export async function isRolledBack(maker: Maker): Promise<boolean> {
   return outbox.held.known().held !== null;
 }
 
-type Place =
+type ReportOrigin =
   | { readonly is: 'of this log' | 'ended'; readonly report: UsageReport }
   | { readonly is: 'unknown' | 'rolled back'; readonly detail: string };
 
@@ -103,7 +103,7 @@ const toDo =
   'bring the newest copy of the data directory back, or, where none is left, begin a new log with gov log recover and ' +
   'enrol it with a token for this data plane (gov planes token, at the service)';
 
-async function placeOf(maker: Maker, body: string): Promise<Place> {
+async function placeOf(maker: Maker, body: string): Promise<ReportOrigin> {
   const { project, enrolment } = maker;
   const { epoch } = meteringLog(project);
   const report = reportIn(body);

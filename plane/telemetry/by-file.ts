@@ -153,7 +153,7 @@ function messageOf({ enrolment, now: clock }: Maker, kind: Message['kind'], body
   };
 }
 
-export interface Taken {
+export interface ImportedReceipts {
   readonly accepted: number;
   readonly refused: number;
   /** Challenges in the file. The next export answers them. */
@@ -165,7 +165,7 @@ export interface Taken {
 }
 
 /** Imports receipts. VALIDATION_ERROR for an invalid line; the lines before it are already imported. */
-export async function takeReceipts(dataDir: string, lines: Iterable<string>): Promise<Taken> {
+export async function takeReceipts(dataDir: string, lines: Iterable<string>): Promise<ImportedReceipts> {
   const enrolment = requireEnrolment(dataDir);
   const { newest, ...counts } = settleLines(dataDir, enrolment, lines);
   const held = newest === null ? null : await goOnBehind(dataDir, enrolment, newest);
@@ -176,7 +176,7 @@ function settleLines(
   dataDir: string,
   enrolment: Enrolment,
   lines: Iterable<string>,
-): Omit<Taken, 'held'> & { readonly newest: NewestReport | null } {
+): Omit<ImportedReceipts, 'held'> & { readonly newest: NewestReport | null } {
   const outbox = openOutbox(dataDir);
   const settling = { outbox, enrolment, now };
   const planeId = enrolment.dataPlaneId;

@@ -16,7 +16,7 @@ import type { Maker } from './report.ts';
 
 const dayMs = 24 * 3600 * 1000;
 
-interface Waiting {
+interface WaitingReport {
   readonly row: StoredReport;
   readonly report: UsageReport;
 }
@@ -28,7 +28,7 @@ export async function mergeReports(maker: Maker): Promise<number> {
   const oldMs = now() - limits.telemetryMergeDays * dayMs;
   const oldest = outbox.firstKept(planeId);
   if (oldest === null || oldest.periodEndMs >= oldMs) return 0;
-  const waiting: Waiting[] = [];
+  const waiting: WaitingReport[] = [];
   for (const row of outbox.reports(planeId, { queued: true })) {
     if (!row.handed && row.epoch === oldest.epoch) {
       waiting.push({ row, report: JSON.parse(row.body) as UsageReport }); // our own
@@ -50,8 +50,8 @@ export async function mergeReports(maker: Maker): Promise<number> {
 }
 
 /** Groups old neighbours of one month. Every other report is a group of its own. */
-function groups(waiting: readonly Waiting[], oldMs: number): Waiting[][] {
-  const found: Waiting[][] = [];
+function groups(waiting: readonly WaitingReport[], oldMs: number): WaitingReport[][] {
+  const found: WaitingReport[][] = [];
   for (const each of waiting) {
     const last = found.at(-1)?.at(-1);
     const joins =
@@ -64,14 +64,14 @@ function groups(waiting: readonly Waiting[], oldMs: number): Waiting[][] {
   return found;
 }
 
-interface Place {
-  readonly group: readonly Waiting[];
+interface ReportGroup {
+  readonly group: readonly WaitingReport[];
   readonly sequence: number;
   readonly previousReportHash: string | null;
 }
 
 /** Makes the report of a group: from the beginning of its first report to the end of its last. */
-async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): Promise<OutboxReport> {
+async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: ReportGroup): Promise<OutboxReport> {
   const [first, last] = [group[0], group.at(-1)];
   if (first === undefined || last === undefined) throw new Error('a group has a report');
   const isOne = group.length === 1;
@@ -100,7 +100,7 @@ async function rowOf(maker: Maker, log: PlaneLog, { group, ...place }: Place): P
   return { planeId, epoch, sequence, reportId, body, hash: reportHash(body), treeSize, periodEndMs, builtMs };
 }
 
-const summed = (group: readonly Waiting[]): Record<MeteredType, number> =>
+const summed = (group: readonly WaitingReport[]): Record<MeteredType, number> =>
   Object.fromEntries(
     meteredTypes.map((type) => [type, group.reduce((sum, { report }) => sum + report.operations[type], 0)]),
   ) as Record<MeteredType, number>;

@@ -3,7 +3,7 @@
  * Proven by `test/plane/telemetry/outbox-held.test.ts`.
  */
 import type { OutboxFile } from './outbox-file.ts';
-import type { Known, OutboxReport, StoredReport } from './outbox-rows.ts';
+import type { ServiceState, OutboxReport, StoredReport } from './outbox-rows.ts';
 
 export class OutboxHeld {
   readonly #file: OutboxFile;
@@ -98,9 +98,9 @@ export class OutboxHeld {
   }
 
   /** Returns the known state of the service. */
-  known(): Known {
+  known(): ServiceState {
     const row = this.#file
-      .prepare<Omit<Known, 'isBehind'> & { isBehind: number }>(
+      .prepare<Omit<ServiceState, 'isBehind'> & { isBehind: number }>(
         'SELECT asked_for AS askedFor, is_behind AS isBehind, held, held_reason AS heldReason FROM contact',
       )
       .get();

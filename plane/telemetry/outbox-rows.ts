@@ -42,7 +42,7 @@ export interface StoredChallenge {
   readonly reason: string | null;
 }
 
-export interface Settled {
+export interface SettledMessage {
   readonly receipt: string | null;
   readonly reason: string | null;
   readonly atMs: number;
@@ -56,7 +56,7 @@ export interface Contact {
 }
 
 /** The plane's knowledge of reports at the service. */
-export interface Known {
+export interface ServiceState {
   /** The enrolment of the last question. Null where the plane must ask. */
   readonly askedFor: string | null;
   /** Whether the service refused a report because it holds another one. */

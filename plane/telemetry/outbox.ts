@@ -19,12 +19,12 @@ import {
   challengeColumns,
   type Contact,
   type OutboxReport,
-  type Settled,
+  type SettledMessage,
   type StoredChallenge,
   type StoredReport,
 } from './outbox-rows.ts';
 
-export type { Contact, OutboxReport, Settled, StoredChallenge, StoredReport } from './outbox-rows.ts';
+export type { Contact, OutboxReport, SettledMessage, StoredChallenge, StoredReport } from './outbox-rows.ts';
 
 /** 'govt' */
 const applicationId = 0x676f7674;
@@ -173,7 +173,7 @@ export class Outbox {
   /** Stores the result of a report with its challenge. False and no change where it already had a result. */
   settle(
     { planeId, reportId }: Pick<OutboxReport, 'planeId' | 'reportId'>,
-    { state, receipt, reason, atMs }: Settled & { readonly state: 'accepted' | 'refused' },
+    { state, receipt, reason, atMs }: SettledMessage & { readonly state: 'accepted' | 'refused' },
     challenge: { readonly challengeId: string; readonly text: string } | null,
   ): boolean {
     return this.#file.atomically(() => {
@@ -234,7 +234,7 @@ export class Outbox {
   settleChallenge(
     planeId: string,
     challengeId: string,
-    { state, receipt, reason, atMs }: Settled & { readonly state: 'answered' | 'refused' },
+    { state, receipt, reason, atMs }: SettledMessage & { readonly state: 'answered' | 'refused' },
   ): boolean {
     const update = this.#file.prepare(
       `UPDATE challenge SET state = ?, receipt = ?, reason = ?, settled_ms = ?

@@ -21,7 +21,7 @@ export interface SendOptions {
   readonly env: Environment;
 }
 
-export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challengesOpen'> {
+export interface SendSummary extends Pick<TelemetryStatus, 'reportsWaiting' | 'challengesOpen'> {
   /** Number of reports and challenge answers with a final result. */
   readonly settled: number;
   /** Number of messages that the service refused during the call. */
@@ -35,7 +35,7 @@ export interface Sent extends Pick<TelemetryStatus, 'reportsWaiting' | 'challeng
  * failed attempt. The plane sends the rest with its next attempt. CONFLICT where the mode is not `auto`,
  * NOT_FOUND where the plane is not enrolled.
  */
-export async function sendUsage({ dataDir, env }: SendOptions): Promise<Sent> {
+export async function sendUsage({ dataDir, env }: SendOptions): Promise<SendSummary> {
   const { mode } = readTelemetrySettings(dataDir);
   if (mode !== 'auto') {
     const detail = `expected a plane that sends its reports, but its mode is ${mode}; set mode to auto in telemetry.json`;

@@ -21,14 +21,17 @@ export interface GovernedRun
 }
 
 /** A call as a library makes it. */
-interface Made<Value> {
+interface LibraryCall<Value> {
   readonly name: string;
   readonly input: unknown;
   readonly toolCallId: string | undefined;
   readonly execute: () => Promise<Value> | Value;
 }
 
-function invoke<Value>(run: GovernedRun, { name, input, toolCallId, execute }: Made<Value>): Promise<Value> {
+function invoke<Value>(
+  run: GovernedRun,
+  { name, input, toolCallId, execute }: LibraryCall<Value>,
+): Promise<Value> {
   const { client, server, runId, actor, context, policyIds, readOnlyTools = [], ...options } = run;
   const call: GovernedCall = {
     tool: {

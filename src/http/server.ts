@@ -250,7 +250,7 @@ function noSchemas(): never {
   throw new Error('expected routes without schemas');
 }
 
-interface On {
+interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -265,7 +265,7 @@ interface Context {
   readonly methodsOf: (path: string) => readonly string[];
 }
 
-function refuse(error: unknown, { request, reply }: On, { problemBase, log }: Context): void {
+function refuse(error: unknown, { request, reply }: Exchange, { problemBase, log }: Context): void {
   const known = asGovError(error);
   if (known.code === 'INTERNAL') log.error({ err: error, requestId: request.id }, 'unexpected error');
   writeAnswer(reply, renderProblem(known, { requestId: request.id, base: problemBase() }));
@@ -307,7 +307,7 @@ const pages = ['/problems/:slug', '/openapi.json', '/api/v1/openapi.json'] as co
 const pageMethods = ['GET', 'HEAD'];
 
 /** Answers a CORS preflight (Fetch standard) where the origin is on the list and the path exists. */
-function answerPreflight({ request, reply }: On, { gate, methodsOf: methods }: Context): boolean {
+function answerPreflight({ request, reply }: Exchange, { gate, methodsOf: methods }: Context): boolean {
   if (gate === null || request.method !== 'OPTIONS') return false;
   const allowed = methods(pathOf(request.url));
   const headers = allowed.length === 0 ? null : gate.origins.preflight(request.headers, allowed);
@@ -356,7 +356,7 @@ const consoleFileOf: Render = async ({ params, headers, url }) => {
   return renderConsole({ file: (params as { file?: string }).file, headers });
 };
 
-async function answerPage(on: On, context: Context, render: Render): Promise<void> {
+async function answerPage(on: Exchange, context: Context, render: Render): Promise<void> {
   const { request, reply } = on;
   try {
     context.unsent.check(request);

@@ -6,7 +6,7 @@
 import { signatureNameOf } from '../core/reports/artifacts.ts';
 import { GovTrustError, readTrust, verify, type Trust, type Verdict } from '../client/verify.ts';
 import { visibleLine, visibleText } from '../core/visible.ts';
-import { shownOf, type Shown, type ShownCheck } from './words.ts';
+import { shownOf, type VerdictText, type ShownCheck } from './words.ts';
 
 const byId = <Kind extends HTMLElement>(id: string): Kind => document.getElementById(id) as Kind;
 
@@ -101,7 +101,7 @@ async function check(): Promise<void> {
   );
 }
 
-interface Asked {
+interface CheckInputs {
   readonly trust: Trust | null;
   readonly dataHash: string | null;
   readonly signature: File | undefined;
@@ -109,7 +109,7 @@ interface Asked {
 
 async function cardOf(
   file: File,
-  { trust, dataHash, signature }: Asked,
+  { trust, dataHash, signature }: CheckInputs,
 ): Promise<{ readonly element: HTMLElement; readonly isVerified: boolean }> {
   let verdict: Verdict;
   try {
@@ -140,7 +140,7 @@ function element(name: string, text = '', className = ''): HTMLElement {
 
 const marks = { good: '✓', wait: '!', bad: '✗' } as const;
 
-function card(file: File, { tone, verdict, reasons, facts, checks, layers }: Shown): HTMLElement {
+function card(file: File, { tone, verdict, reasons, facts, checks, layers }: VerdictText): HTMLElement {
   const article = element('article', '', `verdict ${tone}`);
   article.setAttribute('aria-label', visibleLine(`${file.name}: ${verdict}`));
   article.append(element('p', `${marks[tone]} ${verdict}`), element('h3', file.name, 'exact'));

@@ -14,7 +14,7 @@ import {
 
 type Tone = 'good' | 'wait' | 'bad';
 
-export interface Shown {
+export interface VerdictText {
   readonly tone: Tone;
   /** One line; its words alone say what the color says. */
   readonly verdict: string;
@@ -94,7 +94,7 @@ const meaningOf = (code: string | null | undefined): string =>
     : '';
 
 /** Returns the verdict in sentences. `fileName`: for the command that checks the rest. */
-export function shownOf(verdict: Verdict, fileName: string): Shown {
+export function shownOf(verdict: Verdict, fileName: string): VerdictText {
   const checks = checksOf(verdict);
   return {
     ...headOf(verdict, fileName),
@@ -106,7 +106,7 @@ export function shownOf(verdict: Verdict, fileName: string): Shown {
   };
 }
 
-function headOf(verdict: Verdict, fileName: string): Pick<Shown, 'tone' | 'verdict' | 'reasons'> {
+function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 'verdict' | 'reasons'> {
   const notes = 'notes' in verdict ? verdict.notes : [];
   if (!verdict.verified) {
     const { code } = verdict;

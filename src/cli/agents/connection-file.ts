@@ -20,7 +20,7 @@ export interface HookConnection {
 /** An administrator's file. Only root can make it, and only it can let calls run without a decision. */
 const adminFile = '/etc/gov/agents.json';
 
-export interface Reached {
+export interface PlaneConnection {
   readonly baseUrl: string;
   readonly key: string;
   readonly ca: readonly string[];
@@ -44,7 +44,7 @@ export function readConnection(path: string): HookConnection {
 }
 
 /** Returns the address and the key as they are now. Errors: exit 2, naming the file. */
-export function reach(path: string): Reached {
+export function reach(path: string): PlaneConnection {
   const { dataDir, baseUrl, keyFile, caFile } = readConnection(path);
   return {
     baseUrl:

@@ -27,7 +27,7 @@ import {
 } from '../../core/agents/hook-answer.ts';
 import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
-import { mayFailOpen, reach, type Reached } from './connection-file.ts';
+import { mayFailOpen, reach, type PlaneConnection } from './connection-file.ts';
 import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
 export interface HookOptions {
@@ -169,7 +169,7 @@ class Plane {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #stop: AbortSignal;
 
-  constructor({ baseUrl, key, ca }: Reached, stop: AbortSignal) {
+  constructor({ baseUrl, key, ca }: PlaneConnection, stop: AbortSignal) {
     this.#connection = new Connection({ baseUrl, ca, env: {} });
     this.#stop = stop;
     this.#headers = {

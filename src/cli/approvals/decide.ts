@@ -8,7 +8,7 @@ import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../specs/decide/approvals.ts';
 import { viewOf } from '../terminal/answer-view.ts';
-import { namedId, reasonOf, signedText, type Asked } from './standing.ts';
+import { namedId, reasonOf, signedText, type EscalationReason } from './standing.ts';
 
 /** The input that `approve` and `deny` share. */
 type Deciding = Pick<
@@ -51,7 +51,7 @@ async function shownApproval(client: Client, approvalId: string): Promise<ShownA
 }
 
 /** `asked`: what is known of the request; the response to a decision does not name the policies. */
-export async function printApproval(out: Out, approval: Approval, asked: Asked): Promise<void> {
+export async function printApproval(out: Out, approval: Approval, asked: EscalationReason): Promise<void> {
   if (!out.isHuman) return out.one(approval, viewOf('getApproval'));
   const { approvalId, status, decidedBy, decidedByName, runId, comment } = approval;
   const by = decidedBy === null ? '' : `  by ${namedId(decidedBy, decidedByName)}`;

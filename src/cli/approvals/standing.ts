@@ -15,10 +15,10 @@ export function signedText({ status, signature, signatureRequired }: Approval): 
 }
 
 /** Why a person is asked; without policies in a response to a decision. */
-export type Asked = Pick<Approval, 'reason'> & Partial<Pick<ShownApproval, 'policies'>>;
+export type EscalationReason = Pick<Approval, 'reason'> & Partial<Pick<ShownApproval, 'policies'>>;
 
 /** `policy refunds: escalate v1: …`: the first policy that escalated, and why. */
-export const reasonOf = ({ policies: [first] = [], reason }: Asked): string =>
+export const reasonOf = ({ policies: [first] = [], reason }: EscalationReason): string =>
   first === undefined ? reason : `policy ${first.policyId}: ${first.reasoning}`;
 
 /** `Ada (key_…)`; the id alone where it has no name, or the service is of an older release. */

@@ -29,7 +29,7 @@ export async function ambientIdToken(
   );
 }
 
-interface Asked {
+interface TokenRequest {
   readonly address: string;
   readonly bearer: string;
   readonly audience: string;
@@ -37,7 +37,7 @@ interface Asked {
 }
 
 /** https://docs.github.com/actions/concepts/security/openid-connect */
-async function ofGitHub({ address, bearer, audience, web }: Asked): Promise<string> {
+async function ofGitHub({ address, bearer, audience, web }: TokenRequest): Promise<string> {
   if (!URL.canParse(address))
     throw usage('ACTIONS_ID_TOKEN_REQUEST_URL: expected an address, got other text');
   const url = new URL(address);

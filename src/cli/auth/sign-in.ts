@@ -15,7 +15,7 @@ import type { TargetContext } from './target.ts';
 type Call = Pick<Invocation<never>, 'session' | 'settings' | 'io'>;
 
 /** A context to store, with its credential. */
-export interface Found {
+export interface NewContext {
   readonly place: TargetContext;
   readonly credential: string;
   /** The project of a person's calls; a key has its own. */
@@ -43,7 +43,7 @@ export async function keep(
   {
     found,
     credentials,
-  }: { found: readonly Found[]; credentials: Readonly<Record<string, StoredCredential>> },
+  }: { found: readonly NewContext[]; credentials: Readonly<Record<string, StoredCredential>> },
 ): Promise<string> {
   const caFile = settings.cacert === undefined ? {} : { caFile: resolve(io.cwd, settings.cacert) };
   const preferred = preferredOf(found, settings.environment?.value ?? 'sandbox');
@@ -72,7 +72,7 @@ export async function keep(
   return current;
 }
 
-const preferredOf = (found: readonly Found[], environment: Environment): string =>
+const preferredOf = (found: readonly NewContext[], environment: Environment): string =>
   (found.find(({ place }) => place.environment === environment) ?? found[0])?.place.name ?? '';
 
 export function serviceAt(

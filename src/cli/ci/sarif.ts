@@ -9,14 +9,14 @@ import { version } from '../../client/version.ts';
 import { Safe } from '../terminal/safe.ts';
 import type { Check, Checks, Finding } from './checks.ts';
 
-interface Found extends Check {
+interface CheckWithFinding extends Check {
   readonly finding: Finding;
 }
 
 /** `cwd`: a file below this folder gets a relative address, as code scanning needs. */
 export function sarifText({ command, checks }: Checks, cwd: string): string {
   const found = checks.filter(
-    (check): check is Found => check.finding !== undefined && check.outcome !== 'skipped',
+    (check): check is CheckWithFinding => check.finding !== undefined && check.outcome !== 'skipped',
   );
   const rules = [...new Set(found.map(({ finding }) => finding.rule))];
   const driver = {
@@ -36,7 +36,7 @@ export function sarifText({ command, checks }: Checks, cwd: string): string {
   return `${Safe.json(log, 2)}\n`;
 }
 
-function resultOf({ group, name, finding }: Found, rules: readonly string[], cwd: string): object {
+function resultOf({ group, name, finding }: CheckWithFinding, rules: readonly string[], cwd: string): object {
   const { rule, level, message, file } = finding;
   const place =
     file === undefined || file === '-'

@@ -112,7 +112,7 @@ function flagIn(word: string, spec: CommandSpec | undefined): (NamedFlag & { tex
   return found && { ...found, ...(value === undefined ? {} : { text: value }) };
 }
 
-interface Place {
+interface CursorContext {
   readonly spec: CommandSpec | undefined;
   readonly args: readonly string[];
   readonly current: string;
@@ -120,7 +120,7 @@ interface Place {
   readonly isRaw: boolean;
 }
 
-function expectedAt({ spec, args, current, pending, isRaw }: Place): Expected {
+function expectedAt({ spec, args, current, pending, isRaw }: CursorContext): Expected {
   if (pending !== undefined) return { kind: 'value', name: pending.name, flag: pending.flag, before: '' };
   if (!isRaw && current.startsWith('-')) {
     const found = current.includes('=') ? flagIn(current, spec) : undefined;

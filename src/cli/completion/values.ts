@@ -19,13 +19,13 @@ export interface Offer {
   readonly paths?: 'files' | 'folders';
 }
 
-type Asked = Pick<ArgSpec, 'name'> & Partial<Pick<FlagSpec, 'type' | 'choices' | 'value'>>;
+type Completable = Pick<ArgSpec, 'name'> & Partial<Pick<FlagSpec, 'type' | 'choices' | 'value'>>;
 type Source = (typed: Typed, io: Io) => readonly Word[] | Promise<readonly Word[]>;
 
 const plain = /^[A-Za-z0-9/][\w.:@/+=-]*$/;
 
 /** Returns the offer; `asked` is an argument or a flag by its camelCase name. Errors: those of the configuration. */
-export async function valuesOf(asked: Asked, typed: Typed, io: Io): Promise<Offer> {
+export async function valuesOf(asked: Completable, typed: Typed, io: Io): Promise<Offer> {
   const { name, type, choices, value = '' } = asked;
   const found = choices?.map((word) => ({ word })) ?? (await wordsOf(name, typed, io));
   const words = found.filter(({ word }) => plain.test(word));

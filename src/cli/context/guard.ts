@@ -4,7 +4,7 @@
  * Tested by `test/cli/context/guard.test.ts`.
  */
 import { confirm } from '../terminal/ask.ts';
-import type { Asking } from '../terminal/ask.ts';
+import type { Prompter } from '../terminal/ask.ts';
 import type { CommandSpec } from '../program/spec.ts';
 import type { Session } from './session.ts';
 import { targetText } from './target.ts';
@@ -23,14 +23,14 @@ export function isChange({ changes }: CommandSpec, values: Readonly<Record<strin
 }
 
 /** Prints where the command writes: on a terminal, in CI, and with --verbose. */
-export async function nameTarget(session: Session, { out, io }: Pick<Asking, 'out' | 'io'>): Promise<void> {
+export async function nameTarget(session: Session, { out, io }: Pick<Prompter, 'out' | 'io'>): Promise<void> {
   if (!session.hasTarget()) return;
   const text = safe`to ${targetText(session)}`;
   await (io.stderr.isTTY === true || io.env['CI'] ? out.note(text) : out.detail(text));
 }
 
 /** Errors: exit 2 if the answer is no, or if nobody can answer. */
-export async function guardProduction(session: Session, asking: Asking): Promise<void> {
+export async function guardProduction(session: Session, asking: Prompter): Promise<void> {
   const found = session.unnamedProduction();
   if (found === null) return;
   const { name, sandbox } = found;

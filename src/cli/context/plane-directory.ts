@@ -30,13 +30,13 @@ export async function askOr<Answer>(
   return otherwise();
 }
 
-export interface Refused {
+export interface PlaneRefusal {
   readonly reason: string;
   readonly detail: string;
 }
 
 /** Returns why a configuration was refused; null for any other failure. */
-export function refusalOf(thrown: unknown): Refused | null {
+export function refusalOf(thrown: unknown): PlaneRefusal | null {
   const reason =
     thrown instanceof GovApiError
       ? thrown.problem['reason']
@@ -48,7 +48,7 @@ export function refusalOf(thrown: unknown): Refused | null {
 }
 
 /** Prints the refusal. Returns exit code 3. */
-export async function printRefusal(out: Out, refused: Refused, effect: string): Promise<number> {
+export async function printRefusal(out: Out, refused: PlaneRefusal, effect: string): Promise<number> {
   out.verdict = exit.checkFailed;
   if (out.isHuman) {
     await out.lines([

@@ -7,7 +7,16 @@ import { setups } from '../agents/setup/all.ts';
 import type { Setup } from '../agents/setup/edit.ts';
 import { etc } from '../agents/target.ts';
 import type { Io } from '../terminal/io.ts';
-import { attemptMs, examine, failed, ok, skipped, warning, type Finding, type Found } from './finding.ts';
+import {
+  attemptMs,
+  examine,
+  failed,
+  ok,
+  skipped,
+  warning,
+  type Finding,
+  type CheckResult,
+} from './finding.ts';
 
 export async function lookAtAgents({ env, cwd }: Io): Promise<Finding[]> {
   const found = await Promise.all(setups.map((setup) => lookAt(setup, { env, cwd })));
@@ -28,7 +37,7 @@ async function lookAt(setup: Setup, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Prom
   return isHere ? finding : null;
 }
 
-function judged({ installed, version, failsClosed, reachable, problems }: ClientReport): Found {
+function judged({ installed, version, failsClosed, reachable, problems }: ClientReport): CheckResult {
   const named = version === null ? '' : `${version}, `;
   if (installed === null) return warning(`${named}not governed: no hooks of gov`, 'gov agents install');
   const detail = `${named}governed (${installed})`;

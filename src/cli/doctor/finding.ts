@@ -13,12 +13,12 @@ export interface Finding {
   readonly next: string | null;
 }
 
-export type Found = Omit<Finding, 'name'>;
+export type CheckResult = Omit<Finding, 'name'>;
 
-export const ok = (detail: string): Found => ({ status: 'ok', detail, next: null });
-export const warning = (detail: string, next: string): Found => ({ status: 'warning', detail, next });
-export const failed = (detail: string, next: string): Found => ({ status: 'failed', detail, next });
-export const skipped = (detail: string, next: string | null = null): Found => ({
+export const ok = (detail: string): CheckResult => ({ status: 'ok', detail, next: null });
+export const warning = (detail: string, next: string): CheckResult => ({ status: 'warning', detail, next });
+export const failed = (detail: string, next: string): CheckResult => ({ status: 'failed', detail, next });
+export const skipped = (detail: string, next: string | null = null): CheckResult => ({
   status: 'skipped',
   detail,
   next,
@@ -31,9 +31,12 @@ export const patienceMs = 3000;
 export const attemptMs = 2500;
 
 /** Runs one check. Never rejects. */
-export async function examine(name: string, look: () => Promise<Found> | Found): Promise<Finding> {
+export async function examine(
+  name: string,
+  look: () => Promise<CheckResult> | CheckResult,
+): Promise<Finding> {
   let late: NodeJS.Timeout | undefined;
-  const patience = new Promise<Found>((resolve) => {
+  const patience = new Promise<CheckResult>((resolve) => {
     late = setTimeout(
       () => resolve(failed(`no result within ${patienceMs / 1000} s`, 'gov doctor --debug=http')),
       patienceMs,

@@ -25,12 +25,12 @@ import { whyNoKeychain } from '../keychain/secrets.ts';
 import type { Io } from '../terminal/io.ts';
 import { isNewer, readUpdateState } from '../update/state.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
-import type { Found } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 
 /** From this version on Node signs with ML-DSA-44. */
 const wholeNode = [24, 6] as const;
 
-export function lookAtNode(): Found {
+export function lookAtNode(): CheckResult {
   const detail = `${process.version} for ${process.platform} ${process.arch}`;
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const isWhole = major > wholeNode[0] || (major === wholeNode[0] && minor >= wholeNode[1]);
@@ -40,7 +40,7 @@ export function lookAtNode(): Found {
 }
 
 /** Asks nobody: it reads what a notice of updates would say. */
-export function lookAtVersion({ env }: Io): Found {
+export function lookAtVersion({ env }: Io): CheckResult {
   const { latest } = readUpdateState(env);
   if (latest === null || !isNewer(latest)) return ok(`gov ${build}`);
   return warning(`gov ${build}; ${latest} is available`, 'docs/how-to/install.md');
@@ -50,7 +50,7 @@ export function lookAtVersion({ env }: Io): Found {
 const known = new Set(['contexts', 'currentContext', 'settings', 'aliases']);
 
 /** The user's file, the machine's and the project's: whether gov can read them and uses all that they say. */
-export function lookAtConfiguration(io: Io): Found {
+export function lookAtConfiguration(io: Io): CheckResult {
   const path = configPath(io.env);
   const { currentContext, contexts } = readUserConfig(io.env);
   const project = readProjectConfig(io.cwd);
@@ -83,7 +83,7 @@ export function lookAtConfiguration(io: Io): Found {
 /** Too little for a spool, a download or a report. */
 const scarceBytes = 100 * 2 ** 20;
 
-export async function lookAtDisk({ env }: Io): Promise<Found> {
+export async function lookAtDisk({ env }: Io): Promise<CheckResult> {
   const folder = dirname(configPath(env));
   const place = existing(folder);
   const { bavail, bsize } = await statfs(place);
@@ -112,7 +112,10 @@ function isWritable(folder: string): boolean {
 export const keychainFaultIn = async (env: Variables): Promise<string | null> =>
   whyNoKeychain(env) === null ? probeKeychain(env, attemptMs) : null;
 
-export async function lookAtKeychain({ env }: Io, keychainFault: Promise<string | null>): Promise<Found> {
+export async function lookAtKeychain(
+  { env }: Io,
+  keychainFault: Promise<string | null>,
+): Promise<CheckResult> {
   const why = whyNoKeychain(env);
   if (why !== null) return skipped(`${why}: credentials are stored in ${credentialsPath(env)}`);
   const fault = await keychainFault;
@@ -153,7 +156,7 @@ function shellsOf(env: Variables): Readonly<Record<string, Shell>> {
   };
 }
 
-export function lookAtCompletion({ env }: Io): Found {
+export function lookAtCompletion({ env }: Io): CheckResult {
   const name = basename(env['SHELL'] ?? '');
   const shells = shellsOf(env);
   const shell = Object.hasOwn(shells, name) ? shells[name] : undefined;

@@ -4,10 +4,10 @@
  */
 import type { Session } from '../context/session.ts';
 import type { Io } from '../terminal/io.ts';
-import { failed, ok, skipped, warning, type Found } from './finding.ts';
+import { failed, ok, skipped, warning, type CheckResult } from './finding.ts';
 
 /** It does not ask the service of the plane, which may take longer than a check: `gov plane doctor` does. */
-export async function lookAtPlane(session: Session, { env }: Io): Promise<Found> {
+export async function lookAtPlane(session: Session, { env }: Io): Promise<CheckResult> {
   const chosen = session.context();
   if (chosen === null) return skipped('there is no context');
   if (chosen.context.kind !== 'plane') return skipped('the context is no data plane of this machine');

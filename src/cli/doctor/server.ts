@@ -21,7 +21,7 @@ import type { Session } from '../context/session.ts';
 import type { Io } from '../terminal/io.ts';
 import { readTrust } from '../trust/read.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
-import type { Found } from './finding.ts';
+import type { CheckResult } from './finding.ts';
 
 /** What the server says of its health. */
 export interface Health {
@@ -31,7 +31,7 @@ export interface Health {
 }
 
 /** The answer of `GET /health/live`, without a credential. */
-interface Reached {
+interface ServerAnswer {
   readonly ms: number;
   readonly proxy: string | undefined;
   readonly isSecure: boolean;
@@ -57,7 +57,7 @@ interface ServerOptions {
 export class ServerChecks {
   readonly #options: ServerOptions;
   readonly #session: Session;
-  readonly #reached: Promise<Reached | null>;
+  readonly #reached: Promise<ServerAnswer | null>;
   #fault: unknown;
   #health: Promise<Health> | undefined;
   #integrity: Promise<Integrity> | undefined;
@@ -71,7 +71,7 @@ export class ServerChecks {
     });
   }
 
-  lookAtContext(): Found {
+  lookAtContext(): CheckResult {
     if (!this.#session.hasTarget())
       return warning('none: gov knows no service and no data plane of yours', 'gov quickstart');
     const chosen = this.#session.context();
@@ -79,7 +79,7 @@ export class ServerChecks {
     return ok(chosen === null ? `${value}, from ${from}` : `${chosen.name}: ${value}, from ${from}`);
   }
 
-  async lookAtServer(): Promise<Found> {
+  async lookAtServer(): Promise<CheckResult> {
     if (!this.#hasTarget()) return skipped('there is no context');
     const reached = await this.#reached;
     if (reached === null) return this.#unreached();
@@ -95,7 +95,7 @@ export class ServerChecks {
     );
   }
 
-  #unreached(): Found {
+  #unreached(): CheckResult {
     const cause = this.#fault;
     const chosen = this.#session.context();
     const message = cause instanceof Error ? cause.message : String(cause);
@@ -110,7 +110,7 @@ export class ServerChecks {
     throw cause;
   }
 
-  lookAtClock(): Promise<Found> {
+  lookAtClock(): Promise<CheckResult> {
     return this.#answered(({ aheadMs }) => {
       const next = 'timedatectl set-ntp true';
       if (Number.isNaN(aheadMs)) return warning('the server does not say its time', 'gov context show');
@@ -122,7 +122,7 @@ export class ServerChecks {
     });
   }
 
-  lookAtVersion(): Promise<Found> {
+  lookAtVersion(): Promise<CheckResult> {
     return this.#answered(async () => {
       const { version: theirs } = await this.#readHealth();
       if (theirs === undefined) return skipped('the server tells its version to a valid key only');
@@ -132,7 +132,7 @@ export class ServerChecks {
     });
   }
 
-  async lookAtKey(): Promise<Found> {
+  async lookAtKey(): Promise<CheckResult> {
     if (!this.#hasTarget()) return skipped('there is no context');
     const chosen = this.#session.context();
     const isPlane = chosen?.context.kind === 'plane';
@@ -158,7 +158,7 @@ export class ServerChecks {
     });
   }
 
-  lookAtTrust(): Promise<Found> | Found {
+  lookAtTrust(): Promise<CheckResult> | CheckResult {
     if (!this.#hasTarget()) return skipped('there is no context');
     const file = this.#session.trustFile();
     const chosen = this.#session.context();
@@ -184,7 +184,7 @@ export class ServerChecks {
     }, `${file} is valid; not checked with a checkpoint`);
   }
 
-  lookAtHealth(): Promise<Found> {
+  lookAtHealth(): Promise<CheckResult> {
     return this.#answered(async () => {
       const { status, reasons } = await this.#readHealth();
       const detail = [status, ...first(reasons ?? [])].join('; ');
@@ -194,7 +194,7 @@ export class ServerChecks {
     });
   }
 
-  lookAtIntegrity(): Promise<Found> {
+  lookAtIntegrity(): Promise<CheckResult> {
     return this.#answered(async () => {
       const { status, reasons, scrub } = await this.#readIntegrity();
       const last = scrub?.last ?? null;
@@ -252,7 +252,10 @@ export class ServerChecks {
   }
 
   /** Runs a check that needs the server, and skips it where the server does not answer or the key may not ask. */
-  async #answered(look: (reached: Reached) => Promise<Found> | Found, otherwise?: string): Promise<Found> {
+  async #answered(
+    look: (reached: ServerAnswer) => Promise<CheckResult> | CheckResult,
+    otherwise?: string,
+  ): Promise<CheckResult> {
     if (!this.#hasTarget()) return skipped('there is no context');
     const reached = await this.#reached;
     if (reached === null) return skipped(`${otherwise ?? 'not checked'}: the server does not answer`);
@@ -266,7 +269,7 @@ export class ServerChecks {
   }
 
   /** Asks for the health that everybody may see. A server that is no gov is an error. */
-  async #reach(): Promise<Reached | null> {
+  async #reach(): Promise<ServerAnswer | null> {
     if (!this.#hasTarget()) return null;
     const { io, signal } = this.#options;
     const { value: baseUrl } = this.#session.baseUrl();

@@ -7,10 +7,10 @@ import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../specs/prove/export.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
 
-type Asked = Omit<FlagValues<typeof exportCreate>, 'wait'>;
+type CreateFlags = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
 /** Returns the request of the flags. */
-export function inputOf(flags: Asked): ExportInput {
+export function inputOf(flags: CreateFlags): ExportInput {
   const { resource, format = 'json', run, eventType, status, since, until, proof } = flags;
   const filters: ExportFilters = {
     ...(run === undefined ? {} : { runId: run }),
@@ -24,25 +24,25 @@ export function inputOf(flags: Asked): ExportInput {
 }
 
 /** The parts of an invocation that waiting needs. */
-type Waiting = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
+type WaitContext = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
   /** The command that downloads the export later. */
   readonly next?: string;
 };
 
 /** Returns the command that continues the download to the same file. */
-export function againCommand(exportId: string, flags: Partial<Wanted> = {}): string {
+export function againCommand(exportId: string, flags: Partial<DownloadFlags> = {}): string {
   const to = flags.out === undefined ? '' : ` -O ${shellWord(flags.out)}`;
   const more = (['force', 'ndjson', 'verify'] as const).filter((name) => flags[name] === true);
   return `gov export download ${exportId}${to}${more.map((name) => ` --${name}`).join('')}`;
 }
 
-type Wanted = FlagValues<typeof exportDownload>;
+type DownloadFlags = FlagValues<typeof exportDownload>;
 
 const shellWord = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Returns the export after it is complete. Errors: exit 1 if it failed or was cancelled, 5 if it expired, 8 at the deadline. */
-export function completed(client: Client, exportId: string, waiting: Waiting): Promise<ExportJob> {
+export function completed(client: Client, exportId: string, waiting: WaitContext): Promise<ExportJob> {
   const { settings, next = againCommand(exportId) } = waiting;
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);
   return waitUntil(waiting, deadline, async () => {

@@ -18,7 +18,7 @@ interface Call {
 }
 
 /** The response of both operations. */
-type Issued = Awaited<ReturnType<Client['createDataPlane']>>['body'];
+type IssuedToken = Awaited<ReturnType<Client['createDataPlane']>>['body'];
 
 /**
  * Reserves a place for the token, asks for it and shows it. `undo`: the command to run after exit 1, when the service has
@@ -26,7 +26,7 @@ type Issued = Awaited<ReturnType<Client['createDataPlane']>>['body'];
  */
 export async function showToken(
   { flags, io, out, session }: Call,
-  ask: (client: Client) => Promise<{ readonly body: Issued }>,
+  ask: (client: Client) => Promise<{ readonly body: IssuedToken }>,
   undo: (dataPlaneId: string) => string,
 ): Promise<void> {
   refuseOpenPlace(out, flags);

@@ -33,7 +33,7 @@ interface ParsedText {
 }
 export type Parsed = ParsedCommand | ParsedText;
 
-interface Found {
+interface MatchedCommand {
   readonly spec: CommandSpec;
   readonly words: readonly unknown[];
   readonly command: Command;
@@ -90,7 +90,7 @@ class Tool {
   readonly root: Command;
   readonly #words: readonly string[];
   #writing: Writing = () => safe``;
-  #found: Found | undefined;
+  #found: MatchedCommand | undefined;
   #takesVersion = false;
 
   /** With `whole`, also adds the nouns and verbs that the words do not name, so that commander can suggest them. */
@@ -166,7 +166,7 @@ class Tool {
   }
 
   /** Returns the command that the words name, or the text that they ask for. Errors: `CliError` with exit 2. */
-  parse(): Found | Writing {
+  parse(): MatchedCommand | Writing {
     try {
       this.root.parse([...this.#words], { from: 'user' });
     } catch (cause) {
@@ -325,7 +325,7 @@ function groupOf(words: readonly string[]): { path: string; verbs: string } | un
  * commander takes up to a millisecond to add a command. Therefore the first attempt adds only commands that the words
  * name. If that finds no command, the second adds all, for help and suggestions.
  */
-function readWords(words: readonly string[]): { tool: Tool; found: Found | Writing } {
+function readWords(words: readonly string[]): { tool: Tool; found: MatchedCommand | Writing } {
   const tool = new Tool(words, false);
   const found = commandIn(tool);
   if (found !== undefined) return { tool, found };
@@ -333,7 +333,7 @@ function readWords(words: readonly string[]): { tool: Tool; found: Found | Writi
   return { tool: whole, found: whole.parse() };
 }
 
-function commandIn(tool: Tool): Found | undefined {
+function commandIn(tool: Tool): MatchedCommand | undefined {
   try {
     const found = tool.parse();
     return typeof found === 'function' ? undefined : found;

@@ -11,7 +11,7 @@ import { safe } from '../terminal/safe.ts';
 import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import { plainView } from '../terminal/view.ts';
 
-interface Issued {
+interface IssuedKey {
   readonly key: string;
   readonly record: ApiKeyRecord;
 }
@@ -21,8 +21,8 @@ type Call = Pick<Invocation, 'out' | 'io'>;
 export async function issueKey(
   { out, io }: Call,
   target: SecretPlace,
-  make: () => Promise<Issued>,
-): Promise<Issued> {
+  make: () => Promise<IssuedKey>,
+): Promise<IssuedKey> {
   refuseOpenPlace(out, target);
   const path = target.out === undefined ? undefined : resolve(io.cwd, target.out);
   const file = path === undefined ? null : reserveSecretFile(path, target);

@@ -18,7 +18,7 @@ import { isObject } from '../../core/json/object.ts';
 import { needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
-import { standingAfterLists, type Known, type Listing } from './listing.ts';
+import { standingAfterLists, type ToolStanding, type Listing } from './listing.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
 import type { Pins } from './pins.ts';
 import { codexTurn, runOf, traceOf, type Headers } from './trace.ts';
@@ -103,7 +103,7 @@ export class Gate {
     }
     const { server, client, pins, warn } = this.#options;
     const { signal, listing } = context;
-    let standing: Known;
+    let standing: ToolStanding;
     try {
       standing = await standingAfterLists(call.name, { pins, listing, signal });
     } catch (cause) {
@@ -166,7 +166,7 @@ export class Gate {
       );
   }
 
-  #governed(call: CallMessage, { peers, headers }: CallContext, standing: Known): GovernedCall {
+  #governed(call: CallMessage, { peers, headers }: CallContext, standing: ToolStanding): GovernedCall {
     const { server, runId, session, policyIds = [], actor } = this.#options;
     const definition = 'definition' in standing ? standing.definition : undefined;
     const version = peers.server?.version?.slice(0, limits.toolNameChars);
@@ -192,7 +192,11 @@ export class Gate {
     return `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
   }
 
-  #metadata(call: CallMessage, { peers, headers }: CallContext, standing: Known): Record<string, unknown> {
+  #metadata(
+    call: CallMessage,
+    { peers, headers }: CallContext,
+    standing: ToolStanding,
+  ): Record<string, unknown> {
     const { server, content } = this.#options;
     const revision = call.meta['io.modelcontextprotocol/protocolVersion'] ?? peers.protocolVersion;
     const traceId = traceOf(call.meta, headers);
@@ -215,7 +219,7 @@ function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
   return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
 }
 
-type Refusing = Known & { readonly is: 'changed' | 'hidden' };
+type Refusing = ToolStanding & { readonly is: 'changed' | 'hidden' };
 
 function refusedText(server: string, tool: string, standing: Refusing): string {
   if ('missing' in standing)

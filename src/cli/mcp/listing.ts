@@ -41,7 +41,7 @@ export interface Listing {
 }
 
 /** Where a tool stands; `missing` says why the server has not listed it. */
-export type Known = Standing | { readonly is: 'hidden'; readonly missing: string };
+export type ToolStanding = Standing | { readonly is: 'hidden'; readonly missing: string };
 
 /**
  * Returns where a tool stands, after the lists that it waits for. Waits at most `limits.mcpListSeconds`. Rejects if the pins
@@ -50,7 +50,7 @@ export type Known = Standing | { readonly is: 'hidden'; readonly missing: string
 export async function standingAfterLists(
   name: string,
   { pins, listing, signal }: { pins: Pins; listing: Listing; signal: AbortSignal },
-): Promise<Known> {
+): Promise<ToolStanding> {
   const before = await pins.standing(name);
   if ('definition' in before) return before;
   const late = AbortSignal.timeout(limits.mcpListSeconds * 1000);

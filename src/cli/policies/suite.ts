@@ -132,7 +132,7 @@ export class Suite {
   }
 }
 
-interface Asked {
+interface TestedPolicy {
   readonly policyId: string;
   readonly action: PolicyAction;
   readonly condition: ReturnType<typeof compile>;
@@ -145,7 +145,7 @@ class Ran {
   /** For each action, from the mildest: the number of policies that decided it. */
   readonly #votes: readonly number[];
 
-  constructor(of: Case, policies: readonly Asked[]) {
+  constructor(of: Case, policies: readonly TestedPolicy[]) {
     this.case = of;
     this.#decisions = new Map(
       policies.map(({ policyId, action, condition }) => [

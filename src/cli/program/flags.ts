@@ -34,7 +34,7 @@ function parseTime(text: string, now: number): string | undefined {
 }
 
 /** A flag and its text; `flag` includes the dashes. */
-interface Given {
+interface FlagText {
   readonly flag: string;
   readonly spec: FlagSpec;
   readonly text: string;
@@ -44,10 +44,10 @@ interface Given {
 }
 
 const shownText = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
-const refuse = ({ flag, text }: Given, expected: string): CliError =>
+const refuse = ({ flag, text }: FlagText, expected: string): CliError =>
   usage(`${flag}: expected ${expected}, got ${JSON.stringify(shownText(text))}`);
 
-function asInteger(given: Given): number {
+function asInteger(given: FlagText): number {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = given.spec;
   const value = /^-?[0-9]{1,16}$/.test(given.text) ? Number(given.text) : Number.NaN;
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
@@ -56,7 +56,7 @@ function asInteger(given: Given): number {
   throw refuse(given, `a whole number ${range}`);
 }
 
-function asString(given: Given): string {
+function asString(given: FlagText): string {
   const { choices, maxLength = 65_536, pattern } = given.spec;
   if (choices !== undefined && !choices.includes(given.text))
     throw refuse(given, `one of ${choices.join(', ')}`);
@@ -67,7 +67,7 @@ function asString(given: Given): string {
   return given.text;
 }
 
-function asJson(given: Given): unknown {
+function asJson(given: FlagText): unknown {
   const file = given.text.startsWith('@') ? given.text.slice(1) : null;
   const text = file === null ? given.text : readText(file, given.cwd ?? '.');
   try {
@@ -99,7 +99,7 @@ export function unreadable(path: string, cause: unknown): CliError {
 }
 
 /** Returns the value of the flag. Errors: `CliError` with exit 2. */
-export function readFlag(given: Given): unknown {
+export function readFlag(given: FlagText): unknown {
   const { spec, text, now } = given;
   switch (spec.type) {
     case 'boolean':

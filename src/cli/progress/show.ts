@@ -7,7 +7,7 @@ import type { Invocation } from '../context/command.ts';
 import { isAsciiLocale } from '../terminal/ascii.ts';
 import { stylesFor } from '../terminal/safe.ts';
 import { Rate } from './rate.ts';
-import { lineText, plainText, shareOf, type Amount, type Look, type Reading } from './text.ts';
+import { lineText, plainText, shareOf, type Amount, type Look, type ProgressLine } from './text.ts';
 
 const showAfterMs = 300;
 const repaintMs = 100;
@@ -89,7 +89,7 @@ export class Progress {
     });
   }
 
-  #show(reading: Reading): void {
+  #show(reading: ProgressLine): void {
     const { isTerminal, write, columns, isAscii, styles } = this.#options;
     if (!isTerminal) return write(`${plainText(reading)}\n`);
     // a full last column would move the cursor to the next line on some terminals

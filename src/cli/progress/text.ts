@@ -19,7 +19,7 @@ export interface Amount {
   readonly waiting?: number;
 }
 
-export interface Reading {
+export interface ProgressLine {
   /** One or two words: `checking`. */
   readonly what: string;
   /** Without it, the line shows the elapsed time. */
@@ -44,15 +44,16 @@ export function shareOf({ done, total, share = null }: Amount): number | null {
 }
 
 /** The whole text, for a log: without a bar, in any width. */
-export const plainText = (reading: Reading): string => String(joined(reading.what, partsOf(reading, {})));
+export const plainText = (reading: ProgressLine): string =>
+  String(joined(reading.what, partsOf(reading, {})));
 
 /** One line of at most `columns` columns. */
-export function lineText(reading: Reading, { columns, isAscii, styles }: Look): string {
+export function lineText(reading: ProgressLine, { columns, isAscii, styles }: Look): string {
   const line = String(fitting(reading, columns, styles));
   return isAscii ? asciiLine(line) : line;
 }
 
-function fitting(reading: Reading, columns: number, styles: Styles): Safe {
+function fitting(reading: ProgressLine, columns: number, styles: Styles): Safe {
   const { what, amount } = reading;
   const share = amount === undefined ? null : shareOf(amount);
   const whole = partsOf(reading, {});
@@ -75,13 +76,13 @@ function barText(share: number, columns: number, { cyan, dim }: Styles): Safe {
   return safe`${cyan('█'.repeat(full))}${dim('░'.repeat(columns - full))}`;
 }
 
-interface Wanted {
+interface LineOptions {
   /** Without the total and the waiting units. */
   readonly isShort?: boolean;
   readonly hasCount?: boolean;
 }
 
-function partsOf(reading: Reading, { isShort = false, hasCount = true }: Wanted): string[] {
+function partsOf(reading: ProgressLine, { isShort = false, hasCount = true }: LineOptions): string[] {
   const { amount, perSecond, leftMs, elapsedMs } = reading;
   if (amount === undefined) return [clock(elapsedMs)];
   const { done, total, unit, waiting = 0 } = amount;

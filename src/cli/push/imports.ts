@@ -148,7 +148,7 @@ async function tracesOf({ paths, known }: ImportReading): Promise<ReadonlyMap<st
   return traces;
 }
 
-interface Placed {
+interface RunWithStored {
   readonly run: ImportedRun;
   readonly stored: readonly StoredEvent[] | undefined;
 }
@@ -160,7 +160,7 @@ const ahead = 8;
 async function* withStored(
   runs: Iterable<ImportedRun>,
   { stored, known: { asked, sent } }: ImportReading,
-): AsyncGenerator<Placed> {
+): AsyncGenerator<RunWithStored> {
   const iterator = runs[Symbol.iterator]();
   const waiting: { run: ImportedRun; known: Promise<readonly StoredEvent[] | undefined> }[] = [];
   for (;;) {
@@ -195,7 +195,7 @@ const asStored = (event: EventInput): StoredEvent => ({
 
 function* recordsOf(
   read: ImportedRun,
-  { stored, reading }: { stored: Placed['stored']; reading: ImportReading },
+  { stored, reading }: { stored: RunWithStored['stored']; reading: ImportReading },
 ): Generator<InputRecord> {
   const run = read.format === 'claude-code' ? linkSubagents(read, stored ?? []) : read;
   const found =

@@ -33,7 +33,7 @@ export interface ReadPlan {
   readonly known: () => void;
 }
 
-interface Reading {
+interface ReadRequest {
   readonly plan: ReadPlan;
   readonly queue: Pick<BatchQueue, 'put'>;
   readonly signal: AbortSignal;
@@ -45,14 +45,14 @@ interface Reading {
  * Reads all sources in order. Throws an error of reading, or the signal's reason. It then drops partial batches of a file,
  * which can be read again, and queues those of a pipe.
  */
-export async function readSources(sources: readonly InputSource[], reading: Reading): Promise<void> {
+export async function readSources(sources: readonly InputSource[], reading: ReadRequest): Promise<void> {
   const from = reading.plan.position?.source ?? 0;
   for (const [index, source] of sources.entries()) {
     if (index >= from) await readSource(source, index, reading);
   }
 }
 
-async function readSource(source: InputSource, index: number, reading: Reading): Promise<void> {
+async function readSource(source: InputSource, index: number, reading: ReadRequest): Promise<void> {
   const { plan } = reading;
   const batcher = new Batcher({ index, name: source.name }, plan.batcher);
   const filler = new Filler(batcher, reading.queue);
@@ -80,7 +80,7 @@ async function readSource(source: InputSource, index: number, reading: Reading):
 async function fill(
   source: InputSource,
   index: number,
-  { plan, signal, givenUp, filler }: Reading & { filler: Filler },
+  { plan, signal, givenUp, filler }: ReadRequest & { filler: Filler },
 ): Promise<void> {
   const file = await plan.pushed?.open(source, { index, sink: plan.sink ?? {}, signal });
   // a recording is read whole before its first event

@@ -43,7 +43,7 @@ function statOf(path: string, word: string): Stats {
   }
 }
 
-export interface Reading {
+export interface SourceOptions {
   readonly stdin: Readable;
   readonly signal: AbortSignal;
   readonly counted: (bytes: number) => void;
@@ -57,7 +57,7 @@ export interface Reading {
  */
 export async function* readChunks(
   source: InputSource,
-  { stdin, signal, counted, givenUp }: Reading,
+  { stdin, signal, counted, givenUp }: SourceOptions,
 ): AsyncGenerator<Uint8Array> {
   const stream = source.path === null ? stdin : createReadStream(source.path, { highWaterMark: 256 * 1024 });
   const stop = (): void => void stream.destroy();

@@ -17,10 +17,10 @@ import type { replayGraph } from '../specs/prove/replay.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
 
-type Waiting = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
+type ReplayCall = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 
 /** Returns the job's id at once, or its result with --wait. Errors: exit 1 if the job failed, 8 at the deadline. */
-export async function replayed(call: Waiting, client: Client, jobId: string): Promise<number> {
+export async function replayed(call: ReplayCall, client: Client, jobId: string): Promise<number> {
   const { flags, io, out, settings } = call;
   const isReport =
     out.settings.format === 'junit' || out.settings.format === 'sarif' || out.settings.format === 'github';

@@ -49,7 +49,7 @@ export function listLines<Row>({ rows, columns, cursor, size }: ListOptions<Row>
   ];
 }
 
-interface Counted {
+interface ListCounts {
   readonly shown: number;
   readonly all: number;
   /** There are more rows than were read. */
@@ -60,7 +60,7 @@ interface Counted {
 }
 
 /** `1 run`, `200+ runs`, or `3 of 200 runs with "pay"`. */
-export function countText({ shown, all, isCut, filter, noun }: Counted): string {
+export function countText({ shown, all, isCut, filter, noun }: ListCounts): string {
   const most = isCut ? `${number(all)}+ ${noun}s` : counted(all, noun);
   const which = filter === '' ? '' : ` with "${filter}"`;
   return shown === all && which === '' ? most : `${number(shown)} of ${most}${which}`;

@@ -10,7 +10,7 @@ import { policyActions } from '../../contract/policy-words.ts';
 import { clientIdPattern } from '../../contract/text-patterns.ts';
 import { counted } from '../terminal/numbers.ts';
 
-interface Found {
+interface SearchHit {
   readonly kind: 'run' | 'event' | 'proof' | 'policy' | 'approval';
   readonly id: string;
   readonly what: string;
@@ -20,7 +20,7 @@ interface Found {
 }
 
 export interface SearchResult {
-  readonly results: readonly Found[];
+  readonly results: readonly SearchHit[];
   /** What was not searched, or not to its end, and why. */
   readonly cut: readonly string[];
 }
@@ -110,7 +110,7 @@ async function runs(client: Client, text: string, has: Has): Promise<SearchResul
   };
 }
 
-const runFound = (id: string, count: number, at: string | null): Found => ({
+const runFound = (id: string, count: number, at: string | null): SearchHit => ({
   kind: 'run',
   id,
   what: counted(count, 'event'),
@@ -122,7 +122,7 @@ async function policies(client: Client, has: Has): Promise<SearchResult> {
   const { body } = await client.listPolicies({ query: { limit: limits.pageMax } });
   const results = body.data
     .filter(({ id, name, description }) => has(id, name, description))
-    .map(({ id, name, status, updatedAt }): Found => {
+    .map(({ id, name, status, updatedAt }): SearchHit => {
       return { kind: 'policy', id, what: `${name} (${status})`, at: updatedAt, next: `gov policy get ${id}` };
     });
   return { results, cut: cutOf('policies', body) };
@@ -132,7 +132,7 @@ async function approvals(client: Client, has: Has): Promise<SearchResult> {
   const { body } = await client.listApprovals({ query: { limit: limits.pageMax } });
   const results = body.data
     .filter(({ approvalId, tool, reason, runId }) => has(approvalId, tool?.name, reason, runId))
-    .map(({ approvalId, status, tool, reason, requestedAt }): Found => {
+    .map(({ approvalId, status, tool, reason, requestedAt }): SearchHit => {
       const what = `${status}: ${tool?.name ?? 'a decision'}, ${reason}`;
       return {
         kind: 'approval',
@@ -188,7 +188,7 @@ async function events(client: Client, text: string): Promise<SearchResult> {
   return { results: found.flatMap((each) => each.results), cut: found.flatMap((each) => each.cut) };
 }
 
-function eventFound({ eventId, runId, eventType, resource, timestamp }: AuditEvent): Found {
+function eventFound({ eventId, runId, eventType, resource, timestamp }: AuditEvent): SearchHit {
   const named = typeof resource === 'string' ? resource : resource?.['name'];
   const target = typeof named === 'string' ? ` ${named}` : '';
   return {

@@ -8,7 +8,7 @@ import type { Io } from './io.ts';
 import type { Out } from './out.ts';
 import { safe } from './safe.ts';
 
-export interface Asking {
+export interface Prompter {
   readonly out: Out;
   readonly io: Io;
   readonly signal: AbortSignal;
@@ -18,7 +18,7 @@ export interface Asking {
  * Resolves on --yes or on a yes. `fact`: what will happen; `flags`: how to answer without a person. Errors: exit 2
  * otherwise.
  */
-export async function confirm(fact: string, flags: string, asking: Asking): Promise<void> {
+export async function confirm(fact: string, flags: string, asking: Prompter): Promise<void> {
   const { out } = asking;
   if (out.settings.yes) return;
   if (!out.settings.interactive) throw usage(fact, `nobody can answer here: give ${flags}`);
@@ -30,7 +30,7 @@ export async function confirm(fact: string, flags: string, asking: Asking): Prom
 /** As `confirm`, for a change that cannot be undone: the person types the name, or --confirm gives it. */
 export async function confirmName(
   { fact, name, given }: { fact: string; name: string; given: string | undefined },
-  asking: Asking,
+  asking: Prompter,
 ): Promise<void> {
   const { out } = asking;
   if (out.settings.yes || given === name) return;
@@ -45,7 +45,7 @@ export async function confirmName(
 const declined = (): CliError => new CliError(exit.usage, 'nothing was changed', { code: 'DECLINED' });
 
 /** Returns one line; empty at the end of input. The terminal keeps its mode, so that Ctrl-C sends a signal. */
-async function readLine({ io, signal }: Asking): Promise<string> {
+async function readLine({ io, signal }: Prompter): Promise<string> {
   signal.throwIfAborted();
   const lines = createInterface({ input: io.stdin, terminal: false });
   try {

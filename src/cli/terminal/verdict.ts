@@ -45,10 +45,10 @@ export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'cod
 }
 
 /** What the exit code follows from. */
-export type Judged = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
+export type VerdictFacts = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
 
 /** 0 verified; 11 authentic, but a policy was broken, and nothing else is wrong; 3 otherwise. */
-export function exitOfVerdict({ verified, authentic = false, compliant, layers }: Judged): number {
+export function exitOfVerdict({ verified, authentic = false, compliant, layers }: VerdictFacts): number {
   if (verified) return exit.ok;
   const failed = layers.filter(({ passed }) => !passed);
   const isAlone = failed.length === 1 && failed[0]?.name === 'policy_compliance';

@@ -9,12 +9,12 @@ import { safe, type Safe } from '../terminal/safe.ts';
 import { completenessLine, meaningOf } from '../terminal/verdict.ts';
 import { plainView } from '../terminal/view.ts';
 
-interface Shown {
+interface AnswerReport {
   readonly verdict: AnswerVerdict;
   readonly source: TrustSource | null;
 }
 
-export async function printAnswer(out: Out, { verdict, source }: Shown): Promise<void> {
+export async function printAnswer(out: Out, { verdict, source }: AnswerReport): Promise<void> {
   if (!out.isHuman) return out.one(verdict, plainView(['verified', 'code', 'count', 'below']));
   const { bold, green, red, yellow } = out.styles;
   const { verified, code, detail } = verdict;

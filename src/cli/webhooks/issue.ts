@@ -10,7 +10,7 @@ import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 
-interface Issued {
+interface IssuedSecret {
   /** Null with `v1a`: the receiver verifies with the public key. */
   readonly secret: string | null;
   readonly endpoint: WebhookEndpoint;
@@ -20,7 +20,7 @@ interface Issued {
 export async function issueSecret(
   { out, io }: Pick<Invocation, 'out' | 'io'>,
   target: SecretPlace & { readonly signing?: WebhookSigning | undefined },
-  make: () => Promise<Issued>,
+  make: () => Promise<IssuedSecret>,
 ): Promise<void> {
   if (target.signing !== 'v1a') refuseOpenPlace(out, target);
   const path = target.out === undefined ? undefined : resolve(io.cwd, target.out);

@@ -1,9 +1,9 @@
 /** Records of namespaces in the memory of this process. Tested by `test/client/namespaces/client.test.ts`. */
-import type { NamespaceStore, Placed, Scalar, Selection } from './store.ts';
+import type { NamespaceStore, PositionedRecord, Scalar, Selection } from './store.ts';
 
 /** Returns an empty store. Its secrets are sealed with a key that ends with the process. */
 export function memoryStore(): NamespaceStore {
-  const records = new Map<string, Placed>();
+  const records = new Map<string, PositionedRecord>();
   let next = 1;
   return {
     secretsKey: crypto.getRandomValues(new Uint8Array(32)),
@@ -24,7 +24,7 @@ export function memoryStore(): NamespaceStore {
       return Promise.resolve(true);
     },
     select(selection) {
-      const found: Placed[] = [];
+      const found: PositionedRecord[] = [];
       for (const placed of [...records.values()].toReversed()) {
         if (found.length < selection.limit && matches(placed, selection)) found.push(placed);
       }
@@ -34,7 +34,10 @@ export function memoryStore(): NamespaceStore {
   };
 }
 
-function matches({ position, record }: Placed, { namespace, status, filter, before }: Selection): boolean {
+function matches(
+  { position, record }: PositionedRecord,
+  { namespace, status, filter, before }: Selection,
+): boolean {
   if (record.namespace !== namespace || (before !== null && position >= before)) return false;
   if (status !== 'all' && record.status !== status) return false;
   const data = JSON.parse(record.data) as Readonly<Record<string, unknown>>;

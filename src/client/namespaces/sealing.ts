@@ -20,7 +20,7 @@ export interface Redacted {
 }
 
 /** Where a value is. */
-export interface Place {
+export interface FieldAddress {
   readonly id: string;
   readonly name: string;
 }
@@ -42,7 +42,7 @@ export class Sealing {
   }
 
   /** `value` is JSON text. */
-  async seal(value: string, place: Place): Promise<Sealed> {
+  async seal(value: string, place: FieldAddress): Promise<Sealed> {
     const iv = crypto.getRandomValues(new Uint8Array(nonceBytes));
     const algorithm = { name: 'AES-GCM', iv, additionalData: boundTo(place) };
     const text = await crypto.subtle.encrypt(algorithm, await this.#cipher, utf8.encode(value));
@@ -54,7 +54,7 @@ export class Sealing {
   }
 
   /** Returns the JSON text. Throws `GovConflictError` if another key sealed it, or its file was changed. */
-  async open({ sealed }: Sealed, place: Place): Promise<string> {
+  async open({ sealed }: Sealed, place: FieldAddress): Promise<string> {
     const bytes = Uint8Array.from(atob(sealed), (letter) => letter.charCodeAt(0));
     const iv = bytes.subarray(0, nonceBytes);
     const algorithm = { name: 'AES-GCM', iv, additionalData: boundTo(place) };
@@ -74,7 +74,7 @@ export class Sealing {
   }
 }
 
-const boundTo = ({ id, name }: Place): Uint8Array<ArrayBuffer> =>
+const boundTo = ({ id, name }: FieldAddress): Uint8Array<ArrayBuffer> =>
   utf8.encode(JSON.stringify(['gov.secret/1', id, name]));
 
 /** A key of its own for each use (HKDF, RFC 5869). */

@@ -4,7 +4,7 @@
  * The build for browsers and edge runtimes uses `../web/sqlite.ts`. Tested by `test/client/namespaces/client.test.ts`.
  */
 import { chmodSync } from 'node:fs';
-import type { NamespaceStore, Placed, Scalar, Selection, StoredRecord } from './store.ts';
+import type { NamespaceStore, PositionedRecord, Scalar, Selection, StoredRecord } from './store.ts';
 
 export interface SqliteStoreOptions {
   /** 32 random bytes, kept elsewhere than the file. Without it, `secrets` refuses to store. */
@@ -90,7 +90,7 @@ function prepare(db: Prepared): void {
   db.exec(schema);
 }
 
-const placed = ({ position, ...record }: Row): Placed => ({ position, record });
+const placed = ({ position, ...record }: Row): PositionedRecord => ({ position, record });
 
 /** As JavaScript reads it: JSON may spell a large number with other digits than its own, such as 2 ** 60. */
 const asNumber = 'CAST(value AS REAL)';

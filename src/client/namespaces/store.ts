@@ -42,7 +42,7 @@ export interface Selection {
 }
 
 /** A record with its position, which grows with each record that is created. */
-export interface Placed {
+export interface PositionedRecord {
   readonly position: number;
   readonly record: StoredRecord;
 }
@@ -55,6 +55,6 @@ export interface NamespaceStore {
   /** Stores the record if the stored one is active and has this version; else returns false. Durable when it resolves. */
   replace(record: StoredRecord, version: number): Promise<boolean>;
   /** Returns the newest records below `before`, at most `limit`. */
-  select(selection: Selection): Promise<readonly Placed[]>;
+  select(selection: Selection): Promise<readonly PositionedRecord[]>;
   close(): void;
 }

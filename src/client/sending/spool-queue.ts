@@ -5,16 +5,16 @@
 import type { Batch } from './batch.ts';
 import type { Delivered } from './deliver.ts';
 import { Bell, type BatchQueue } from './queue.ts';
-import type { Spool, Waiting } from './spool.ts';
+import type { Spool, SpooledBatch } from './spool.ts';
 
 export class SpoolQueue implements BatchQueue {
   readonly durable = true;
   readonly #spool: Spool;
   /** Called after a batch is on disk. */
   readonly #queued: ((batch: Batch) => void) | undefined;
-  readonly #earlier: Waiting[];
-  readonly #lanes: Waiting[][];
-  readonly #taken = new Map<number, Waiting>();
+  readonly #earlier: SpooledBatch[];
+  readonly #lanes: SpooledBatch[][];
+  readonly #taken = new Map<number, SpooledBatch>();
   readonly #bell = new Bell();
   #closed = false;
   #stopped = false;
@@ -63,7 +63,7 @@ export class SpoolQueue implements BatchQueue {
   }
 
   /** While earlier batches wait, lane 0 sends them and the other lanes wait. */
-  #queueOf(lane: number): Waiting[] | undefined {
+  #queueOf(lane: number): SpooledBatch[] | undefined {
     if (this.#earlier.length > 0) return lane === 0 ? this.#earlier : undefined;
     return this.#lanes[lane];
   }

@@ -46,7 +46,7 @@ type QueueRecord =
   | { readonly kind: 'ended' };
 
 /** A batch that waits in the spool. */
-export interface Waiting {
+export interface SpooledBatch {
   readonly segment: Segment;
   readonly offset: number;
   readonly length: number;
@@ -115,7 +115,7 @@ export class Spool {
   }
 
   /** Returns the batches of earlier sessions, in the order of queueing. */
-  waiting(): Waiting[] {
+  waiting(): SpooledBatch[] {
     return [...this.#segments.values()].flatMap((segment) => {
       if (segment.unacknowledged.size === 0) return [];
       return readBatches(segment).filter(({ offset }) => segment.unacknowledged.has(offset));
@@ -168,7 +168,7 @@ export class Spool {
   }
 
   /** Puts a batch on disk. Throws the system's error, after which the spool accepts no more batches. */
-  append(batch: Batch): Waiting {
+  append(batch: Batch): SpooledBatch {
     if (this.#active === undefined) throw new Error('expected begin() before append()');
     if (this.#active.journal.size >= this.#segmentBytes) {
       this.#startSegment(this.#active.segment.session, this.#active.position);
@@ -187,14 +187,14 @@ export class Spool {
     this.#active.segment.ended = true;
   }
 
-  read({ segment, offset, length }: Waiting): Batch {
+  read({ segment, offset, length }: SpooledBatch): Batch {
     // the journal's checksum matches, so this is a record that `append` wrote
     const { kind: _kind, ...batch } = readEntry(segment.path, { offset, length }) as QueueRecord & Batch;
     return batch;
   }
 
   /** Notes that the service has judged a batch. Removes the segment after its last batch. */
-  acknowledge({ segment, offset }: Waiting, batch: Batch, { results }: Delivered): void {
+  acknowledge({ segment, offset }: SpooledBatch, batch: Batch, { results }: Delivered): void {
     this.#keepRejected(batch, results);
     segment.acks ??= Journal.open(acksOf(segment.path));
     segment.acks.append({ offset });
@@ -274,7 +274,7 @@ function loadSegment(path: string): Segment | undefined {
   return { path, session, position, ended, unacknowledged, acks: undefined };
 }
 
-function readBatches(segment: Segment): Waiting[] {
+function readBatches(segment: Segment): SpooledBatch[] {
   return readJournal(segment.path).entries.flatMap(({ offset, length, value }) => {
     const record = value as QueueRecord;
     if (record.kind !== 'batch') return [];

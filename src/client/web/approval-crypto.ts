@@ -85,12 +85,12 @@ export function hash(
   return encoding === 'buffer' ? bytes : bytes.toString(encoding);
 }
 
-type Given =
+type PublicKeyInput =
   | { readonly key: Uint8Array; readonly format: 'der' }
   | { readonly key: Jwk; readonly format: 'jwk' };
 
 /** Reads a public key. Throws for another form, and for a point that is not on its curve. */
-export const createPublicKey = (given: Given): KeyObject =>
+export const createPublicKey = (given: PublicKeyInput): KeyObject =>
   given.format === 'der' ? keyOfSpki(Buffer.from(given.key)) : keyOfJwk(given.key);
 
 type Verified = KeyObject | { readonly key: KeyObject; readonly dsaEncoding: 'der' | 'ieee-p1363' };

@@ -5,11 +5,11 @@ import { visibleLine } from '../../core/visible.ts';
 import { Button } from '../parts/button.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { pages } from './pages.tsx';
-import type { Place } from '../browser/router.ts';
+import type { PageAddress } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 
 interface LayoutProps {
-  readonly place: Place;
+  readonly place: PageAddress;
   readonly children: ComponentChildren;
 }
 

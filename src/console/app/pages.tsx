@@ -24,7 +24,7 @@ import { RunPage } from '../runs/page.tsx';
 import { Verify } from '../verify/page.tsx';
 import { Webhooks } from '../webhooks/page.tsx';
 import type { ConsolePage, PageProps } from '../browser/page.ts';
-import { matchPath, type Place } from '../browser/router.ts';
+import { matchPath, type PageAddress } from '../browser/router.ts';
 
 export const pages: readonly ConsolePage[] = [
   { path: '/', title: 'Home', component: Home, nav: 'Home' },
@@ -52,7 +52,7 @@ export const pages: readonly ConsolePage[] = [
 /** The page of an address with its parameters; null for an unknown one. */
 export function findPage({
   segments,
-}: Place): { readonly page: ConsolePage; readonly params: PageProps['params'] } | null {
+}: PageAddress): { readonly page: ConsolePage; readonly params: PageProps['params'] } | null {
   for (const page of pages) {
     const params = matchPath(page.path, segments);
     if (params !== null) return { page, params };

@@ -15,7 +15,7 @@ export const hasPasskeys = (): boolean =>
 export const passkeysNeed =
   'Passkeys need HTTPS and a host name, or http://localhost instead of http://127.0.0.1.';
 
-interface Wanted {
+interface PasskeyRequest {
   readonly principal: string;
   readonly approval: Pick<ShownApproval, 'requestedAt'>;
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ interface Wanted {
 /** The active passkeys of a principal that can sign this approval on this page, newest first. */
 export async function ownPasskeys(
   client: Client,
-  { principal, approval, signal }: Wanted,
+  { principal, approval, signal }: PasskeyRequest,
 ): Promise<readonly Approver[]> {
   if (!hasPasskeys()) return [];
   const found: Approver[] = [];

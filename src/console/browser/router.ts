@@ -5,14 +5,14 @@
 import { useEffect, useState } from 'preact/hooks';
 
 /** A page of the console, as its address names it. An attacker may write any address into a link. */
-export interface Place {
+export interface PageAddress {
   /** Decoded segments: `['approvals', 'apr_…']`. */
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }
 
 /** Reads a fragment. A segment that is no valid percent-encoding stays as it is. */
-export function readPlace(hash: string): Place {
+export function readPlace(hash: string): PageAddress {
   const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2);
   const segments = path.split('/').filter((segment) => segment !== '');
   return { segments: segments.map(decoded), query: new URLSearchParams(query) };
@@ -66,7 +66,7 @@ export function matchPath(
 }
 
 /** The place that the address names now; renders again when it changes. */
-export function usePlace(): Place {
+export function usePlace(): PageAddress {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const changed = (): void => setHash(location.hash);

@@ -56,23 +56,23 @@ const daysOf = (counts: ReadonlyMap<string, Day['counts']>): Day[] =>
 
 const dateOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10);
 
-type Found = Awaited<ReturnType<Client['searchEvents']>>['body']['events'][number];
+type DeniedEvent = Awaited<ReturnType<Client['searchEvents']>>['body']['events'][number];
 
 /** The newest decisions that denied a call. */
-export async function deniedEvents(client: Client, signal: AbortSignal): Promise<readonly Found[]> {
+export async function deniedEvents(client: Client, signal: AbortSignal): Promise<readonly DeniedEvent[]> {
   const { body } = await client.searchEvents({ query: { decision: 'deny', limit: mostDenied }, signal });
   return body.events;
 }
 
 /** The name or id of an actor or a resource; null where it has neither. */
-export function nameOf(value: Found['actor'] | Found['resource']): string | null {
+export function nameOf(value: DeniedEvent['actor'] | DeniedEvent['resource']): string | null {
   if (value === null || typeof value === 'string') return value;
   const name = value['name'] ?? value['id'];
   return typeof name === 'string' ? name : null;
 }
 
 /** The tool of an event, else its resource or its type. */
-export function toolOf({ metadata, resource, eventType }: Found): string {
+export function toolOf({ metadata, resource, eventType }: DeniedEvent): string {
   const tool = metadata['toolName'] ?? metadata['tool'];
   return typeof tool === 'string' ? tool : (nameOf(resource) ?? eventType);
 }

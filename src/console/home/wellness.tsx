@@ -61,7 +61,7 @@ export function Wellness() {
 const Overall = ({ isWell }: { readonly isWell: boolean }) =>
   isWell ? <Status tone="good">All is well</Status> : <Status tone="wait">Needs attention</Status>;
 
-interface Reading {
+interface WellnessRequest {
   readonly can: (scope: string) => boolean;
   readonly signal: AbortSignal;
 }
@@ -69,7 +69,7 @@ interface Reading {
 /** Reads what the scopes of the session allow. */
 async function readWellness(
   client: Client,
-  { can, signal }: Reading,
+  { can, signal }: WellnessRequest,
 ): Promise<{ readonly facts: readonly Fact[]; readonly reasons: readonly string[] }> {
   const [health, integrity, sources, report] = await Promise.all([
     client.getHealth({ signal }),

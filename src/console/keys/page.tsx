@@ -20,13 +20,13 @@ import { toneOf } from '../runs/words.ts';
 
 const perPage = 50;
 
-type Asking =
+type OpenDialog =
   | { readonly verb: 'create' }
   | { readonly verb: 'rotate' | 'revoke'; readonly key: ApiKeyRecord };
 
 export function Keys() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<Asking | null>(null);
+  const [asking, setAsking] = useState<OpenDialog | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const paged = usePaged({
     key: 'keys',
@@ -72,7 +72,7 @@ export function Keys() {
 
 interface KeyTableProps {
   readonly rows: readonly ApiKeyRecord[];
-  readonly ask: (asking: Asking) => void;
+  readonly ask: (asking: OpenDialog) => void;
 }
 
 function KeyTable({ rows, ask }: KeyTableProps) {

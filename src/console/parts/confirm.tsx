@@ -7,7 +7,7 @@ import { useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorBox } from './error-box.tsx';
-import { FieldErrors, type Refused } from './field.tsx';
+import { FieldErrors, type FieldRefusals } from './field.tsx';
 
 interface ConfirmProps {
   readonly title: string;
@@ -68,7 +68,7 @@ interface Changed {
 }
 
 /** What the last try refused, without the fields that have changed since. */
-function useRefused(error: unknown): Refused {
+function useRefused(error: unknown): FieldRefusals {
   const [changed, setChanged] = useState<Changed>({ error, names: [] });
   const latest = useRef(error);
   latest.current = error;

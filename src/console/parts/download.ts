@@ -3,7 +3,7 @@ import { projectHeader } from '../../contract/auth-words.ts';
 import { apiBase } from '../browser/api.ts';
 import type { Session } from '../browser/session.tsx';
 
-interface Wanted {
+interface DownloadRequest {
   /** Below the base path of the API. */
   readonly path: string;
   readonly name: string;
@@ -13,7 +13,7 @@ interface Wanted {
 /** Rejects with what the API answers instead of a file. */
 export async function download(
   { environment, identity }: Session,
-  { path, name, signal }: Wanted,
+  { path, name, signal }: DownloadRequest,
 ): Promise<void> {
   const response = await fetch(`${apiBase(environment)}${path}`, {
     credentials: 'same-origin',

@@ -7,14 +7,14 @@ import { useContext, useEffect, useId } from 'preact/hooks';
 import type { FieldError } from '../../contract/problems.ts';
 import { RemoteLine } from './remote-text.tsx';
 
-export interface Refused {
+export interface FieldRefusals {
   /** What the API refused at the last try, about fields that have not changed since. */
   readonly refused: readonly FieldError[];
   /** A field changed: what was refused about it no longer counts. Always the same function. */
   readonly forget: (name: string) => void;
 }
 
-export const FieldErrors = createContext<Refused>({ refused: [], forget: () => {} });
+export const FieldErrors = createContext<FieldRefusals>({ refused: [], forget: () => {} });
 
 interface InputProps {
   readonly id: string;

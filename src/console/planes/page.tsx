@@ -19,11 +19,13 @@ import { toneOf } from '../runs/words.ts';
 
 const perPage = 50;
 
-type Asking = { readonly verb: 'create' } | { readonly verb: 'token' | 'revoke'; readonly plane: DataPlane };
+type OpenDialog =
+  | { readonly verb: 'create' }
+  | { readonly verb: 'token' | 'revoke'; readonly plane: DataPlane };
 
 export function Planes() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<Asking | null>(null);
+  const [asking, setAsking] = useState<OpenDialog | null>(null);
   const [token, setToken] = useState<string | null>(null);
   const paged = usePaged({
     key: 'planes',
@@ -73,7 +75,7 @@ export function Planes() {
 
 interface PlaneTableProps {
   readonly rows: readonly DataPlane[];
-  readonly ask: (asking: Asking) => void;
+  readonly ask: (asking: OpenDialog) => void;
 }
 
 function PlaneTable({ rows, ask }: PlaneTableProps) {

@@ -10,7 +10,7 @@ export const shownNodes = 150;
 
 export const box = { width: 190, height: 44, gapX: 24, gapY: 38 } as const;
 
-interface Placed {
+interface NodeBox {
   readonly node: GraphNode;
   /** Of the top left corner. */
   readonly x: number;
@@ -18,7 +18,7 @@ interface Placed {
 }
 
 export interface Layout {
-  readonly nodes: readonly Placed[];
+  readonly nodes: readonly NodeBox[];
   readonly edges: readonly GraphEdge[];
   readonly width: number;
   readonly height: number;

@@ -31,7 +31,7 @@ const firstEvents = 200;
 /** Milliseconds between looks for what is new, and how many rows the first page of a look has. */
 const [lookMs, lookRows] = [10_000, 10];
 
-const readEvents = (client: Client, { runId, signal, seen }: Reading<AuditEvent>): Promise<boolean> =>
+const readEvents = (client: Client, { runId, signal, seen }: PageRequest<AuditEvent>): Promise<boolean> =>
   readAll(
     async (cursor, before) => {
       const page = before === 0 ? firstEvents : limits.eventPageMax;
@@ -44,7 +44,7 @@ const readEvents = (client: Client, { runId, signal, seen }: Reading<AuditEvent>
 
 const readEvaluations = (
   client: Client,
-  { runId, signal, seen }: Reading<PolicyEvaluationRecord>,
+  { runId, signal, seen }: PageRequest<PolicyEvaluationRecord>,
 ): Promise<boolean> =>
   readAll(
     async (cursor) => {
@@ -69,7 +69,7 @@ function cutParts(isCut: Readonly<Record<Part, boolean>>): Part[] {
   return parts.filter((part) => isCut[part]);
 }
 
-interface Reading<Row> {
+interface PageRequest<Row> {
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly seen: (rows: readonly Row[]) => void;

@@ -20,13 +20,13 @@ import { Deliveries } from './deliveries.tsx';
 
 const perPage = 50;
 
-type Asking =
+type OpenDialog =
   | { readonly verb: 'create' }
   | { readonly verb: 'rotate' | 'delete'; readonly endpoint: WebhookEndpoint };
 
 export function Webhooks() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<Asking | null>(null);
+  const [asking, setAsking] = useState<OpenDialog | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [round, setRound] = useState(0);
   const paged = usePaged({
@@ -117,7 +117,7 @@ function State({
 
 interface ActionsProps {
   readonly endpoint: WebhookEndpoint;
-  readonly ask: (asking: Asking) => void;
+  readonly ask: (asking: OpenDialog) => void;
   readonly changed: () => void;
 }
 
@@ -231,9 +231,10 @@ function Delete({
 }
 
 /** The secret of `v1`, which nobody can read again, or the public key of `v1a`. */
-const keyOf = ({ secret, endpoint }: Issued): string => secret ?? endpoint.publicKeys[0]?.publicKey ?? '';
+const keyOf = ({ secret, endpoint }: IssuedSecret): string =>
+  secret ?? endpoint.publicKeys[0]?.publicKey ?? '';
 
-interface Issued {
+interface IssuedSecret {
   readonly secret: string | null;
   readonly endpoint: WebhookEndpoint;
 }

@@ -76,10 +76,10 @@ export interface ApprovalFacts {
     readonly definition?: JsonObject | null;
   } | null;
   /** The recorded input of the evaluation, or the hash of its view; null where neither is known. */
-  readonly seen: Seen | null;
+  readonly seen: SignedContent | null;
 }
 
-type Seen = { readonly input: JsonObject; readonly isCall: boolean } | { readonly hash: string };
+type SignedContent = { readonly input: JsonObject; readonly isCall: boolean } | { readonly hash: string };
 
 /** A decision. Without `reason`, or where it was erased, the comment in the statement is not compared. */
 type Decided = Omit<DecidedApproval, 'reason' | 'runId'> & Partial<Pick<DecidedApproval, 'reason'>>;
@@ -140,7 +140,7 @@ function differingMember(
 }
 
 /** Statements without `view` are of older services, and say of the view only its hash. */
-function differingView(statement: JsonObject, seen: Seen | null): string | null {
+function differingView(statement: JsonObject, seen: SignedContent | null): string | null {
   const { view, hidden, masked = {} } = statement;
   if (view === undefined) return null;
   if (view !== 2) return 'view';
@@ -158,7 +158,7 @@ const isMasked = (value: Json): value is Masked =>
   isObject(value) && Object.values(value).every((each) => typeof each === 'string');
 
 /** Whether a statement binds a view that could not be compared: the input is withheld, and values were masked. */
-export function isViewUnknown({ statement }: SignatureRecord, seen: Seen | null): boolean {
+export function isViewUnknown({ statement }: SignatureRecord, seen: SignedContent | null): boolean {
   const { view, masked } = readStatement(statement) ?? {};
   return view === 2 && (seen === null || ('hash' in seen && masked !== undefined));
 }
@@ -179,7 +179,7 @@ export function seenIn({
   checkpoint,
   policySource,
   asked,
-}: Pick<OpenEvaluation, 'checkpoint' | 'policySource' | 'asked'>): Seen | null {
+}: Pick<OpenEvaluation, 'checkpoint' | 'policySource' | 'asked'>): SignedContent | null {
   const input = checkpoint?.['context'];
   if (isObject(input)) return { input, isCall: policySource === 'tool' };
   return asked?.shownHash === undefined ? null : { hash: asked.shownHash };

@@ -3,10 +3,10 @@
  * Proven by `test/core/decided/view.test.ts`.
  */
 import { labelled, sha256Text } from '../hash.ts';
-import { membersOf, viewText, type Shown } from './view.ts';
+import { membersOf, viewText, type CallView } from './view.ts';
 
-export const shownHash = (shown: Shown): string => sha256Text(`gov.approvalview/v2\n${viewText(shown)}`);
+export const shownHash = (shown: CallView): string => sha256Text(`gov.approvalview/v2\n${viewText(shown)}`);
 
 /** The hash in statements without the member `view`: of the canonical JSON, with hidden characters as they are. */
-export const firstShownHash = (shown: Shown): string =>
+export const firstShownHash = (shown: CallView): string =>
   labelled('gov.approvalview/v1', membersOf(shown)).hash;

@@ -12,7 +12,7 @@ import { memberName } from '../json/pointer.ts';
 import { escaped } from '../visible.ts';
 
 /** What an approver is shown of a call. A client computes the hash from the approval that it displays. */
-export interface Shown {
+export interface CallView {
   readonly tool: object | null;
   readonly arguments: object | null;
   readonly actor: string | object | null;
@@ -23,17 +23,18 @@ export interface Shown {
 export type Masked = Readonly<Record<string, string>>;
 
 /** What is shown of the input of an evaluation; of one that is not of a tool call, the whole input. Null: it was erased. */
-export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall: boolean }): Shown {
+export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall: boolean }): CallView {
   if (input === null || !isCall) return { tool: null, arguments: null, actor: null, context: input };
   const { tool = null, arguments: given = null, actor = null, runId: _run, ...context } = input;
   // the input was recorded from a checked body
-  return { tool, arguments: given, actor, context } as Shown;
+  return { tool, arguments: given, actor, context } as CallView;
 }
 
 /** The view: one line of printable ASCII. */
-export const viewText = (shown: Shown): string => canonicalize(membersOf(shown)).replace(/[^ -~]/g, escaped);
+export const viewText = (shown: CallView): string =>
+  canonicalize(membersOf(shown)).replace(/[^ -~]/g, escaped);
 
-export const membersOf = ({ tool, arguments: given, actor, context }: Shown): JsonObject =>
+export const membersOf = ({ tool, arguments: given, actor, context }: CallView): JsonObject =>
   ({ tool, arguments: given, actor, context }) as unknown as JsonObject;
 
 /** The input with the values at these places replaced, as an approver saw it; null where it lacks a place. */

@@ -85,7 +85,7 @@ function fieldsOf(disclosures: string, bounds: readonly number[], count: number)
   if (held.size >= placesHeld) forgetPlaces();
   const whole: Partial<Record<Whole, string>> = {};
   const parts: Record<Parted, Member[]> = { actor: [], resource: [], metadata: [] };
-  const places: Place[] = [];
+  const places: FieldPosition[] = [];
   let likely = firstPlace;
   for (let at = 0; at < bounds.length; at += 2) {
     const from = bounds[at] ?? 0;
@@ -120,14 +120,14 @@ type Whole = 'actor' | 'resource' | 'action' | 'clientEventId';
 type Parted = 'actor' | 'resource' | 'metadata';
 
 /** Where a field stands: a member of the event, or one of an object in it, whose `name` is a JSON text. */
-type Place = (
+type FieldPosition = (
   | { readonly member: Whole; readonly name: null }
   | { readonly member: Parted; readonly name: string }
 ) & {
   /** Its pointer and what ends it: `",`. */
   readonly end: string;
   /** What stood behind it when it was last seen. */
-  next: Place | null;
+  next: FieldPosition | null;
 };
 
 /** `["`, 22 characters of salt, `",` */
@@ -141,10 +141,10 @@ const partPointer = /^\/(actor|resource|metadata)\/(?!__proto__$)([\w.-]*[A-Za-z
 
 const placesHeld = 4096;
 const longestHeld = 64;
-const held = new Map<string, Place | null>();
+const held = new Map<string, FieldPosition | null>();
 
 /** The same object for the same pointer, but for long ones: few pointers make up a log. */
-function placeOf(pointer: string): Place | null {
+function placeOf(pointer: string): FieldPosition | null {
   const known = held.get(pointer);
   if (known !== undefined || pointer.length > longestHeld) return known ?? null;
   // a slice would keep the whole body alive
@@ -160,7 +160,11 @@ function placeOf(pointer: string): Place | null {
 }
 
 /** The place whose pointer begins at `start`; events that follow each other mostly have the same, in the same order. */
-function placeAt(disclosures: string, start: number, before: { next: Place | null }): Place | null {
+function placeAt(
+  disclosures: string,
+  start: number,
+  before: { next: FieldPosition | null },
+): FieldPosition | null {
   const { next } = before;
   if (next !== null && disclosures.startsWith(next.end, start)) return next;
   const end = disclosures.indexOf('"', start);
@@ -171,7 +175,7 @@ function placeAt(disclosures: string, start: number, before: { next: Place | nul
 }
 
 /** What stands before the first. */
-const firstPlace: { next: Place | null } = { next: null };
+const firstPlace: { next: FieldPosition | null } = { next: null };
 
 /** Between events: within one, the same pointer has to be the same object. */
 function forgetPlaces(): void {

@@ -106,10 +106,10 @@ const isSame = (list: KeyList, value: ListValue): boolean =>
 const keyOf = (plan: ListPlan, name: string): MapKey =>
   plan.kind === 'types' ? ['type', name] : plan.kind === 'days' ? ['day', name] : plan.key;
 
-type Judged = Answered & { readonly index: OpenIndex };
+type ListContext = Answered & { readonly index: OpenIndex };
 
 /** Steps 3 to 5: null for a list that has no more items, what is missing, or another fault. */
-function judgeList(list: ListAnswer, name: string, judged: Judged): Fault | string | null {
+function judgeList(list: ListAnswer, name: string, judged: ListContext): Fault | string | null {
   const { rows, index } = judged;
   const { plan } = rows;
   const key = keyOf(plan, name);
@@ -145,7 +145,7 @@ function nameOf(plan: ListPlan, name: string): string {
 /** A list of leaves may go on after the tree of the rows, as that of a run in a bundle. */
 function judgeLeaves(
   { growth }: MapEntry,
-  of: { value: ListValue; own: KeyList | null; what: string; judged: Judged },
+  of: { value: ListValue; own: KeyList | null; what: string; judged: ListContext },
 ): Fault | string | null {
   const { value, own, what, judged } = of;
   const n = own?.n ?? 0;
@@ -164,7 +164,10 @@ function judgeLeaves(
 }
 
 /** Step 4 for a list of places. */
-function placesOf({ others = [], records }: ListAnswer, { treeSize, asked }: Judged): ListItem[] | Fault {
+function placesOf(
+  { others = [], records }: ListAnswer,
+  { treeSize, asked }: ListContext,
+): ListItem[] | Fault {
   if (records !== undefined) return new Fault('INDEX_INVALID', 'expected places, got records');
   const period = periodOf(asked);
   const items: ListItem[] = [];
@@ -187,7 +190,11 @@ const number = '(0|[1-9][0-9]{0,15})';
 const placeForm = new RegExp(`^${number} ${number} ${number}$`);
 
 /** Step 4 for the list of a run. */
-function recordsOf({ others, records = [] }: ListAnswer, key: MapKey, { asked }: Judged): ListItem[] | Fault {
+function recordsOf(
+  { others, records = [] }: ListAnswer,
+  key: MapKey,
+  { asked }: ListContext,
+): ListItem[] | Fault {
   if (others !== undefined) return new Fault('INDEX_INVALID', 'expected records, got places');
   const items: ListItem[] = [];
   let newest = -1;

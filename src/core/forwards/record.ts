@@ -97,9 +97,9 @@ export function forwardRecord(leaf: ForwardLeaf, source: LogSource, before: numb
     : { ...place, ...ofOther(openLeaf(leaf), before), erased: missing(leaf) };
 }
 
-type Said = Omit<ForwardRecord, 'source' | 'index' | 'leafHash'>;
+type RecordContent = Omit<ForwardRecord, 'source' | 'index' | 'leafHash'>;
 
-function ofEvent(leaf: ForwardLeaf): Said {
+function ofEvent(leaf: ForwardLeaf): RecordContent {
   const event = openEvent(leaf.index, leaf.record, leaf.disclosures ?? '[]', leaf.erased ?? null);
   const metadata = event.metadata as JsonObject;
   const { runSeq } = readJson(leaf.record) as unknown as EventRecord;
@@ -130,7 +130,7 @@ function ofEvent(leaf: ForwardLeaf): Said {
 }
 
 /** What a leaf says that is a decision, a change or a proof. */
-function ofOther(open: OpenLeaf, before: number): Said {
+function ofOther(open: OpenLeaf, before: number): RecordContent {
   const { clear, committed } = open;
   const { type, _sd, _sd_alg, ...members } = clear;
   const leafType = textOf(type) ?? 'unknown';
@@ -159,7 +159,7 @@ function ofOther(open: OpenLeaf, before: number): Said {
     causedBy: [],
     erased: 0,
     data: { ...members, ...Object.fromEntries(committed) },
-  } satisfies Said;
+  } satisfies RecordContent;
   switch (leafType) {
     case 'gov.evaluation/1':
       return { ...none, ...ofEvaluation(open) };
@@ -175,7 +175,7 @@ function ofOther(open: OpenLeaf, before: number): Said {
   }
 }
 
-function ofEvaluation(open: OpenLeaf): Partial<Said> {
+function ofEvaluation(open: OpenLeaf): Partial<RecordContent> {
   const evaluation = openEvaluation(open);
   const { combined, checkpoint } = evaluation;
   const decider = deciderOf(evaluation.decisions, combined);

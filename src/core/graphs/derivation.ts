@@ -29,7 +29,7 @@ const partyType = {
   callee: 'agent',
 } as const;
 
-interface Waiting {
+interface WaitingEdge {
   readonly event: number;
   readonly type: 'contains' | 'causes';
 }
@@ -46,7 +46,7 @@ export class GraphDerivation {
   readonly #clientIds = new Map<string, number>();
   readonly #calls = new ToolCalls();
   readonly #others = new Map<string, number>();
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, WaitingEdge[]>();
   #waitingCount = 0;
   #unresolvedCount = 0;
 
@@ -208,7 +208,7 @@ export class GraphDerivation {
     return event >= 0 ? event : (this.#clientIds.get(reference) ?? null);
   }
 
-  #wait(reference: string, waiting: Waiting): boolean {
+  #wait(reference: string, waiting: WaitingEdge): boolean {
     if (this.#waitingCount >= limits.graphPendingReferences || reference.length > limits.identifierChars) {
       this.#unresolvedCount++;
       return false;

@@ -16,7 +16,7 @@ export interface Call {
   readonly type?: string | undefined;
 }
 
-interface Said {
+interface Utterance {
   readonly at: SourceTime | null;
   readonly content?: unknown;
   readonly extra?: Source | undefined;
@@ -25,7 +25,7 @@ interface Said {
   readonly actor?: Party | undefined;
 }
 
-export interface Answer extends Said {
+export interface Answer extends Utterance {
   readonly calls?: readonly Call[];
   readonly model?: string | undefined;
   readonly refusal?: string | undefined;
@@ -34,7 +34,7 @@ export interface Answer extends Said {
   readonly delivers?: boolean;
 }
 
-export interface Result extends Said {
+export interface Result extends Utterance {
   readonly sourceId: string | undefined;
   readonly name?: string | undefined;
   /** `refused`: a person refused the call, and nothing ran. */
@@ -58,7 +58,7 @@ export class Conversation {
   }
 
   /** The system prompt, or other text that the harness gave the model. */
-  instructed({ at, content, extra, key }: Said, name = 'system prompt'): void {
+  instructed({ at, content, extra, key }: Utterance, name = 'system prompt'): void {
     this.run.add({
       eventType: 'snapshot.captured',
       actor: this.agent,
@@ -71,7 +71,7 @@ export class Conversation {
   }
 
   /** The words of a user. */
-  prompted({ at, content, extra, key, actor }: Said): void {
+  prompted({ at, content, extra, key, actor }: Utterance): void {
     this.run.add({
       eventType: 'prompt.submitted',
       actor: actor ?? { name: 'user', role: 'user' },
@@ -147,7 +147,7 @@ export class Conversation {
   }
 
   /** A further call of an answer that was recorded before. Returns its clientEventId. */
-  called(call: Call, { at, key, actor, extra }: Said, invoked: string | undefined): string {
+  called(call: Call, { at, key, actor, extra }: Utterance, invoked: string | undefined): string {
     const id = this.#callIds.called(call.sourceId, call.name);
     return this.run.add({
       eventType: 'tool.call',
@@ -192,12 +192,12 @@ export class Conversation {
   }
 
   /** A step of the agent or its harness of no kind that is listed before. */
-  step(action: string, metadata: Source, { at, key, actor }: Said): void {
+  step(action: string, metadata: Source, { at, key, actor }: Utterance): void {
     this.run.add({ eventType: 'agent.step', actor: actor ?? this.agent, action, metadata, key, at });
   }
 
   /** A part of the source that gov does not understand: kept whole, with its text, and marked. */
-  unknown(what: string, value: unknown, { at, key, actor }: Said): void {
+  unknown(what: string, value: unknown, { at, key, actor }: Utterance): void {
     this.run.changes.add('unknown_part');
     this.run.add({
       eventType: 'x.unknown',

@@ -157,8 +157,8 @@ const merge = (base: JsonObject, added: JsonObject): JsonObject => {
   return merged;
 };
 
-type Place = Omit<Difference, 'clientEventId' | 'isOlder'>;
-type Compared = { readonly added: JsonObject; readonly isCorrected: boolean } | Place;
+type FieldDifference = Omit<Difference, 'clientEventId' | 'isOlder'>;
+type Compared = { readonly added: JsonObject; readonly isCorrected: boolean } | FieldDifference;
 
 /** Returns what an event says more than the stored one, or where it says something else. */
 function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Compared {
@@ -206,7 +206,10 @@ const hasOtherGuess = (stored: JsonObject, given: JsonObject): boolean =>
 const isNamed = ({ clientEventId = '' }: EventInput): boolean => !/:\d+$/.test(clientEventId);
 
 /** A cause that is known only now is added to an event that names none, and to a copy. */
-function compareCauses(stored: StoredEvent, event: EventInput): { readonly added: JsonObject } | Place {
+function compareCauses(
+  stored: StoredEvent,
+  event: EventInput,
+): { readonly added: JsonObject } | FieldDifference {
   const before = stored.causedBy ?? stored.metadata['causedBy'] ?? null;
   const given = event.causedBy ?? null;
   if (isCopy(stored) && given !== null) {
@@ -263,7 +266,7 @@ function added(stored: JsonObject, given: JsonObject, pointer: string): Compared
 const isRedacted = (value: Json): boolean =>
   isObject(value) && value['redacted'] === true && typeof value['fingerprint'] === 'string';
 
-function difference(stored: Json, given: Json, pointer: string): Place | undefined {
+function difference(stored: Json, given: Json, pointer: string): FieldDifference | undefined {
   if (isRedacted(stored)) return undefined;
   if (Array.isArray(stored) && Array.isArray(given) && stored.length === given.length) {
     for (const [index, item] of stored.entries()) {

@@ -3,7 +3,7 @@
  * content gets a number of its own. The result depends on the parts before it alone, so it stays the same when the recording
  * grows. Tested by `test/core/intake/repeats.test.ts`.
  */
-export interface Place {
+export interface NumberedPart {
   /** The id of the part, numbered if an earlier part with other content has it. */
   readonly id: string;
   /** Whether a part with this content came before. */
@@ -15,7 +15,7 @@ export class Repeats {
   /** For ids that came again: the place of each content, as JSON. One program writes members in one order. */
   readonly #places = new Map<string, Map<string, string>>();
 
-  placeOf(id: string, part: unknown): Place {
+  placeOf(id: string, part: unknown): NumberedPart {
     if (!this.#first.has(id)) {
       this.#first.set(id, part);
       return { id, isRepeat: false };

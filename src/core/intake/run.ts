@@ -8,7 +8,7 @@ import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
-import { Repeats, type Place } from './repeats.ts';
+import { Repeats, type NumberedPart } from './repeats.ts';
 import type { SourceTime } from './time.ts';
 
 /** The input of an importer. The same values for the same source make an import repeatable. */
@@ -155,7 +155,7 @@ export class RunBuilder {
     return place.isRepeat ? undefined : place.id;
   }
 
-  #counted(id: string, place: Place): Place {
+  #counted(id: string, place: NumberedPart): NumberedPart {
     if (place.isRepeat) this.changes.add('id_repeated');
     else if (place.id !== id) {
       this.changes.add('id_numbered');
@@ -164,7 +164,7 @@ export class RunBuilder {
     return place;
   }
 
-  #placeOf(draft: Draft): Place {
+  #placeOf(draft: Draft): NumberedPart {
     const id = this.idOf(draft.key ?? String(this.#numbered++));
     if (this.#context.idBase !== undefined) return { id, isRepeat: false };
     const place = this.#counted(id, this.#drafts.placeOf(id, draft));

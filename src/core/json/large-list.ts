@@ -49,7 +49,7 @@ export interface Rest {
 }
 
 /** `rest`: outside of the list. `first`, `next`: before an item, after a comma. `after`: after an item. */
-type Place = 'rest' | 'first' | 'next' | 'after' | 'item';
+type ListState = 'rest' | 'first' | 'next' | 'after' | 'item';
 
 export class LargeList {
   readonly #options: LargeListOptions;
@@ -60,7 +60,7 @@ export class LargeList {
   readonly #names = ['', ''];
   /** The list that is read; else the last one. */
   #list: ListMember | null = null;
-  #place: Place = 'rest';
+  #place: ListState = 'rest';
   /** Containers that are open: in the rest from the object on, in an item from the item on. */
   #depth = 0;
   /** In an item: the depth in its list. */

@@ -5,10 +5,10 @@
 import { visibleText } from '../visible.ts';
 import type { CallMessage } from './message.ts';
 
-type Asked = Pick<CallMessage, 'id' | 'era' | 'elicits' | 'answered'>;
+type CallHead = Pick<CallMessage, 'id' | 'era' | 'elicits' | 'answered'>;
 
 /** A result with `isError`, which the model reads. It has this form in all revisions. */
-export const notRun = ({ id, era }: Asked, text: string): string =>
+export const notRun = ({ id, era }: CallHead, text: string): string =>
   message(id, {
     result: {
       ...(era === '2026' ? { resultType: 'complete' } : {}),
@@ -22,7 +22,7 @@ export const notRun = ({ id, era }: Asked, text: string): string =>
  * only resumes, and never approves. Anything else gets a result with `isError`.
  */
 export function needsApproval(
-  call: Asked,
+  call: CallHead,
   { approvalId, reason }: { readonly approvalId: string; readonly reason: string },
 ): string {
   const how = `A person approves it elsewhere: gov approvals approve ${approvalId}`;

@@ -32,10 +32,10 @@ export type ClientMessage =
   | { readonly kind: 'request'; readonly envelope: Envelope; readonly id: string; readonly method: string }
   | { readonly kind: 'cancel'; readonly envelope: Envelope; readonly requestId: string | undefined }
   | { readonly kind: 'notification' | 'response'; readonly envelope: Envelope }
-  | Refused;
+  | RefusedMessage;
 
 /** A message that is not forwarded. `id`: where the answer goes, as JSON text. */
-interface Refused {
+interface RefusedMessage {
   readonly kind: 'refused';
   readonly id: string | null;
   readonly code: number;
@@ -71,7 +71,7 @@ function isList(bytes: Uint8Array): boolean {
 
 function readEnvelope(envelope: Envelope): ClientMessage {
   const { id } = envelope;
-  const refuse = (detail: string, code = INVALID_REQUEST): Refused => ({
+  const refuse = (detail: string, code = INVALID_REQUEST): RefusedMessage => ({
     kind: 'refused',
     id: id ?? null,
     code,

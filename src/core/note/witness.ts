@@ -127,12 +127,12 @@ export function decideWitness(request: WitnessRequest, log: WitnessedLog | null)
   };
 }
 
-type Refused = Extract<WitnessDecision, { status: 400 | 403 | 404 | 422 }>;
+type WitnessRefusal = Extract<WitnessDecision, { status: 400 | 403 | 404 | 422 }>;
 
 function openSigned(
   note: string,
   log: WitnessedLog | null,
-): { readonly checkpoint: Checkpoint; readonly text: string } | Refused {
+): { readonly checkpoint: Checkpoint; readonly text: string } | WitnessRefusal {
   try {
     const checkpoint = parseCheckpoint(splitNote(note).text);
     if (log === null) {

@@ -122,7 +122,7 @@ export function checkCompleteness(bundle: BundleFrame, stated: Stated, checks: C
   return [`RUN_WENT_ON: ${more} events of the run were recorded later, below leaf ${index.size}`];
 }
 
-interface Judged {
+interface CompletenessInput {
   readonly index: OpenIndex;
   readonly evidence: Evidence;
   readonly proved: Checkpoint;
@@ -130,7 +130,10 @@ interface Judged {
 }
 
 /** The values of the lists, or the first fault. */
-function judge(entries: readonly MapEntry[], judged: Judged): readonly { readonly n: number }[] | Fault {
+function judge(
+  entries: readonly MapEntry[],
+  judged: CompletenessInput,
+): readonly { readonly n: number }[] | Fault {
   const { index, evidence, statements } = judged;
   if (index.size < evidence.treeSize) {
     const detail = `the index covers ${index.size} leaves, expected the ${evidence.treeSize} of the proof`;
@@ -159,7 +162,7 @@ function compare(
   { what, n, root }: ShownList,
   value: ListValue | 'absent',
   growth: Growth | undefined,
-  { index, evidence, proved }: Judged,
+  { index, evidence, proved }: CompletenessInput,
 ): Fault | null {
   const { treeSize, firstIndex, lastIndex } = evidence;
   const found = value === 'absent' ? 0 : value.n;

@@ -85,7 +85,7 @@ const checkIds = [
 ] as const;
 type CheckId = (typeof checkIds)[number];
 
-interface Known {
+interface DecidedCall {
   readonly index: number;
   readonly combined: PolicyAction;
   readonly approval: OpenedApproval | null;
@@ -103,9 +103,9 @@ interface Known {
   signer: Approver | null;
   used: boolean;
   /** The evaluation whose approval this one used; null if it used none. */
-  grant: Known | null;
+  grant: DecidedCall | null;
   /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
-  use: { readonly by: Known; ran: number | null } | null;
+  use: { readonly by: DecidedCall; ran: number | null } | null;
 }
 
 /** The run, the origin of its log, and the approvers of the log below the tree size. */
@@ -117,11 +117,11 @@ interface RunLog {
 
 /** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, DecidedCall>();
   /** By id of the approval: the evaluation that opened it. */
-  readonly #opened = new Map<string, Known>();
+  readonly #opened = new Map<string, DecidedCall>();
   /** Evaluations whose approvals were used, in log order of the uses. */
-  readonly #granted: Known[] = [];
+  readonly #granted: DecidedCall[] = [];
   #uses = 0;
   readonly #decisions = new ListRoot();
   readonly #sets = new Set<string>();
@@ -162,7 +162,7 @@ export class PolicyCompliance {
     if (recomputes === null) this.#counts.notRecomputed++;
     if (recomputes === false) this.#violation('decisions_recompute', index);
     const { approval, whole, call, expiresMs, shownHash } = leaf;
-    const known: Known = {
+    const known: DecidedCall = {
       index,
       combined,
       approval,
@@ -195,7 +195,7 @@ export class PolicyCompliance {
   }
 
   /** Checks the signature of an approval. */
-  #signed(given: DecidedLeaf, known: Known): void {
+  #signed(given: DecidedLeaf, known: DecidedCall): void {
     this.#signs = true;
     const { approval: opened, index: openedIndex, policySetHash, call, erased, shownHash } = known;
     const approver = this.#log.approvers.get(given.signed?.approverId ?? '');
@@ -254,7 +254,7 @@ export class PolicyCompliance {
   }
 
   /** Judges an event that needs the approval which `opened` opened. */
-  #escalated({ approvedAt, use, approval, signer }: Known, index: number): void {
+  #escalated({ approvedAt, use, approval, signer }: DecidedCall, index: number): void {
     if (!(approvedAt < index)) this.#violation('escalations_approved', index);
     const isUnsigned = approval?.signatureRequired === true && signer === null;
     if (isUnsigned || this.#forged.has(approvedAt)) this.#violation('escalations_signed', index);
@@ -329,7 +329,7 @@ function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedAppr
 }
 
 /** Whether the approval of `opened` lets the call of `by` run at this time. */
-function grants(opened: Known, by: Known, at: string): boolean {
+function grants(opened: DecidedCall, by: DecidedCall, at: string): boolean {
   const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.approval?.expiresAt ?? '')];
   return (
     opened.approvedAt < by.index &&
@@ -351,7 +351,7 @@ const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
   (evaluated.actor === null || made.actor === evaluated.actor);
 
 /** Latest time to record a call: the end of the decision or of its approval, plus a slack. */
-function lastUse({ approval, approvedAt, expiresMs }: Known): number {
+function lastUse({ approval, approvedAt, expiresMs }: DecidedCall): number {
   const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
   return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;
 }

@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 
-export interface Asked {
+export interface FixedSetting {
   readonly flag: string;
   /** Absent: the caller left the flag out. */
   readonly asked: string | undefined;
@@ -16,7 +16,7 @@ export interface Asked {
 }
 
 /** CONFLICT for the first flag with another value than the file `path`. */
-export function refuseOther(path: string, all: readonly Asked[]): void {
+export function refuseOther(path: string, all: readonly FixedSetting[]): void {
   for (const { flag, asked, is, remedy, member } of all) {
     if (asked === undefined || asked === (is ?? 'none')) continue;
     throw new GovError(

@@ -25,7 +25,7 @@ import {
 import { lineOf } from '../forwards/gather.ts';
 import { openTransport } from '../forwards/open.ts';
 import { checkFiles } from '../forwards/secure.ts';
-import type { Sent } from '../forwards/transport.ts';
+import type { SendOutcome } from '../forwards/transport.ts';
 
 interface Edited {
   readonly path: string;
@@ -144,7 +144,7 @@ interface One {
   readonly id: string;
 }
 
-async function sendOne(target: ForwardTarget, { source, env, nowMs, id }: One): Promise<Sent> {
+async function sendOne(target: ForwardTarget, { source, env, nowMs, id }: One): Promise<SendOutcome> {
   const host = hostname();
   const transport = await openTransport(target, { env, hostname: host, log: silentLog });
   try {

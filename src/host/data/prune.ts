@@ -33,7 +33,7 @@ export interface PruneOptions {
   readonly dryRun: boolean;
 }
 
-export interface Pruned {
+export interface PruneResult {
   readonly projectId: string;
   /** Leaves [from, to). Empty where they are equal. */
   readonly from: number;
@@ -47,7 +47,7 @@ export interface Pruned {
  * Prunes a project. NOT_FOUND. CONFLICT under a legal hold, during an export, or where the archive exists.
  * VALIDATION_ERROR for a time within the minimum retention.
  */
-export async function pruneLog(services: Services, options: PruneOptions): Promise<Pruned> {
+export async function pruneLog(services: Services, options: PruneOptions): Promise<PruneResult> {
   const { store } = services;
   const { projectId, archive } = options;
   const project = await store.project(projectId);

@@ -25,7 +25,7 @@ export const exportMembers = {
   exportMebibytes: whole(1, limits.exportMebibytesMax),
 } satisfies Readonly<Record<keyof ExportsFile, JsonSchema>>;
 
-interface Asked {
+interface WholeSetting {
   readonly name: string;
   readonly inFile: number | undefined;
   readonly fallback: number;
@@ -43,7 +43,7 @@ export const exportHoursOf = (inFile: number | undefined, env: Variables): numbe
  * GOV_EXPORTS_OPEN, GOV_EXPORTS_KEPT and GOV_EXPORT_MEBIBYTES, else the values of the file. VALIDATION_ERROR.
  */
 export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding {
-  const read = (name: string, asked: Omit<Asked, 'name'>): number => wholeOf({ name, ...asked }, env);
+  const read = (name: string, asked: Omit<WholeSetting, 'name'>): number => wholeOf({ name, ...asked }, env);
   const open = read('GOV_EXPORTS_OPEN', {
     inFile: file.exportsOpen,
     fallback: limits.exportsOpen,
@@ -68,7 +68,7 @@ export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding 
 /** The values without any configuration. */
 export const defaultExportsMost: ExportHolding = exportsMostOf({}, {});
 
-function wholeOf({ name, inFile, fallback, most, unit }: Asked, env: Variables): number {
+function wholeOf({ name, inFile, fallback, most, unit }: WholeSetting, env: Variables): number {
   const set = env[name];
   if (set === undefined || set === '') return inFile ?? fallback;
   const value = /^[0-9]{1,7}$/.test(set) ? Number(set) : 0;

@@ -157,7 +157,7 @@ export function forwardsOf(
   return forwards.map((file, at) => targetOf(file, { from: `${path} /forwards/${at}`, dataDir }));
 }
 
-interface Place {
+interface TargetSource {
   readonly from: string;
   readonly dataDir: string;
 }
@@ -169,7 +169,7 @@ const own = {
   s3: ['endpoint', 'region', 'accessKeyId', 'everySeconds'],
 } as const satisfies Record<ForwardTarget['kind'], readonly (keyof TargetFile)[]>;
 
-export function targetOf(file: TargetFile, place: Place): ForwardTarget {
+export function targetOf(file: TargetFile, place: TargetSource): ForwardTarget {
   const url = URL.canParse(file.to) ? new URL(file.to) : null;
   const kind = url === null ? undefined : kinds.get(url.protocol);
   if (url === null || kind === undefined || url.hostname === '') {
@@ -209,7 +209,7 @@ const kinds: ReadonlyMap<string, ForwardTarget['kind']> = new Map([
   ['s3:', 's3'],
 ]);
 
-function commonOf(file: TargetFile, url: URL, { from, dataDir }: Place): Common {
+function commonOf(file: TargetFile, url: URL, { from, dataDir }: TargetSource): Common {
   const path = (name: string | undefined): string | null =>
     name === undefined ? null : resolve(dataDir, name);
   const tls = {
@@ -240,7 +240,7 @@ function commonOf(file: TargetFile, url: URL, { from, dataDir }: Place): Common 
 
 interface Parsed {
   readonly url: URL;
-  readonly place: Place;
+  readonly place: TargetSource;
 }
 
 function streamOf(file: TargetFile, common: Common, { url, place }: Parsed): StreamTarget {
@@ -299,7 +299,7 @@ function objectsOf(file: TargetFile, common: Common, { url, place }: Parsed): Ob
   };
 }
 
-function refuseLines({ format }: Common, { from }: Place): void {
+function refuseLines({ format }: Common, { from }: TargetSource): void {
   if (format === 'json' || format === 'ocsf') return;
   throw invalid(`${from}/format`, `json or ocsf for this address, got ${format}`);
 }

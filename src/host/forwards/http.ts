@@ -12,7 +12,7 @@ import {
   type Batch,
   type Failed,
   type Line,
-  type Sent,
+  type SendOutcome,
   type Transport,
   type TransportOptions,
 } from './transport.ts';
@@ -46,7 +46,7 @@ export class HttpTransport implements Transport {
     };
   }
 
-  async send(batch: Batch): Promise<Sent> {
+  async send(batch: Batch): Promise<SendOutcome> {
     if (batch.lines.length === 0) return { ok: true, isKept: true };
     const body = bodyOf(batch, { shape: this.#target.shape, hostname: this.#hostname });
     let answer: Answer;
@@ -108,7 +108,7 @@ const idOf = (origin: string, { index }: Line): string =>
  * A bulk answer has a status for each record: 409 says that the index has it already. Only a refused content is final;
  * a missing index, a blocked one or a missing right can be mended, so it is tried again.
  */
-function ofItems(answer: Answer, sent: number): Sent {
+function ofItems(answer: Answer, sent: number): SendOutcome {
   const { errors, items } = membersOf(readAnswer(answer.text));
   if (errors === false) return { ok: true, isKept: true };
   if (!Array.isArray(items))

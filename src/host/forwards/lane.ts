@@ -22,7 +22,7 @@ import {
   type HeldCursor,
 } from './cursor.ts';
 import { gather, lineOf } from './gather.ts';
-import type { Batch, Failed, Sent, Transport } from './transport.ts';
+import type { Batch, Failed, SendOutcome, Transport } from './transport.ts';
 
 export type LaneStore = Pick<StoreReader, 'head' | 'leaves' | 'prunedBelow'> & CursorStore;
 
@@ -194,7 +194,10 @@ export class Lane {
   }
 
   /** The receiver has the batch, or will be asked whether it has. */
-  async #took(batch: Batch, { isKept, state, refused = 0 }: Extract<Sent, { ok: true }>): Promise<void> {
+  async #took(
+    batch: Batch,
+    { isKept, state, refused = 0 }: Extract<SendOutcome, { ok: true }>,
+  ): Promise<void> {
     this.#position = batch.to;
     const before = this.#open;
     this.#open = {
@@ -218,7 +221,7 @@ export class Lane {
     return this.#failures > 0 ? sinceMs : sinceMs + confirmMs;
   }
 
-  async #confirm(patienceMs = limits.forwardTimeoutSeconds * 1000): Promise<Sent> {
+  async #confirm(patienceMs = limits.forwardTimeoutSeconds * 1000): Promise<SendOutcome> {
     const kept = (await this.#transport?.confirm?.(patienceMs)) ?? { ok: true, isKept: true };
     if (kept.ok) await this.#confirmed();
     return kept;

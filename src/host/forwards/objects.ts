@@ -15,7 +15,7 @@ import {
   reasonOf,
   type Batch,
   type Failed,
-  type Sent,
+  type SendOutcome,
   type Transport,
   type TransportOptions,
 } from './transport.ts';
@@ -39,7 +39,7 @@ export class ObjectTransport implements Transport {
     this.#bucket = new Bucket(target, env);
   }
 
-  async send({ source, from, to, lines }: Batch, state: unknown): Promise<Sent> {
+  async send({ source, from, to, lines }: Batch, state: unknown): Promise<SendOutcome> {
     const before = (state ?? null) as ChainState | null; // this class made it
     // an empty range needs no manifest: the next one covers it
     if (lines.length === 0) return { ok: true, isKept: true, state: before };

@@ -10,7 +10,7 @@ import { limits } from '../../contract/limits.ts';
 import { octetCounted } from '../../core/forwards/syslog.ts';
 import type { StreamTarget } from './config.ts';
 import { secureContextOf } from './secure.ts';
-import { failed, reasonOf, type Batch, type Failed, type Sent, type Transport } from './transport.ts';
+import { failed, reasonOf, type Batch, type Failed, type SendOutcome, type Transport } from './transport.ts';
 
 const timeoutMs = limits.forwardTimeoutSeconds * 1000;
 
@@ -36,7 +36,7 @@ export class StreamTransport implements Transport {
     this.#target = target;
   }
 
-  async send({ lines }: Batch): Promise<Sent> {
+  async send({ lines }: Batch): Promise<SendOutcome> {
     if (lines.length === 0) return { ok: true, isKept: this.#connection === null };
     try {
       this.#connection ??= await open(this.#target);
@@ -47,7 +47,7 @@ export class StreamTransport implements Transport {
     }
   }
 
-  async confirm(patienceMs: number): Promise<Sent> {
+  async confirm(patienceMs: number): Promise<SendOutcome> {
     const connection = this.#connection;
     if (connection === null) return { ok: true, isKept: true };
     this.#connection = null;

@@ -20,7 +20,7 @@ export interface Batch {
   readonly lines: readonly Line[];
 }
 
-export type Sent =
+export type SendOutcome =
   /** `isKept`: the receiver said that it has the batch. Otherwise `confirm` asks for it. */
   | {
       readonly ok: true;
@@ -44,9 +44,9 @@ export interface Failed {
 
 export interface Transport {
   /** `state`: what the last batch of this project returned, such as the hash of the last manifest. */
-  send(batch: Batch, state: unknown): Promise<Sent>;
+  send(batch: Batch, state: unknown): Promise<SendOutcome>;
   /** Waits until the receiver has read all that was sent. Present where `send` cannot know. */
-  confirm?(patienceMs: number): Promise<Sent>;
+  confirm?(patienceMs: number): Promise<SendOutcome>;
   /** Never throws. */
   close(): void;
 }

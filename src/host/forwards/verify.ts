@@ -84,7 +84,7 @@ export async function verifyForwarded(archive: Archive, options: VerifyOptions):
 }
 
 /** What was read for one manifest. The chain judges `text`. */
-interface Loaded {
+interface LoadedManifest {
   readonly name: string;
   readonly text: string;
   readonly bytes: number;
@@ -142,8 +142,8 @@ async function* manifestNames(archive: Archive, folder: string): AsyncGenerator<
 }
 
 /** Reads a manifest and checks its object. The chain refuses a text that is no manifest. */
-async function load(archive: Archive, at: (path: string) => string, name: string): Promise<Loaded> {
-  const loaded = (text: string, bytes: number, problem: string | null): Loaded => ({
+async function load(archive: Archive, at: (path: string) => string, name: string): Promise<LoadedManifest> {
+  const loaded = (text: string, bytes: number, problem: string | null): LoadedManifest => ({
     name,
     text,
     bytes,

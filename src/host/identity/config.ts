@@ -33,7 +33,7 @@ export const issuerSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-interface Place {
+interface IssuerSource {
   readonly path: string;
   readonly dataDir: string;
   readonly env: Variables;
@@ -43,7 +43,7 @@ interface Place {
 const secretName = 'GOV_ISSUER_CLIENT_SECRET';
 
 /** VALIDATION_ERROR for a redirect URI that is not the console's, FORBIDDEN for a secret that others may read. */
-export function issuerOf(file: IssuerFile | undefined, place: Place): IssuerConfig | null {
+export function issuerOf(file: IssuerFile | undefined, place: IssuerSource): IssuerConfig | null {
   if (file === undefined) return null;
   const { clientSecretFile, redirectUri, ...rest } = file;
   const { dataDir, env } = place;
@@ -58,7 +58,7 @@ export function issuerOf(file: IssuerFile | undefined, place: Place): IssuerConf
   };
 }
 
-function redirectUriOf(set: string | undefined, { path, publicUrl }: Place): string | null {
+function redirectUriOf(set: string | undefined, { path, publicUrl }: IssuerSource): string | null {
   if (set === undefined) return publicUrl === null ? null : `${publicUrl}/console/${callbackFile}`;
   const from = `${path} /issuer/redirectUri`;
   const fault = urlFault(set);

@@ -20,7 +20,7 @@ interface Parts {
   readonly randomBytes: (size: number) => Buffer;
 }
 
-interface Issued extends Identified {
+interface IssuedCode extends Identified {
   readonly redirectUri: string;
   readonly challenge: string;
   readonly untilMs: number;
@@ -29,7 +29,7 @@ interface Issued extends Identified {
 export class AuthorizationCodes {
   readonly #parts: Parts;
   /** By code, the oldest first. */
-  readonly #issued = new Map<string, Issued>();
+  readonly #issued = new Map<string, IssuedCode>();
 
   constructor(parts: Parts) {
     this.#parts = parts;

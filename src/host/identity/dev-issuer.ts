@@ -82,7 +82,7 @@ export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssu
 }
 
 /** A device that waits for a sign-in. */
-interface Waiting {
+interface WaitingDevice {
   readonly userCode: string;
   readonly untilMs: number;
   person: Identified | null;
@@ -97,7 +97,7 @@ interface Parts extends Pick<DevIssuerOptions, 'now' | 'randomBytes'> {
 class Issuer {
   readonly #parts: Parts;
   /** By device code, the oldest first. */
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, WaitingDevice>();
   readonly #codes: AuthorizationCodes;
 
   constructor(parts: Parts) {

@@ -101,14 +101,14 @@ function checkedSession({ url }: { readonly url: unknown }, base: string): strin
   throw new Error('expected a session of the portal with an https URL');
 }
 
-interface Asked {
+interface PortalCall {
   readonly errors: Awaited<ReturnType<typeof connect>>['errors'];
   readonly log: Log;
   readonly host: string;
 }
 
 /** The error for the caller. It omits messages of the provider, which may contain a part of the key. */
-function asProblem(error: unknown, { errors, log, host }: Asked): GovError {
+function asProblem(error: unknown, { errors, log, host }: PortalCall): GovError {
   const { StripeError, StripeConnectionError, StripeRateLimitError, StripeInvalidRequestError } = errors;
   if (!(error instanceof StripeError)) {
     log.error({ host, reason: String(error) }, 'the payment provider sent an invalid response');

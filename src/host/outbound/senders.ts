@@ -20,14 +20,14 @@ export const folderMembers = { deliveryDir: filePath };
 
 export type Senders = Pick<Outbound, 'mail' | 'file'>;
 
-interface Place {
+interface SendersSource {
   readonly dataDir: string;
   readonly path: string;
   readonly env: Variables;
 }
 
 /** VALIDATION_ERROR names the member or the variable. */
-export function sendersOf(file: SendersFile, { dataDir, path, env }: Place): Senders {
+export function sendersOf(file: SendersFile, { dataDir, path, env }: SendersSource): Senders {
   const smtp = smtpOf(file, { dataDir, path, env });
   const folder = folderOf(file.deliveryDir, { dataDir, path, env });
   return {
@@ -37,7 +37,7 @@ export function sendersOf(file: SendersFile, { dataDir, path, env }: Place): Sen
 }
 
 /** GOV_DELIVERY_DIR, else the member of the file. */
-function folderOf(inFile: string | undefined, { dataDir, path, env }: Place): string | null {
+function folderOf(inFile: string | undefined, { dataDir, path, env }: SendersSource): string | null {
   const set = env['GOV_DELIVERY_DIR'];
   const [folder, from] =
     set === undefined || set === '' ? [inFile, `${path} /deliveryDir`] : [set, 'GOV_DELIVERY_DIR'];

@@ -30,13 +30,13 @@ export interface DoctorReport {
   readonly checks: readonly Check[];
 }
 
-export type Found = Omit<Check, 'name'>;
+export type CheckResult = Omit<Check, 'name'>;
 
-export const ok = (detail: string): Found => ({ status: 'ok', detail, advice: null });
-export const warn = (detail: string, advice: string): Found => ({ status: 'warn', detail, advice });
-export const fail = (detail: string, advice: string): Found => ({ status: 'fail', detail, advice });
+export const ok = (detail: string): CheckResult => ({ status: 'ok', detail, advice: null });
+export const warn = (detail: string, advice: string): CheckResult => ({ status: 'warn', detail, advice });
+export const fail = (detail: string, advice: string): CheckResult => ({ status: 'fail', detail, advice });
 
-export type Examine = (name: string, look: () => Promise<Found> | Found) => Promise<void>;
+export type Examine = (name: string, look: () => Promise<CheckResult> | CheckResult) => Promise<void>;
 
 /** Runs checks one after the other. A check that throws has failed. */
 export function examiner(): { readonly examine: Examine; report(): DoctorReport } {
@@ -50,7 +50,7 @@ export function examiner(): { readonly examine: Examine; report(): DoctorReport 
 }
 
 /** The failed check for an error: a problem names its next step, and a system error names the refused call. */
-function refusal(error: unknown): Found {
+function refusal(error: unknown): CheckResult {
   if (error instanceof Error && 'syscall' in error) {
     return fail(error.message, 'run as the owner of the data directory, or give it back to this user');
   }
@@ -63,7 +63,7 @@ function refusal(error: unknown): Found {
 }
 
 /** What the next start migrates. A check that reads newer tables has to wait for it. */
-export function lookAtMigrations(due: readonly MigrationStep[]): Found {
+export function lookAtMigrations(due: readonly MigrationStep[]): CheckResult {
   const steps = due.map(({ file, from, to }) => `${file} from version ${from} to ${to}`).join(' and ');
   return warn(
     `of an older release: the next start migrates ${steps}`,
@@ -72,7 +72,7 @@ export function lookAtMigrations(due: readonly MigrationStep[]): Found {
 }
 
 /** Whether this user can write the directory, on a disk that SQLite can rely on. */
-export async function lookAtFilesystem(dataDir: string): Promise<Found> {
+export async function lookAtFilesystem(dataDir: string): Promise<CheckResult> {
   const { judgeFilesystem } = await import('../../store/file/filesystem.ts');
   accessSync(dataDir, constants.R_OK | constants.W_OK);
   const warning = judgeFilesystem(dataDir);
@@ -81,7 +81,7 @@ export async function lookAtFilesystem(dataDir: string): Promise<Found> {
     : warn(warning, 'move it to a local disk, unless it is on one');
 }
 
-export const lookAtSpace = async (dataDir: string): Promise<Found> =>
+export const lookAtSpace = async (dataDir: string): Promise<CheckResult> =>
   (await hasSpace(dataDir))
     ? ok('more than 5 % and 512 MiB are free')
     : warn(
@@ -100,7 +100,7 @@ export async function lookAtAddress(
   { host, port }: Address,
   isOurs: (place: string) => Promise<boolean> | boolean = servesAt,
   flag = '--listen',
-): Promise<Found> {
+): Promise<CheckResult> {
   if (port === 0) return ok('chosen by the system at each start');
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await new Promise<string | null>((settle) => {

@@ -18,7 +18,7 @@ import {
   warn,
   type DoctorReport,
   type Examine,
-  type Found,
+  type CheckResult,
 } from '../process/checks.ts';
 import { now } from '../process/clock.ts';
 import { assertSameKeys } from './hosting.ts';
@@ -133,7 +133,7 @@ async function examineDatabase(
 }
 
 /** Compares the database with the signed heads of this directory, as a start does. */
-async function lookAtHeads(dataDir: string, url: string): Promise<Found> {
+async function lookAtHeads(dataDir: string, url: string): Promise<CheckResult> {
   const { inspectHeads } = await import('../../store/postgres/store.ts');
   const { openHeads } = await import('../../store/file/heads.ts');
   const { storeFiles } = await import('../../store/file/paths.ts');
@@ -160,7 +160,7 @@ function lookAtTables({
 }: {
   readonly tables: number | null;
   readonly newest: number;
-}): Found {
+}): CheckResult {
   if (tables === newest) return ok(`version ${tables}`);
   if (tables !== null && tables > newest) {
     return fail(`version ${tables}, but this release has ${newest}`, 'use a newer release of gov');
@@ -171,13 +171,13 @@ function lookAtTables({
   );
 }
 
-function lookAtClock(aheadMs: number): Found {
+function lookAtClock(aheadMs: number): CheckResult {
   const detail = skewText(aheadMs);
   if (Math.abs(aheadMs) >= skew.failMs) return fail(detail, skewAdvice);
   return Math.abs(aheadMs) >= skew.warnMs ? warn(detail, skewAdvice) : ok(detail);
 }
 
-async function lookAtIssuer({ issuer }: ServiceConfig): Promise<Found> {
+async function lookAtIssuer({ issuer }: ServiceConfig): Promise<CheckResult> {
   if (issuer === null) {
     return warn('none: nobody can sign up or in', 'set issuer {url, clientId} in service.json');
   }
@@ -208,7 +208,7 @@ async function lookAtIssuer({ issuer }: ServiceConfig): Promise<Found> {
   return ok(`${issuer.url} answers with its keys; browsers return to ${redirectUri}, to ${client}`);
 }
 
-function lookAtPublicUrl({ publicUrl }: ServiceConfig): Found {
+function lookAtPublicUrl({ publicUrl }: ServiceConfig): CheckResult {
   if (publicUrl === null) {
     return warn('none: links name the listener itself', 'set publicUrl to the address that clients use');
   }

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { randomBytes } from '../process/clock.ts';
 import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
 import { createKeys } from '../keys/disk.ts';
-import { type Asked, refuseOther } from '../config/made-before.ts';
+import { type FixedSetting, refuseOther } from '../config/made-before.ts';
 import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../config/layers.ts';
 import { databaseOf } from '../config/secrets.ts';
 import { logNamePattern, parseOrigin, readServiceFile, type ServiceFile } from './config.ts';
@@ -80,7 +80,7 @@ function serviceFile(options: ServiceInitOptions): ServiceFile {
 }
 
 /** The flags, beside the same values of an existing service. */
-function askedOf(options: ServiceInitOptions, there: ServiceFile): readonly Asked[] {
+function askedOf(options: ServiceInitOptions, there: ServiceFile): readonly FixedSetting[] {
   const { listen, metricsListen, name, publicUrl, database, issuer } = options;
   const origin =
     publicUrl === undefined ? undefined : parseOrigin({ value: publicUrl, from: '--public-url' });

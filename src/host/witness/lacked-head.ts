@@ -23,7 +23,7 @@ export interface OwnLog {
   readonly remember: (head: LackedHead) => void;
 }
 
-interface Shown {
+interface WitnessContext {
   readonly store: Pick<Store, 'head' | 'tiles' | 'leaf' | 'leavesOf'>;
   readonly projectId: string;
   /** Key of the witness that shows the note. */
@@ -37,7 +37,7 @@ interface Shown {
 export async function lackedHead(
   note: string,
   { origin, verifierKeys }: OwnLog,
-  { store, projectId, witnessKey }: Shown,
+  { store, projectId, witnessKey }: WitnessContext,
 ): Promise<LackedHead | null> {
   const opened = openedBy(note, verifierKeys, { origin, witnessKey });
   if (opened === null) return null;

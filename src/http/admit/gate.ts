@@ -37,7 +37,7 @@ export function spend(sender: Sender, { lines, refusal }: Spent): void {
 export const spendOfAddress = (sender: Sender, { rates, addresses }: Gate, name: RateName): void =>
   spend(sender, rates.spend(name, addresses.of(sender.raw)));
 
-interface Asked {
+interface AdmissionRequest {
   readonly credentials: Credentials;
   /** Null on a plane. */
   readonly gate: Gate | null;
@@ -52,7 +52,7 @@ interface Asked {
  * The caller; no promise where its key is already known. Throws like `Credentials.identify`, and RATE_LIMITED
  * where the address had too many refusals.
  */
-export function authenticate(sender: Sender, asked: Asked): Caller | Promise<Caller> {
+export function authenticate(sender: Sender, asked: AdmissionRequest): Caller | Promise<Caller> {
   const { credentials, gate, origins, place } = asked;
   try {
     const found = credentials.identify(readShown(sender.raw.headers, origins), place);
@@ -70,7 +70,7 @@ function refuseStranger(sender: Sender, { rates, addresses }: Gate): void {
 }
 
 /** Throws the error, or RATE_LIMITED where the address had too many refusals. */
-function countRefused(sender: Sender, { gate, rate }: Asked, error: unknown): never {
+function countRefused(sender: Sender, { gate, rate }: AdmissionRequest, error: unknown): never {
   const isRefusal = error instanceof GovError && error.status === 401;
   // the operations of /auth already count each request by its address
   if (isRefusal && gate !== null && rate !== 'auth') spendOfAddress(sender, gate, 'anonymous');

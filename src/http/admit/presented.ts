@@ -7,11 +7,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { projectHeader, signInCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Presented } from '../../service/port/handler.ts';
-import { missingCredential, type Shown } from '../../service/credentials/shown.ts';
+import { missingCredential, type RequestCredentials } from '../../service/credentials/shown.ts';
 import type { Origins } from './origins.ts';
 
 /** Throws like `readToken` and `readCookie`. */
-export function readShown(headers: IncomingHttpHeaders, origins: Origins): Shown {
+export function readShown(headers: IncomingHttpHeaders, origins: Origins): RequestCredentials {
   const token = readToken(headers);
   const project = headers[projectHeader];
   return {

@@ -68,14 +68,14 @@ interface StaticFile {
 
 let files: Promise<ReadonlyMap<string, StaticFile>> | undefined;
 
-interface Asked {
+interface FileRequest {
   /** Undefined: the page itself. An attacker controls it. */
   readonly file: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
 /** A file of the page. NOT_FOUND for an unknown name, and where the console was not built. */
-export async function renderConsole({ file = 'index.html', headers }: Asked): Promise<Written> {
+export async function renderConsole({ file = 'index.html', headers }: FileRequest): Promise<Written> {
   const all = await (files ??= readFiles().catch((error: unknown) => {
     files = undefined; // so that the next request tries again
     throw error;

@@ -35,7 +35,7 @@ interface Account {
   readonly most: number;
 }
 
-interface Asked {
+interface Requester {
   readonly caller: Caller | null;
   readonly raw: IncomingMessage;
 }
@@ -64,7 +64,7 @@ export class Unsent {
   /**
    * OVERLOADED where too many bytes of earlier answers wait for this caller. Costs nothing where none wait.
    */
-  check(request: Asked): void {
+  check(request: Requester): void {
     if (this.#bytes === 0) return;
     let own = 0;
     for (const { name, called, most } of this.#accountsOf(request)) {
@@ -78,7 +78,7 @@ export class Unsent {
   }
 
   /** Counts an answer until the client has read it or its connection ends. */
-  hold(request: Asked, response: ServerResponse, body: string | Uint8Array): void {
+  hold(request: Requester, response: ServerResponse, body: string | Uint8Array): void {
     if (response.destroyed) return;
     const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     const accounts = this.#accountsOf(request);
@@ -88,7 +88,7 @@ export class Unsent {
 
   /** Counts like `hold`, for a streamed answer of which `held` bytes are in memory at a time. */
   holdStream(
-    request: Asked,
+    request: Requester,
     response: ServerResponse,
     { bytes, held }: { bytes: number; held: number },
   ): void {
@@ -98,7 +98,7 @@ export class Unsent {
   }
 
   #hurry(
-    request: Asked,
+    request: Requester,
     response: ServerResponse,
     { bytes, ended }: { bytes: number; ended: () => void },
   ): void {
@@ -124,7 +124,7 @@ export class Unsent {
     }
   }
 
-  #accountsOf({ caller, raw }: Asked): Account[] {
+  #accountsOf({ caller, raw }: Requester): Account[] {
     const { addressOf, isHosted, bounds } = this.#options;
     const most = bounds.callerBytes;
     if (caller === null) return [{ name: addressOf(raw), called: 'your address', most }];

@@ -36,7 +36,7 @@ export const isClosing = (socket: Duplex): boolean => closing.has(socket);
  * The request of an answer. A request that Fastify refuses before routing has neither our members nor the
  * server.
  */
-interface Asked {
+interface AnsweredRequest {
   readonly id: string;
   readonly lines?: HeaderLines | null;
   readonly server?: { readonly server: { readonly listening: boolean } } | undefined;
@@ -45,7 +45,7 @@ interface Asked {
 const noContent = 204;
 const notModified = 304;
 
-export function writeRaw(response: ServerResponse, asked: Asked, answer: Written): void {
+export function writeRaw(response: ServerResponse, asked: AnsweredRequest, answer: Written): void {
   const { status, body } = answer;
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (writeHead(response, asked, { ...answer, status, bytes })) response.end(body);
@@ -54,7 +54,7 @@ export function writeRaw(response: ServerResponse, asked: Asked, answer: Written
 /** Writes the head of an answer with a body of `bytes` bytes. False where the client has left. */
 export function writeHead(
   response: ServerResponse,
-  { id, lines, server }: Asked,
+  { id, lines, server }: AnsweredRequest,
   { status, bytes, headers }: Pick<Written, 'status' | 'headers'> & { readonly bytes: number },
 ): boolean {
   // where the parser failed in the meantime, the socket already has its answer

@@ -28,7 +28,7 @@ import { requireSigned } from '../admit/signed.ts';
 import { readParams, readQuery } from './text.ts';
 import { readUpload, uploadBody } from './upload.ts';
 
-interface On {
+interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -60,7 +60,7 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
  * Writes an answer. OVERLOADED for a large answer to GET while the client leaves too many bytes unread; the
  * answer of a completed write is always sent.
  */
-function send({ unsent, row }: Route, { request, reply }: On, answer: Written): void {
+function send({ unsent, row }: Route, { request, reply }: Exchange, answer: Written): void {
   const { body } = answer;
   if (row.method === 'GET' && body.length > limits.unsentCountedBytes) unsent.check(request);
   writeAnswer(reply, answer);
@@ -218,7 +218,7 @@ function requireEmpty(body: Json): undefined {
   throw fieldError({ pointer: '', in: 'body', code: 'UNKNOWN_FIELD', detail: 'expected no body' });
 }
 
-export function fail(route: Route, error: unknown, on: On & { readonly started?: number }): void {
+export function fail(route: Route, error: unknown, on: Exchange & { readonly started?: number }): void {
   const { request, reply, started = performance.now() } = on;
   const known = asRouteError(route, error, request);
   reportRefusal(route, known, request.caller);

@@ -108,7 +108,7 @@ function isCompressed({ headers }: FastifyRequest): boolean {
   throw new GovError('UNSUPPORTED_MEDIA_TYPE', 'expected Content-Encoding: gzip, or none');
 }
 
-interface On {
+interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -129,7 +129,7 @@ const loadRecorder = () =>
 
 type Recorder = Awaited<ReturnType<typeof loadRecorder>>;
 
-async function serve(receiver: Receiver, on: On): Promise<void> {
+async function serve(receiver: Receiver, on: Exchange): Promise<void> {
   const { request, reply } = on;
   const { signal, options, stats } = receiver;
   const started = performance.now();
@@ -221,7 +221,7 @@ function jsonRequest(
 async function fail(
   receiver: Receiver,
   error: unknown,
-  on: On & { readonly started?: number },
+  on: Exchange & { readonly started?: number },
 ): Promise<void> {
   const { request, reply, started = performance.now() } = on;
   const { options, signal, stats } = receiver;

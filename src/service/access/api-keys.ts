@@ -248,7 +248,7 @@ function refuseExpired({ expiresMs }: ApiKeyRow, nowMs: number): void {
 
 const time = (ms: number | null): string | null => (ms === null ? null : formatTimestamp(ms));
 
-interface Seen {
+interface KeyViewer {
   readonly caller: Caller;
   readonly nowMs: number;
 }
@@ -258,14 +258,14 @@ const lasting = ({ lastUsedAt: _used, ...others }: ApiKeyRecord) => others;
 
 const tagged = (body: ApiKeyRecord) => ({ status: 200, body, headers: contentTag(lasting(body)) }) as const;
 
-const createdAnswer = (token: string, row: ApiKeyRow, seen: Seen & { readonly basePath: string }) =>
+const createdAnswer = (token: string, row: ApiKeyRow, seen: KeyViewer & { readonly basePath: string }) =>
   ({
     status: 201,
     body: { key: token, record: keyBody(row, seen) },
     headers: { ...noStore, location: `${seen.basePath}/api-keys/${row.keyId}` },
   }) as const;
 
-function keyBody(row: ApiKeyRow, { caller, nowMs }: Seen): ApiKeyRecord {
+function keyBody(row: ApiKeyRow, { caller, nowMs }: KeyViewer): ApiKeyRecord {
   const { keyId, name, description, prefix, last4, createdBy, expiresMs } = row;
   const isExpired = expiresMs !== null && expiresMs <= nowMs;
   return {

@@ -105,7 +105,7 @@ interface SignUpAnswer {
   readonly headers: { readonly location: string };
 }
 
-interface Made {
+interface NewOrganization {
   readonly organization: StoredOrganization;
   readonly user: StoredUser;
   readonly projects: readonly NewProject[];
@@ -116,7 +116,7 @@ function newTenant(
   services: Services,
   { issuer, subject, email }: VerifiedPerson,
   { name, organizationName, basePath }: SignUpBody & { readonly basePath: string },
-): Made {
+): NewOrganization {
   const { randomBytes, salt } = services;
   const hosting = hostingOf(services);
   const nowMs = services.now();

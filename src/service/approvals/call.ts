@@ -34,7 +34,7 @@ export type CallApproval =
   | { readonly does: 'waits' | 'is denied' | 'uses'; readonly stored: StoredApproval };
 
 /** Who asks, and about what. */
-interface Asked {
+interface GovernedCall {
   readonly caller: Caller;
   readonly runId: string;
   readonly source: PolicySource;
@@ -56,7 +56,7 @@ interface Escalated {
  */
 export async function callApproval(
   services: Services,
-  asked: Asked,
+  asked: GovernedCall,
   escalated: Escalated,
 ): Promise<CallApproval> {
   const { caller, source, approvalId: named } = asked;
@@ -156,7 +156,7 @@ async function unusable(
 /** A new approval. */
 function opened(
   { randomBytes }: Services,
-  { caller, runId }: Asked,
+  { caller, runId }: GovernedCall,
   of: { escalated: Escalated; callKey: string | null; newest: string | null },
 ): CallApproval {
   const { escalated, callKey, newest } = of;

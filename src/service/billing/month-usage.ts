@@ -22,11 +22,11 @@ export async function monthUsage(store: Store, projectId: string, month: string)
   return { reported, used: addTotals(own, reported) };
 }
 
-interface Known extends MonthUsage {
+interface CachedUsage extends MonthUsage {
   readonly month: string;
   readonly untilMs: number;
 }
-const recent = new WeakMap<Store, Map<string, Known>>();
+const recent = new WeakMap<Store, Map<string, CachedUsage>>();
 const projectsHeld = 10_000;
 
 /** Numbers that are at most `limits.planeUsageSeconds` old. */
@@ -35,7 +35,7 @@ export async function recentUsage(
   { projectId }: Pick<Project, 'projectId'>,
   { month, nowMs }: { readonly month: string; readonly nowMs: number },
 ): Promise<MonthUsage> {
-  const memory = recent.get(store) ?? new Map<string, Known>();
+  const memory = recent.get(store) ?? new Map<string, CachedUsage>();
   recent.set(store, memory);
   const known = memory.get(projectId);
   if (known !== undefined && known.month === month && known.untilMs > nowMs) return known;

@@ -66,7 +66,7 @@ export function subjectHasher(
   return (subject) => fingerprint(label + canonicalize(String(subject))).slice(0, subjectChars);
 }
 
-interface Place {
+interface SubjectPath {
   readonly pointer: string;
   readonly path: readonly string[];
   /**
@@ -79,7 +79,11 @@ interface Place {
  * Adds the subjects at a place. A list at the end of a pointer names one subject for each item. A missing
  * value names nobody. The client controls the content.
  */
-function collect(texts: Set<string>, content: Json, { pointer, path, isEntered }: Place): FieldError | null {
+function collect(
+  texts: Set<string>,
+  content: Json,
+  { pointer, path, isEntered }: SubjectPath,
+): FieldError | null {
   let value: Json = content;
   for (const [depth, name] of path.entries()) {
     if (Array.isArray(value) && !isIndex(name)) {

@@ -42,7 +42,7 @@ export interface TaskHost {
   /** Starts the next file of a report: `pdf`, `csv`, `json` or `preview`. Later writes go to it. */
   file(name: string): Promise<void>;
   /** The file that answers a question, and its count; null where the log has no index yet, or grows too fast. */
-  answer(asked: Asked): Promise<{ readonly bytes: Uint8Array; readonly count: number } | null>;
+  answer(asked: IndexQuestion): Promise<{ readonly bytes: Uint8Array; readonly count: number } | null>;
   /** The signature of a report by the keys of its log, as a file. Both are `sha256:…`; null without pages. */
   signReport(hashes: {
     readonly dataHash: string;
@@ -69,7 +69,7 @@ interface MapHead {
 }
 
 /** A question about one key; Unix milliseconds of server time. */
-export interface Asked {
+export interface IndexQuestion {
   readonly key: readonly string[];
   readonly sinceMs: number | null;
   readonly untilMs: number | null;
@@ -93,7 +93,7 @@ export interface IndexInput {
   /** Keys of which the map says what it has, without a comparison. */
   readonly keys?: readonly MapKey[];
   /** With `leaf`: a question that the map answers. */
-  readonly ask?: Asked;
+  readonly ask?: IndexQuestion;
   /** Whether a question may append an index leaf. */
   readonly mayAppend?: boolean;
 }

@@ -7,7 +7,7 @@ import { listProofs } from '../../core/completeness/list-proof.ts';
 import type { ListValue } from '../../core/completeness/map.ts';
 import { hashText } from '../../core/hash.ts';
 import type { AnswerRange, ShownItem } from '../../core/proofs/answer.ts';
-import type { Asked, TaskContext } from '../call/work.ts';
+import type { IndexQuestion, TaskContext } from '../call/work.ts';
 import type { KeptMap } from './kept-map.ts';
 import { listItems, placeItems, type ListItems } from './list-items.ts';
 import { indexMismatch } from './mismatch.ts';
@@ -15,7 +15,7 @@ import { indexMismatch } from './mismatch.ts';
 /** The entry of the key, and for a period the range of its list. STORAGE_FAULT where the tables have another list. */
 export async function answerOf(
   context: TaskContext,
-  { projectId, kept, ask }: { projectId: string; kept: KeptMap; ask: Asked },
+  { projectId, kept, ask }: { projectId: string; kept: KeptMap; ask: IndexQuestion },
 ): Promise<{ readonly entry: MapEntry; readonly range?: AnswerRange }> {
   const { path, value } = await kept.path(context, ask.key);
   const entry = mapEntry(ask.key, path, value);
@@ -46,7 +46,7 @@ export async function answerOf(
 /** The range where the first and last times of the list decide; null where its items must be read. */
 function outerRange(
   { n, firstMs, lastMs }: ListValue,
-  { sinceMs, untilMs }: Asked,
+  { sinceMs, untilMs }: IndexQuestion,
 ): { from: number; to: number } | null {
   if (untilMs !== null && untilMs <= firstMs) return { from: 0, to: 0 };
   if (sinceMs !== null && sinceMs > lastMs) return { from: n, to: n };

@@ -10,7 +10,7 @@ import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../port/handler.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { fieldError } from '../call/schema.ts';
-import type { Asked, Indexed } from '../call/work.ts';
+import type { IndexQuestion, Indexed } from '../call/work.ts';
 import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { inclusionAt } from '../log/tree-proofs.ts';
@@ -43,7 +43,7 @@ export const answers: Pick<Handlers, 'askLog'> = {
 export async function answerFile(
   services: Services,
   projectId: string,
-  ask: Asked,
+  ask: IndexQuestion,
 ): Promise<{ readonly text: string; readonly count: number }> {
   const { leafIndex, answer } = await answered(services, projectId, ask);
   const signed = await services.checkpoints.sign(projectId);
@@ -88,7 +88,7 @@ function msOf(text: string | undefined, name: string): number | null {
 const answered = (
   { checkpoints, indexer }: Services,
   projectId: string,
-  ask: Asked,
+  ask: IndexQuestion,
 ): Promise<{ leafIndex: number; answer: NonNullable<Indexed['answer']> }> =>
   untilStored('the log', async () => {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;

@@ -16,7 +16,7 @@ import type { StoreReader } from '../../store/port/store.ts';
 import { coveredUntil } from '../../core/proofs/answer.ts';
 import type { OpenIndex } from '../../core/proofs/completeness.ts';
 import { answerOf } from './answer.ts';
-import type { Asked, Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
+import type { IndexQuestion, Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
 import { KeptMap } from './kept-map.ts';
 import { listItems } from './list-items.ts';
 import { indexMismatch, isLeafLost } from './mismatch.ts';
@@ -138,7 +138,7 @@ async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Pro
 }
 
 /** Whether an index leaf covers the period of a question. Without an end it is about the log as it is now: all but that leaf. */
-const answers = (leaf: NewestLeaf, { untilMs }: Asked, size: number): boolean =>
+const answers = (leaf: NewestLeaf, { untilMs }: IndexQuestion, size: number): boolean =>
   untilMs === null ? leaf.size === leaf.index && leaf.index + 1 === size : untilMs <= coveredUntil(leaf);
 
 /** Extends the map to the head, with a leaf and a save on the way, so that memory stays bounded. */

@@ -26,7 +26,7 @@ const secretBytes = 32;
 /** Begins the sealed text, because the seal protects others too. */
 const purpose = 'gov.sign-in/1 ';
 
-interface Started extends SignInSecrets {
+interface PendingSignIn extends SignInSecrets {
   readonly untilMs: number;
 }
 
@@ -39,7 +39,7 @@ export const signIns: Pick<Handlers, 'startSignIn' | 'finishSignIn' | 'signOut'>
     const challenge = sha256(verifier).toString('base64url');
     const authorizationUrl = await browsers.begin({ redirectUri, state, nonce, challenge });
     const untilMs = services.now() + limits.signInSeconds * 1000;
-    const started: Started = { untilMs, redirectUri, state, nonce, verifier };
+    const started: PendingSignIn = { untilMs, redirectUri, state, nonce, verifier };
     const cookie = `${signInCookie}=${hosting.seal.seal(purpose + JSON.stringify(started))}`;
     return {
       status: 200,
@@ -107,10 +107,10 @@ function redirectUriFor(page: string, configured: string | null): string {
 }
 
 /** Null for a cookie that is missing, altered, of another purpose, or too old. An attacker may send any text. */
-function openStarted(cookie: string | null, { seal }: Hosting, nowMs: number): Started | null {
+function openStarted(cookie: string | null, { seal }: Hosting, nowMs: number): PendingSignIn | null {
   const text = cookie === null ? null : seal.open(cookie);
   if (text?.startsWith(purpose) !== true) return null;
-  const started = JSON.parse(text.slice(purpose.length)) as Started; // a process of this service sealed it
+  const started = JSON.parse(text.slice(purpose.length)) as PendingSignIn; // a process of this service sealed it
   return started.untilMs > nowMs ? started : null;
 }
 

@@ -21,8 +21,8 @@ import {
   projectFault,
   wrongEnvironment,
   type CredentialOptions,
-  type On,
-  type Shown,
+  type CredentialCheck,
+  type RequestCredentials,
   type OperationPlace,
   type Unfamiliar,
 } from './shown.ts';
@@ -57,7 +57,7 @@ export class Credentials {
    * ENVIRONMENT_MISMATCH for a key or project of the other environment. VALIDATION_ERROR and NOT_FOUND for
    * the named project.
    */
-  identify(shown: Shown, place: OperationPlace): Caller | Unfamiliar {
+  identify(shown: RequestCredentials, place: OperationPlace): Caller | Unfamiliar {
     const { token } = shown;
     if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {
@@ -82,7 +82,7 @@ export class Credentials {
     return this.#byKey(digest, { shown, place });
   }
 
-  #byKey(digest: Buffer, { shown, place }: On): Caller | Unfamiliar {
+  #byKey(digest: Buffer, { shown, place }: CredentialCheck): Caller | Unfamiliar {
     const name = digest.toString('latin1');
     const nowMs = this.#options.now();
     const known = this.#keys.get(name, nowMs);
@@ -124,7 +124,11 @@ export class Credentials {
     };
   }
 
-  #accept(name: string, known: KnownKey, { shown, place, nowMs }: On & { nowMs: number }): Caller {
+  #accept(
+    name: string,
+    known: KnownKey,
+    { shown, place, nowMs }: CredentialCheck & { nowMs: number },
+  ): Caller {
     const { key, caller, isDeleted } = known;
     if (isDeleted) throw refusedCredential();
     if (isRevoked(key, nowMs)) throw new Denied(caller, refusedCredential());

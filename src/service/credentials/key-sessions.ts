@@ -20,7 +20,7 @@ export interface KeySession {
   readonly expiresMs: number;
 }
 
-interface Held extends KeySession {
+interface CachedKeySession extends KeySession {
   usedMs: number;
 }
 
@@ -41,7 +41,7 @@ export class KeySessions {
   /** By the digest of the code, oldest first. */
   readonly #links = new Map<string, Link>();
   /** By the digest of the token, least recently used first. */
-  readonly #sessions = new Map<string, Held>();
+  readonly #sessions = new Map<string, CachedKeySession>();
 
   constructor(options: SessionOptions) {
     this.#options = options;

@@ -16,9 +16,9 @@ import { rulesOf } from '../call/settings.ts';
 import {
   projectFault,
   type CredentialOptions,
-  type On,
+  type CredentialCheck,
   type OperationPlace,
-  type Shown,
+  type RequestCredentials,
   type Unfamiliar,
 } from './shown.ts';
 import { minuteOf, type UsedCredential, type Uses } from './uses.ts';
@@ -28,7 +28,7 @@ interface PersonOptions extends CredentialOptions {
   readonly uses: Uses;
 }
 
-interface Known {
+interface CachedPerson {
   readonly userId: string;
   readonly organization: StoredOrganization;
   /** Null for an ID token. */
@@ -40,14 +40,14 @@ const idleMs = limits.sessionIdleMinutes * 60_000;
 
 export class Persons {
   readonly #options: PersonOptions;
-  readonly #known = new Recent<Known>(limits.credentialCacheKeys);
+  readonly #known = new Recent<CachedPerson>(limits.credentialCacheKeys);
 
   constructor(options: PersonOptions) {
     this.#options = options;
   }
 
   /** Null without a cookie. */
-  byCookie(shown: Shown, place: OperationPlace): Unfamiliar | null {
+  byCookie(shown: RequestCredentials, place: OperationPlace): Unfamiliar | null {
     const { cookie } = shown;
     if (cookie === null) return null;
     const digest = keyDigest(cookie);
@@ -62,7 +62,7 @@ export class Persons {
    * Null for a credential that is neither a token of the command line nor a JWT. `kind`: the kind of a
    * well-formed `gov_` token.
    */
-  byToken(token: string, kind: KeyKind | null, on: On): Unfamiliar | null {
+  byToken(token: string, kind: KeyKind | null, on: CredentialCheck): Unfamiliar | null {
     if (kind !== 'cli' && !isJwt(token)) return null;
     const digest = keyDigest(token);
     return kind === 'cli'
@@ -73,7 +73,7 @@ export class Persons {
   #unfamiliar(
     kind: StoredSession['kind'] | 'id',
     digest: Buffer,
-    { ask, shown, place }: On & { ask: () => Promise<Known> },
+    { ask, shown, place }: CredentialCheck & { ask: () => Promise<CachedPerson> },
   ): Unfamiliar {
     // the kind is part of the name, so that a cookie never matches a cached token, nor the reverse
     const name = `${kind} ${digest.toString('latin1')}`;
@@ -87,7 +87,7 @@ export class Persons {
     };
   }
 
-  async #bySession(digest: Buffer, kind: StoredSession['kind']): Promise<Known> {
+  async #bySession(digest: Buffer, kind: StoredSession['kind']): Promise<CachedPerson> {
     const found = await this.#options.store.session(digest);
     if (found === null || found.session.kind !== kind) throw refusedCredential();
     const { session, user, organization } = found;
@@ -101,7 +101,7 @@ export class Persons {
     };
   }
 
-  async #byIdToken(idToken: string): Promise<Known> {
+  async #byIdToken(idToken: string): Promise<CachedPerson> {
     const { store, hosting } = this.#options;
     if (hosting.identity === null) throw refusedCredential();
     const { issuer, subject } = await hosting.identity.verify(idToken, { freshSignIn: false });
@@ -116,7 +116,7 @@ export class Persons {
   }
 
   /** INVALID_CREDENTIAL once the session ended or expired; for a browser also after an hour without use. */
-  #accept(name: string, { session }: Known): void {
+  #accept(name: string, { session }: CachedPerson): void {
     if (session === null) return;
     const nowMs = this.#options.now();
     const { kind, endedMs, lastUsedMs, expiresMs } = session.stored;
@@ -129,7 +129,7 @@ export class Persons {
    * The person in the named project. Without a name, where none is needed, in the home of the organization.
    */
   async #callerIn(
-    { userId, organization, session }: Known,
+    { userId, organization, session }: CachedPerson,
     named: string | null,
     { environment, needsProject }: OperationPlace,
   ): Promise<Caller> {

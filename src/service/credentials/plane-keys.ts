@@ -20,7 +20,7 @@ import {
   projectFault,
   wrongEnvironment,
   type CredentialOptions,
-  type On,
+  type CredentialCheck,
   type Unfamiliar,
 } from './shown.ts';
 
@@ -61,7 +61,7 @@ export class PlaneKeys {
   }
 
   /** `token`: a well-formed hybrid key. Throws like `Credentials.identify`. */
-  byToken(token: string, on: On): Caller | Unfamiliar {
+  byToken(token: string, on: CredentialCheck): Caller | Unfamiliar {
     const digest = keyDigest(token);
     const name = digest.toString('latin1');
     const { now } = this.#options;
@@ -127,7 +127,11 @@ export function openSecrets(
   return (nowMs) => (previous.untilMs > nowMs ? [own, before] : [own]);
 }
 
-function accepted({ caller, isDeleted }: KnownPlane, { shown, place }: On, nowMs: number): Caller {
+function accepted(
+  { caller, isDeleted }: KnownPlane,
+  { shown, place }: CredentialCheck,
+  nowMs: number,
+): Caller {
   if (isDeleted) throw refusedCredential();
   const { stored, byPrevious } = caller.plane;
   const previousUntilMs = stored.enrolled?.previous?.untilMs ?? 0;

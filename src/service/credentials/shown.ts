@@ -13,7 +13,7 @@ import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
 
 /** The credentials of a request. An attacker controls every text. */
-export interface Shown {
+export interface RequestCredentials {
   /** Key, token of the command line, or ID token. */
   readonly token: string | null;
   /** Session cookie; ignored where there is a token. */
@@ -31,8 +31,8 @@ export interface OperationPlace {
   readonly forPlane?: boolean;
 }
 
-export interface On {
-  readonly shown: Shown;
+export interface CredentialCheck {
+  readonly shown: RequestCredentials;
   readonly place: OperationPlace;
 }
 

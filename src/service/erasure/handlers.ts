@@ -14,7 +14,7 @@ import { notFound, type PlainAnswer } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { erase } from './erase.ts';
 import { erasureRequest, requireSecondPerson } from './request.ts';
-import { findTargets, type Found } from './targets.ts';
+import { findTargets, type ErasureTargets } from './targets.ts';
 import { listPage, pageLimit } from '../call/pages.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
@@ -93,7 +93,10 @@ interface ErasureOutcome extends Pick<ErasureDone, 'complete' | 'dryRun' | 'keyD
 }
 
 /** The targets without destroying the key; the client asks again where the subject still has one. */
-function outcomeOf(found: Found, { destroysKey }: { readonly destroysKey: boolean }): ErasureOutcome {
+function outcomeOf(
+  found: ErasureTargets,
+  { destroysKey }: { readonly destroysKey: boolean },
+): ErasureOutcome {
   const { targets, complete, hasKey = false } = found;
   const keyDestroyed = found.destroysKey === true && destroysKey;
   return { targets, complete: complete && (keyDestroyed || !hasKey), dryRun: false, keyDestroyed };

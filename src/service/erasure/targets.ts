@@ -20,7 +20,7 @@ import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
 import { subjectHasher } from '../call/subjects.ts';
 
-export interface Found {
+export interface ErasureTargets {
   readonly targets: readonly ErasureTarget[];
   /** Whether these are all remaining targets. */
   readonly complete: boolean;
@@ -34,7 +34,11 @@ export interface Found {
 /**
  * NOT_FOUND. VALIDATION_ERROR where the input names not exactly one thing, or fields that it does not have.
  */
-export async function findTargets(services: Services, caller: Caller, input: ErasureInput): Promise<Found> {
+export async function findTargets(
+  services: Services,
+  caller: Caller,
+  input: ErasureInput,
+): Promise<ErasureTargets> {
   const { eventId, evaluationId, decisionId, subject, fields } = input;
   const named = [eventId, evaluationId, decisionId, subject].filter((each) => each !== undefined);
   if (named.length !== 1) {
@@ -118,7 +122,7 @@ async function aboutSubject(
   services: Services,
   { project, rules }: Caller,
   value: NonNullable<ErasureInput['subject']>,
-): Promise<Found> {
+): Promise<ErasureTargets> {
   if (rules.settings.subjectPointers.length === 0) {
     const detail =
       'expected a project with subjectPointers, got none, so nothing was recorded by subject; ' +

@@ -76,7 +76,7 @@ class RecordedCalls {
   }
 }
 
-interface Reading {
+interface CallsRequest {
   readonly store: StoreReader;
   readonly projectId: string;
   readonly run: RunSummary;
@@ -84,7 +84,7 @@ interface Reading {
 }
 
 /** Reads the calls since the last read, newest first and at most `limits.otlpCallsKnown` of each type. */
-async function extend(known: KnownRun, { store, projectId, run, breathe }: Reading): Promise<void> {
+async function extend(known: KnownRun, { store, projectId, run, breathe }: CallsRequest): Promise<void> {
   const { runId, events, lastIndex } = run;
   for (const eventType of types) {
     let after: number | undefined;

@@ -13,14 +13,14 @@ import { exportDownloaded } from './events.ts';
 import { rangedAnswer } from './ranged.ts';
 import type { Services } from '../port/services.ts';
 
-interface Asked {
+interface DownloadRequest {
   readonly exported: StoredExport;
   readonly caller: Caller;
   readonly conditions: Conditions | null;
 }
 
 /** EXPORT_NOT_READY, EXPORT_FAILED, EXPORT_EXPIRED; PRECONDITION_FAILED, RANGE_NOT_SATISFIABLE. */
-export async function downloadAnswer(services: Services, asked: Asked): Promise<Streamed> {
+export async function downloadAnswer(services: Services, asked: DownloadRequest): Promise<Streamed> {
   const { exported, caller, conditions } = asked;
   const done = downloadable(exported);
   const { exportId, resource, format } = exported;

@@ -15,7 +15,7 @@ interface Context {
 }
 
 type By = Pick<Caller, 'id' | 'type'>;
-type Asked = Pick<
+type ExportRequest = Pick<
   StoredExport,
   'exportId' | 'resource' | 'format' | 'filters' | 'includeProof' | 'treeSize' | 'createdMs'
 >;
@@ -24,7 +24,7 @@ type Asked = Pick<
  * An export was created. These members bind a proven artifact to its request; verifiers rely on each of them.
  */
 export const exportCreated = (
-  exported: Asked,
+  exported: ExportRequest,
   { salt, by }: Pick<Context, 'salt'> & { by: By },
 ): EventDraft => {
   const { exportId, resource, format, filters, includeProof, treeSize, createdMs } = exported;

@@ -34,9 +34,9 @@ export const exportTask: Task<'export'> = async (context, input) => {
   return { ...counted, ...(await out.end()) };
 };
 
-type Counted = Pick<ExportOutput, 'rowCount' | 'firstSequence' | 'lastSequence'>;
+type ExportCounts = Pick<ExportOutput, 'rowCount' | 'firstSequence' | 'lastSequence'>;
 
-async function writeJson(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
+async function writeJson(context: TaskContext, input: ExportInput, out: Output): Promise<ExportCounts> {
   const { resource, filters, createdMs, treeSize, root: rootHash } = input;
   out.add(exportHead({ resource, generatedAt: formatTimestamp(createdMs), filters }));
   const parts = input.isProved ? new ProofParts(context, input) : null;
@@ -81,7 +81,7 @@ async function writePieces(
   }
 }
 
-async function writeCsv(context: TaskContext, input: ExportInput, out: Output): Promise<Counted> {
+async function writeCsv(context: TaskContext, input: ExportInput, out: Output): Promise<ExportCounts> {
   const { names, numeric } = columnsOf(input.resource);
   out.add(csvHeader(names));
   const count = new Count();
@@ -154,7 +154,7 @@ class Count {
     this.#last = leaf.index;
   }
 
-  get counted(): Counted {
+  get counted(): ExportCounts {
     return { rowCount: this.rows, firstSequence: this.#first, lastSequence: this.#last };
   }
 }

@@ -83,7 +83,7 @@ function put(set: PolicySet, policyId: string, version: PolicyVersion | null | u
   return version === null ? set.without(policyId) : set.with(version);
 }
 
-interface Kept {
+interface ProjectPolicies {
   /** Null after a change made it outdated. */
   current: Promise<InForce> | null;
   /** The newest loaded set. The next load reuses its compiled policies. */
@@ -94,7 +94,7 @@ interface Kept {
 
 export class PolicySets {
   readonly #store: Pick<StoreReader, 'policiesInForce' | 'policiesInReview'>;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, ProjectPolicies>();
 
   constructor(store: Pick<StoreReader, 'policiesInForce' | 'policiesInReview'>) {
     this.#store = store;
@@ -156,19 +156,19 @@ export class PolicySets {
     return this.current(projectId);
   }
 
-  #keptOf(projectId: string): Kept {
+  #keptOf(projectId: string): ProjectPolicies {
     const known = this.#kept.get(projectId);
     if (known !== undefined) return known;
     const [oldest] = this.#kept.keys();
     if (this.#kept.size >= projectsKept && oldest !== undefined) this.#kept.delete(oldest);
-    const kept: Kept = { current: null, newest: null, changing: Promise.resolve() };
+    const kept: ProjectPolicies = { current: null, newest: null, changing: Promise.resolve() };
     this.#kept.set(projectId, kept);
     return kept;
   }
 }
 
 /** Makes a load current until it fails or a change drops it. */
-function take(kept: Kept, coming: Promise<InForce>): Promise<InForce> {
+function take(kept: ProjectPolicies, coming: Promise<InForce>): Promise<InForce> {
   kept.current = coming;
   coming.then(
     (loaded) => (kept.newest = loaded),
@@ -186,7 +186,7 @@ function indexOf({ assigned }: StoredAppend): number | null {
   return leaf?.outcome === 'appended' ? leaf.index : null;
 }
 
-function forget(kept: Kept, what: Promise<InForce>): void {
+function forget(kept: ProjectPolicies, what: Promise<InForce>): void {
   if (kept.current === what) kept.current = null;
 }
 

@@ -37,7 +37,7 @@ export async function resultOf(store: StoreReader, projectId: string, job: Store
   return heldAgainst({ store, projectId, replayId: resultId ?? `of job ${jobId}`, job, leaf });
 }
 
-interface Held {
+interface ReplayRecord {
   readonly store: StoreReader;
   readonly projectId: string;
   readonly replayId: string;
@@ -45,7 +45,7 @@ interface Held {
   readonly leaf: Leaf | null;
 }
 
-async function heldAgainst({ store, projectId, replayId, job, leaf }: Held): Promise<string> {
+async function heldAgainst({ store, projectId, replayId, job, leaf }: ReplayRecord): Promise<string> {
   const logged = leaf === null ? null : openReplay(openLeaf(leaf));
   const result = job?.status === 'completed' && job.runId === logged?.runId ? job.result : null;
   const by = result === null ? null : withdrawnBy(result);

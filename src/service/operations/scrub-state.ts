@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** The part of a log that a pass reads: the leaves below a signed checkpoint. */
-export interface Reading {
+export interface ScrubPass {
   readonly tree: TreeName;
   readonly size: number;
   /** Base64; what the leaves must hash to. */
@@ -31,7 +31,7 @@ export interface Reading {
 export interface ScrubState {
   readonly startedMs: number;
   /** Null between two passes. */
-  readonly reading: Reading | null;
+  readonly reading: ScrubPass | null;
   /** Leaves that this pass has read in complete logs. */
   readonly leaves: number;
   /** How many places this pass found altered, and the first of them. */

@@ -13,7 +13,7 @@ import { parseVerifierKey } from '../../core/note/key.ts';
 import type { StoreReader, TreeName } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
-import type { Finding, Reading, ScrubState } from './scrub-state.ts';
+import type { Finding, ScrubPass, ScrubState } from './scrub-state.ts';
 
 export type ScrubServices = Pick<Services, 'now' | 'verifierKeys'> & { readonly store: StoreReader };
 
@@ -49,7 +49,7 @@ export async function readOn(
   };
 }
 
-function grown({ from, peaks }: Reading, hashes: readonly Uint8Array[] | null): readonly string[] | null {
+function grown({ from, peaks }: ScrubPass, hashes: readonly Uint8Array[] | null): readonly string[] | null {
   if (peaks === null || hashes === null) return null;
   const bytes = peaks.map((peak) => Buffer.from(peak, 'base64'));
   const frontier = Frontier.from(from, bytes);
@@ -61,7 +61,7 @@ function grown({ from, peaks }: Reading, hashes: readonly Uint8Array[] | null): 
 async function endTree(
   services: ScrubServices,
   projectId: string,
-  { state, reading }: { readonly state: ScrubState; readonly reading: Reading },
+  { state, reading }: { readonly state: ScrubState; readonly reading: ScrubPass },
 ): Promise<ScrubState> {
   const { tree, size, root, peaks } = reading;
   const read = { ...state, leaves: state.leaves + size };

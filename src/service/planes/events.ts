@@ -115,7 +115,7 @@ export const reportedLate = (
     context,
   );
 
-interface Refused {
+interface RefusedReport {
   readonly reportId: string;
   readonly epoch: number;
   readonly sequence: number;
@@ -125,7 +125,7 @@ interface Refused {
 }
 
 /** A report is inconsistent and was not stored. One event for each report id. */
-export const reportRefused = (refused: Refused, context: PlaneEventContext): EventDraft =>
+export const reportRefused = (refused: RefusedReport, context: PlaneEventContext): EventDraft =>
   planeEvent(
     {
       eventType: 'telemetry.report_refused',
@@ -138,7 +138,7 @@ export const reportRefused = (refused: Refused, context: PlaneEventContext): Eve
 
 /** A report does not follow from the one before: the plane's log differs from what it reported. */
 export const integrityViolated = (
-  violated: Refused & { readonly stored: boolean },
+  violated: RefusedReport & { readonly stored: boolean },
   context: PlaneEventContext,
 ): EventDraft =>
   planeEvent(

@@ -39,14 +39,14 @@ interface Moment {
   readonly updatedMs: number;
 }
 
-interface Made {
+interface SignedConfig {
   readonly project: SignedProjectConfig;
   readonly of: Moment;
   readonly bytes: number;
 }
 
 /** The last requested configurations, the oldest first. */
-const made = new Map<string, Made>();
+const made = new Map<string, SignedConfig>();
 let madeBytes = 0;
 
 /**

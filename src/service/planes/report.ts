@@ -38,14 +38,14 @@ import { refuseFault, recordOnce } from './faults.ts';
 import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './state.ts';
 import { untilStored } from '../call/overtaken.ts';
 
-export interface Sent extends Came {
+export interface ReceivedReport extends Came {
   readonly caller: Pick<Caller, 'project' | 'rules'>;
   /** Whether it came in a file; its challenge then allows more time. */
   readonly byFile: boolean;
 }
 
 /** Like `takeReport`. VALIDATION_ERROR where the report names another plane than its sender. */
-export async function takeOwnReport(services: Services, sent: Sent): Promise<UsageAccepted> {
+export async function takeOwnReport(services: Services, sent: ReceivedReport): Promise<UsageAccepted> {
   const { report, plane, caller } = sent;
   const { projectId, environment } = caller.project;
   const own = { dataPlaneId: plane.planeId, projectId, environment };
@@ -70,7 +70,7 @@ function refuseFuture({ periodEnd }: UsageReport, nowMs: number): void {
  * Takes a report that its sender signed. REPORT_INVALID with the fault, REPORT_CONFLICT, INVALID_CREDENTIAL
  * where the plane was revoked in the meantime, OVERLOADED where its other reports keep arriving in between.
  */
-function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
+function takeReport(services: Services, sent: ReceivedReport): Promise<UsageAccepted> {
   const { projectId, planeId } = sent.plane;
   // a client's run id contains no `/`
   let isFirst = true;
@@ -94,7 +94,7 @@ function takeReport(services: Services, sent: Sent): Promise<UsageAccepted> {
 /** Null where another append changed the plane in the meantime. */
 async function storeReport(
   services: Services,
-  sent: Sent,
+  sent: ReceivedReport,
   epoch: PlaneEpoch | null,
 ): Promise<StoredReport | null> {
   // a report that waited during a new enrolment is signed with the earlier keys
@@ -129,7 +129,11 @@ async function storeReport(
 }
 
 /** Records an event where the store refuses a consistent report by a limit, so that the operator sees it. */
-async function recordLimit(services: Services, { plane, report }: Sent, error: unknown): Promise<void> {
+async function recordLimit(
+  services: Services,
+  { plane, report }: ReceivedReport,
+  error: unknown,
+): Promise<void> {
   if (!(error instanceof GovError) || error.code !== 'REPORT_INVALID') return;
   const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };
   const { reportId, sequence } = report;
@@ -150,7 +154,7 @@ function brokenAfter({ previous, earlier }: Neighbourhood, report: UsageReport):
 }
 
 /** Handles a change by another process: null to read again; throws where the plane was revoked. */
-function asMeanwhile({ forgetCredential }: Services, { plane }: Sent, error: unknown): null {
+function asMeanwhile({ forgetCredential }: Services, { plane }: ReceivedReport, error: unknown): null {
   if (!(error instanceof GovError)) throw error;
   if (error.code === 'NOT_FOUND') {
     forgetCredential(plane.planeId);
@@ -160,12 +164,16 @@ function asMeanwhile({ forgetCredential }: Services, { plane }: Sent, error: unk
   throw error;
 }
 
-interface Seen {
+interface ReportContext {
   readonly near: Neighbourhood;
   readonly nowMs: number;
 }
 
-async function newReport(services: Services, sent: Sent, { near, nowMs }: Seen): Promise<StoredReport> {
+async function newReport(
+  services: Services,
+  sent: ReceivedReport,
+  { near, nowMs }: ReportContext,
+): Promise<StoredReport> {
   const { report, canonical, plane, byFile } = sent;
   const { sequence, totals, log } = report;
   const isSuspect = near.previous?.attestation === 'failed';
@@ -204,7 +212,11 @@ function cosign(services: Services, checkpoint: string, nowMs: number): string {
 }
 
 /** Events that the report causes: missing reports, a report that does not follow, or a changed bill. */
-function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: Seen): EventDraft[] {
+function eventsOf(
+  { salt }: Services,
+  { plane, report }: ReceivedReport,
+  { near, nowMs }: ReportContext,
+): EventDraft[] {
   const context = { planeId: plane.planeId, nowMs, salt };
   const { epoch } = report.log;
   const firstMissing = (near.epoch?.newestSequence ?? 0) + 1;
@@ -223,7 +235,7 @@ function eventsOf({ salt }: Services, { plane, report }: Sent, { near, nowMs }: 
 /** The first report in a row that arrived after its month was billed. */
 function lateOf(
   report: UsageReport,
-  { near: { previous }, nowMs }: Seen,
+  { near: { previous }, nowMs }: ReportContext,
 ): Parameters<typeof reportedLate>[0][] {
   const month = reportMonth(report);
   const isFollowing = previous?.month === month && isBilled(month, previous.receivedMs);
@@ -237,7 +249,7 @@ const reasonOf = ({ fault, pointer }: Fault) => ({ reason: fault, pointer });
 /** REPORT_INVALID, after recording it. */
 async function refuseReport(
   services: Services,
-  { plane, report }: Sent,
+  { plane, report }: ReceivedReport,
   { fault, isViolation }: { readonly fault: Fault; readonly isViolation: boolean },
 ): Promise<never> {
   const context = { planeId: plane.planeId, nowMs: services.now(), salt: services.salt };

@@ -41,7 +41,7 @@ export async function idlePolicies(
 }
 
 /** Decisions, and the policies that made them. */
-export interface Said {
+export interface DecisionSet {
   readonly decisions: readonly PolicyDecision[];
   readonly set: PolicySet;
   readonly checkpoint: PolicyInput;
@@ -52,7 +52,7 @@ export interface Said {
  * The reason of each decision, in order. Only the gravest `limits.decisionsReasoned` have full reasons.
  * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
  */
-export function* reasonsOf({ decisions, set, checkpoint, idle }: Said): TimeSliced<string[]> {
+export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): TimeSliced<string[]> {
   const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
   const turn = new TimeSlice();
   const reasons: string[] = [];

@@ -41,7 +41,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy'> = {
   async evaluatePolicy({ body, caller, idempotency }, services) {
     const { runId, policies = [], checkpoint } = body;
     refuseSystemRun(runId, 'body');
-    const asked: Asked = {
+    const asked: EvaluationRequest = {
       caller,
       runId,
       // a parsed body is JSON
@@ -59,7 +59,7 @@ export const evaluations: Pick<Handlers, 'evaluatePolicy'> = {
 };
 
 /** The checkpoint and policies to evaluate, and the caller. */
-export interface Asked {
+export interface EvaluationRequest {
   readonly caller: Caller;
   readonly runId: string;
   readonly checkpoint: PolicyInput;
@@ -97,7 +97,7 @@ interface Composed<Answer extends PlainAnswer> {
  */
 export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
-  asked: Asked,
+  asked: EvaluationRequest,
   compose: (decided: Decided) => Composed<Answer>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asked.caller.project;
@@ -132,7 +132,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
 /** The decision with the approval of its escalation. */
 async function withApproval(
   decided: Decided,
-  { asked, inForce, services }: { asked: Asked; inForce: InForce; services: Services },
+  { asked, inForce, services }: { asked: EvaluationRequest; inForce: InForce; services: Services },
 ): Promise<Decided> {
   if (decided.evaluation.combined !== 'escalate') return decided;
   const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
@@ -149,11 +149,11 @@ async function withApproval(
 }
 
 /** Evaluates and records nothing. An approval is neither opened nor used. */
-export async function decideOnly(services: Services, asked: Asked): Promise<Decided> {
+export async function decideOnly(services: Services, asked: EvaluationRequest): Promise<Decided> {
   return decideIn(await services.policySets.current(asked.caller.project.projectId), asked, services);
 }
 
-async function decideIn(inForce: InForce, asked: Asked, services: Services): Promise<Decided> {
+async function decideIn(inForce: InForce, asked: EvaluationRequest, services: Services): Promise<Decided> {
   services.planeConfig?.refuseExpired();
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
@@ -199,7 +199,11 @@ const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedA
  * The leaf of the evaluation. Serializes it once, and counts the checkpoint's bytes only where the leaf is
  * long.
  */
-function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, services: Services): OtherDraft {
+function draftDecided(
+  { evaluation }: Decided,
+  { checkpoint }: EvaluationRequest,
+  services: Services,
+): OtherDraft {
   const leaf = draftEvaluation(evaluation, services.salt);
   if ((leaf.disclosures?.length ?? 0) * 3 > limits.checkpointBytes) refuseLarge(checkpoint, '/checkpoint');
   return leaf;
@@ -207,7 +211,7 @@ function draftDecided({ evaluation }: Decided, { checkpoint }: Asked, services: 
 
 /** The subjects of the context. VALIDATION_ERROR for a subject that an erasure could not find. */
 function aboutOf(
-  { caller, checkpoint, contextPointer }: Asked,
+  { caller, checkpoint, contextPointer }: EvaluationRequest,
   services: Services,
 ): { subjects?: readonly string[] } {
   const found: SubjectsFound = subjectsOf(caller, services)?.(checkpoint.context as JsonObject) ?? {};

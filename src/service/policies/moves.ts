@@ -24,14 +24,14 @@ import type { Services } from '../port/services.ts';
 import { isSamePrincipal } from '../call/principals.ts';
 
 /** The policy, the caller, and the requested move. */
-interface Asked {
+interface MoveRequest {
   readonly policy: StoredPolicy;
   readonly atMs: number;
   readonly caller: Caller;
   readonly reason?: string;
 }
 
-export async function publishTo(services: Services, asked: Asked & { readonly version?: number }) {
+export async function publishTo(services: Services, asked: MoveRequest & { readonly version?: number }) {
   const { version = asked.policy.latestVersion } = asked;
   const life = await lifeOf(services, asked, version);
   const move = publish(life, version);
@@ -43,7 +43,7 @@ export async function publishTo(services: Services, asked: Asked & { readonly ve
 
 export async function transitionTo(
   services: Services,
-  asked: Asked & { readonly targetStatus: PolicyStatus },
+  asked: MoveRequest & { readonly targetStatus: PolicyStatus },
 ) {
   const life = await lifeOf(services, asked, null);
   const move = transition(life, asked.targetStatus);
@@ -52,7 +52,10 @@ export async function transitionTo(
   return judged(services, asked, { event: 'transition', move, life, answer: { status: 200, body } });
 }
 
-export async function rollbackTo(services: Services, asked: Asked & { readonly targetVersion: number }) {
+export async function rollbackTo(
+  services: Services,
+  asked: MoveRequest & { readonly targetVersion: number },
+) {
   const life = await lifeOf(services, asked, asked.targetVersion);
   const move = rollback(life, asked.targetVersion);
   const { activeVersion, status, previousVersion } = move;
@@ -71,7 +74,7 @@ interface Life extends PolicyLife {
  */
 async function lifeOf(
   { store }: Services,
-  { policy, caller }: Asked,
+  { policy, caller }: MoveRequest,
   askedFor: number | null,
 ): Promise<Life> {
   const { policyId, status, latestVersion } = policy;
@@ -92,7 +95,7 @@ async function lifeOf(
 
 async function judged<const Answer extends PlainAnswer>(
   services: Services,
-  { policy, atMs, caller, reason }: Asked,
+  { policy, atMs, caller, reason }: MoveRequest,
   result: { event: PolicyChangeEvent; move: Move; life: Life; answer: Answer },
 ): Promise<PolicyJudgement<Answer>> {
   const { event, move, life, answer } = result;

@@ -14,7 +14,7 @@ import { evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
-import { decideOnly, recordEvaluation, type Asked, type Decided } from './evaluate.ts';
+import { decideOnly, recordEvaluation, type EvaluationRequest, type Decided } from './evaluate.ts';
 import { routerOf } from './risk-router.ts';
 import { fieldError } from '../call/schema.ts';
 import { toolRun } from '../events/judge.ts';
@@ -25,7 +25,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
     const { runId } = body;
     if (runId !== undefined) refuseSystemRun(runId, 'body');
-    const asked: Asked = {
+    const asked: EvaluationRequest = {
       caller,
       runId: runId ?? toolRun,
       checkpoint: { context: contextOf(body) },

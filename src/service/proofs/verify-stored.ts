@@ -48,7 +48,7 @@ export async function verifyStored(
 /** Whether a layer differs only because its inputs were erased. The log then still vouches for it. */
 const isOutOfReach = (
   { name, statement }: StatedLayer,
-  { erased }: Found,
+  { erased }: RecomputedLayers,
   { statements }: StoredProof,
 ): boolean => erased.includes(name) && statement !== statements[name];
 
@@ -62,10 +62,14 @@ const refuted = ({ proofId, layers }: ComplianceProof, code: VerdictCode): Verif
   layers: layers.map(({ name }) => ({ name, passed: false, basis: 'not_checked', code })),
 });
 
-type Found = Pick<Layers, 'layers' | 'erased' | 'anchorFault'>;
+type RecomputedLayers = Pick<Layers, 'layers' | 'erased' | 'anchorFault'>;
 
 /** Null where a stored leaf differs from the log: that is a result of the check, not an error. */
-async function recompute(services: Services, input: LayersInput, events: number): Promise<Found | null> {
+async function recompute(
+  services: Services,
+  input: LayersInput,
+  events: number,
+): Promise<RecomputedLayers | null> {
   try {
     return await services.work.run('layers', input, { events });
   } catch (error) {
@@ -85,7 +89,7 @@ async function recompute(services: Services, input: LayersInput, events: number)
  * For a run with pruned events: checks only whether the log confirms the proof. Its layers cannot be
  * recomputed.
  */
-async function anchored({ store }: Services, input: LayersInput): Promise<Found> {
+async function anchored({ store }: Services, input: LayersInput): Promise<RecomputedLayers> {
   const root = await rootAt(store, input.projectId, input.treeSize);
   return { layers: [], erased: [], anchorFault: await findAnchorFault(store, input, root) };
 }

@@ -100,7 +100,7 @@ async function bodyOf({ store, now }: Services, document: StoredDocument) {
   return executionBody(document, { deliveries: found.toReversed().map(deliveryBody), nowMs: now() });
 }
 
-interface Wanted {
+interface ReportFilter {
   readonly projectId: string;
   readonly status: string | undefined;
   readonly reportTemplateId: string | undefined;
@@ -113,7 +113,7 @@ interface Wanted {
  */
 async function matching(
   { store }: Services,
-  { projectId, status, reportTemplateId, nowMs }: Wanted,
+  { projectId, status, reportTemplateId, nowMs }: ReportFilter,
   page: { after?: ByAge; limit: number },
 ): Promise<StoredDocument[]> {
   const isExact = status !== undefined && status !== 'completed' && status !== 'expired';

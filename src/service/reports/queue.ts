@@ -33,7 +33,7 @@ interface ReportOrigin {
   readonly dueAt?: string;
 }
 
-interface Queued {
+interface QueuedReport {
   readonly report: StoredDocument;
   readonly deliveries: readonly StoredDocument[];
 }
@@ -70,7 +70,7 @@ export async function queueAsked<Answer extends PlainAnswer>(
     readonly input: ExecutionInput;
     readonly origin: ReportOrigin;
     readonly idempotency: Idempotency | null;
-    readonly answerOf: (queued: Queued) => Answer;
+    readonly answerOf: (queued: QueuedReport) => Answer;
   },
 ): Promise<Answer | Replayed> {
   const { input, origin, idempotency, answerOf } = asked;
@@ -82,7 +82,7 @@ export async function queueAsked<Answer extends PlainAnswer>(
 
 async function store(
   services: Services,
-  { report, deliveries }: Queued,
+  { report, deliveries }: QueuedReport,
   kept: {
     readonly origin: ReportOrigin;
     readonly idempotency: Idempotency | null;
@@ -114,7 +114,7 @@ async function prepare(
   services: Services,
   projectId: string,
   { input, origin }: { readonly input: ExecutionInput; readonly origin: ReportOrigin },
-): Promise<Queued> {
+): Promise<QueuedReport> {
   const project = await services.store.project(projectId);
   if (project === null || (await isDeletedProject(services, projectId))) throw notFound('project');
   await requireReporting(services, project);

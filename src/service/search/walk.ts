@@ -28,13 +28,13 @@ export interface Walk<Item> {
   readonly limit: number;
 }
 
-export interface Found<Item> {
+export interface MatchPage<Item> {
   readonly items: Item[];
   /** Where the next page starts, as `before`; null after the oldest leaf. */
   readonly before: number | null;
 }
 
-export async function walk<Item>(input: Walk<Item>): Promise<Found<Item>> {
+export async function walk<Item>(input: Walk<Item>): Promise<MatchPage<Item>> {
   const { store, projectId } = input;
   for (;;) {
     const head = await store.termHead(projectId);
@@ -44,7 +44,7 @@ export async function walk<Item>(input: Walk<Item>): Promise<Found<Item>> {
   }
 }
 
-async function walkOnce<Item>(input: Walk<Item>, blocks: number): Promise<Found<Item>> {
+async function walkOnce<Item>(input: Walk<Item>, blocks: number): Promise<MatchPage<Item>> {
   const { store, projectId } = input;
   const floor = await store.prunedBelow(projectId);
   const page = new Page(input);
@@ -158,7 +158,7 @@ class Page<Item> {
     return isInTime && this.#terms.every((term) => found.terms.has(term));
   }
 
-  found(before: number | null): Found<Item> {
+  found(before: number | null): MatchPage<Item> {
     return { items: this.#items, before: before === 0 ? null : before };
   }
 }

@@ -117,7 +117,7 @@ async function workRound(work: Work, state: LaneData): Promise<Round> {
   return { state: after, isDone: false, dueMs: Math.max(now(), after.heldUntilMs) };
 }
 
-interface Sent {
+interface SentDelivery {
   readonly turn: StoredDocument;
   readonly delivery: StoredDocument;
   readonly outcome: Outcome;
@@ -134,7 +134,7 @@ async function sendTurns(
 ): Promise<LaneData> {
   const { services, isStopped } = work;
   const data = endpointData(endpoint);
-  const sent: Sent[] = [];
+  const sent: SentDelivery[] = [];
   const untilMs = services.now() + savedAfterMs;
   const waiting = [...turns];
   let state = before;
@@ -166,7 +166,7 @@ async function sendTurns(
 async function sendTurn(
   { services, projectId }: Work,
   { turn, data }: { turn: StoredDocument; data: EndpointData },
-): Promise<{ readonly sent: Sent; readonly answer: OutboundAnswer | null } | null> {
+): Promise<{ readonly sent: SentDelivery; readonly answer: OutboundAnswer | null } | null> {
   const { store, now } = services;
   const delivery = await store.document(projectId, deliveryKind, turnOf(turn).deliveryId);
   if (delivery === null) {
@@ -218,7 +218,7 @@ function stateAfter(
   };
 }
 
-const changesOf = (endpointId: string, { turn, delivery, outcome }: Sent): DocumentChange[] => {
+const changesOf = (endpointId: string, { turn, delivery, outcome }: SentDelivery): DocumentChange[] => {
   const { status, data } = outcome;
   const next =
     data.nextMs === null
@@ -235,7 +235,7 @@ const changesOf = (endpointId: string, { turn, delivery, outcome }: Sent): Docum
 };
 
 /** Saves all at once, or each alone where another worker changed one of them. */
-async function save({ services, projectId, endpointId }: Work, sent: readonly Sent[]): Promise<void> {
+async function save({ services, projectId, endpointId }: Work, sent: readonly SentDelivery[]): Promise<void> {
   const { store } = services;
   if (sent.length === 0) return;
   const all = sent.flatMap((each) => changesOf(endpointId, each));

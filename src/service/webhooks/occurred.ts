@@ -46,7 +46,7 @@ const systemEvent = new RegExp(
 );
 const otherLeaf = /"type":"gov\.(?:proof|replay|decision|policy|evaluation|approval)\/1"/;
 
-interface Found {
+interface Occurrence {
   readonly type: WebhookEventKind;
   readonly at: number;
   readonly data: Occurred['data'];
@@ -79,11 +79,11 @@ const job = ({ resource, metadata }: SystemBody) => ({
 const ofResource =
   (name: string) =>
   ({ resource }: SystemBody) => ({ [name]: text(resource['id']) });
-const ofPlane = ({ resource }: SystemBody): Found['data'] =>
+const ofPlane = ({ resource }: SystemBody): Occurrence['data'] =>
   resource['type'] === 'data_plane' ? { dataPlaneId: text(resource['id']) } : {};
 
 /** By event type, which is the kind. */
-const systemKinds: Partial<Record<WebhookEventKind, (body: SystemBody) => Found['data']>> = {
+const systemKinds: Partial<Record<WebhookEventKind, (body: SystemBody) => Occurrence['data']>> = {
   'quota.threshold_reached': (body) => ({ ...quota(body), percent: number(body.metadata['percent']) }),
   'quota.exceeded': quota,
   'job.completed': job,
@@ -103,13 +103,13 @@ const systemKinds: Partial<Record<WebhookEventKind, (body: SystemBody) => Found[
   'integrity.violation': ofPlane,
 };
 
-function fromSystem(clear: JsonObject, body: SystemBody): Found[] {
+function fromSystem(clear: JsonObject, body: SystemBody): Occurrence[] {
   const type = text(clear['eventType']) as WebhookEventKind;
   const data = Object.hasOwn(systemKinds, type) ? systemKinds[type]?.(body) : undefined;
   return data === undefined ? [] : [{ type, at: timeOf(clear['serverTimestamp']), data }];
 }
 
-const fromLeaf: Readonly<Record<string, (clear: JsonObject) => Found[]>> = {
+const fromLeaf: Readonly<Record<string, (clear: JsonObject) => Occurrence[]>> = {
   'gov.proof/1': ({ proofId, runId }) => {
     const at = typeIdMs(text(proofId));
     return [{ type: 'proof.completed', at, data: { proofId: text(proofId), runId: text(runId) } }];

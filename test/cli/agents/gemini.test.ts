@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { gemini } from '../../../src/cli/agents/setup/gemini.ts';
-import { nothing, type Place } from '../../../src/cli/agents/setup/edit.ts';
+import { nothing, type SetupTarget } from '../../../src/cli/agents/setup/edit.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
 const wanted = { node: '/node', entry: '/gov.cjs', config: '/agents.json', telemetry: null };
@@ -11,18 +11,18 @@ let folder = '';
 beforeEach(() => {
   folder = emptyDirectory();
 });
-const editOf = (place: Partial<Place>) => {
+const editOf = (place: Partial<SetupTarget>) => {
   const [edit] = gemini.edits({ env: { HOME: folder }, etc: folder, scope: 'user', ...place }, wanted);
   if (edit === undefined) throw new Error('expected an edit');
   return edit;
 };
-const added = (place: Partial<Place>, before: string | null = null): string =>
+const added = (place: Partial<SetupTarget>, before: string | null = null): string =>
   editOf(place).add(before, before);
 interface Written {
   hooks: { BeforeTool: { hooks: { command: string; timeout: number }[] }[] };
   hooksConfig?: { enabled?: boolean; disabled?: string[] };
 }
-const holes = (place: Partial<Place>, change: (settings: Written) => void = () => {}): string => {
+const holes = (place: Partial<SetupTarget>, change: (settings: Written) => void = () => {}): string => {
   const settings = JSON.parse(added(place)) as Written;
   change(settings);
   return editOf(place).look(JSON.stringify(settings)).holes.join('\n');

@@ -12,7 +12,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { plannedInstall, plannedUninstall, install, uninstall } from '../../../src/cli/agents/install.ts';
 import { setups } from '../../../src/cli/agents/setup/all.ts';
-import { hookLine, isOwnLine, pathsIn, type Place, type Wanted } from '../../../src/cli/agents/setup/edit.ts';
+import {
+  hookLine,
+  isOwnLine,
+  pathsIn,
+  type SetupTarget,
+  type HookSettings,
+} from '../../../src/cli/agents/setup/edit.ts';
 import { agentClients, type AgentClient } from '../../../src/core/agents/clients.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { emptyDirectory, gov } from '../support/tool.ts';
@@ -265,9 +271,14 @@ describe('gov agents install and uninstall', () => {
 });
 
 describe('files of the administrator', () => {
-  const wanted: Wanted = { node: '/n', entry: '/gov.cjs', config: '/etc/gov/agents.json', telemetry: null };
+  const wanted: HookSettings = {
+    node: '/n',
+    entry: '/gov.cjs',
+    config: '/etc/gov/agents.json',
+    telemetry: null,
+  };
   const edits = (client: AgentClient) => {
-    const place: Place = { env: {}, etc: join(home, 'etc'), scope: 'managed' };
+    const place: SetupTarget = { env: {}, etc: join(home, 'etc'), scope: 'managed' };
     return setups.filter((each) => each.client === client).flatMap((each) => [...each.edits(place, wanted)]);
   };
   const none = { files: {}, keyId: null };

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { clock, lineText, plainText, shareOf, type Reading } from '../../../src/cli/progress/text.ts';
+import { clock, lineText, plainText, shareOf, type ProgressLine } from '../../../src/cli/progress/text.ts';
 import { counted } from '../../../src/cli/terminal/numbers.ts';
 import { Safe, stylesFor } from '../../../src/cli/terminal/safe.ts';
 import { widthOf } from '../../../src/cli/terminal/width.ts';
 
-const reading: Reading = {
+const reading: ProgressLine = {
   what: 'checking',
   amount: { done: 20_480, total: 50_000, unit: 'leaves' },
   elapsedMs: 6000,
@@ -12,7 +12,7 @@ const reading: Reading = {
   leftMs: 8700,
 };
 const plain = { isAscii: false, styles: stylesFor(false) };
-const at = (columns: number, more: Partial<Reading> = {}): string =>
+const at = (columns: number, more: Partial<ProgressLine> = {}): string =>
   lineText({ ...reading, ...more }, { ...plain, columns });
 
 it('a wide terminal gets a bar, share, amount, rate and time left', () => {

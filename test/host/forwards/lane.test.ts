@@ -5,7 +5,12 @@ import type { LogSource } from '../../../src/core/forwards/record.ts';
 import { targetOf, type ForwardTarget, type TargetFile } from '../../../src/host/forwards/config.ts';
 import { cursorKind, type Cursor } from '../../../src/host/forwards/cursor.ts';
 import { Lane } from '../../../src/host/forwards/lane.ts';
-import { failed, type Batch, type Sent, type Transport } from '../../../src/host/forwards/transport.ts';
+import {
+  failed,
+  type Batch,
+  type SendOutcome,
+  type Transport,
+} from '../../../src/host/forwards/transport.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { draftPrune } from '../../../src/core/decided/prune.ts';
 import { openStore, type SqliteStore } from '../../../src/store/sqlite/store.ts';
@@ -52,8 +57,8 @@ class Receiver {
   batches = 0;
   opened = 0;
   confirms = 0;
-  answer: (batch: Batch) => Sent | null = () => null;
-  confirmAnswer: Sent = { ok: true, isKept: true };
+  answer: (batch: Batch) => SendOutcome | null = () => null;
+  confirmAnswer: SendOutcome = { ok: true, isKept: true };
 
   readonly open = async ({ kind }: ForwardTarget): Promise<Transport> => {
     this.opened += 1;

@@ -7,7 +7,7 @@ import type { Operation, Scope } from '../../../src/contract/operation.ts';
 import { table } from '../../../src/contract/table.ts';
 import { Credentials } from '../../../src/service/credentials/callers.ts';
 import { createToken, keyDigest } from '../../../src/service/credentials/token-format.ts';
-import type { CredentialOptions, Shown } from '../../../src/service/credentials/shown.ts';
+import type { CredentialOptions, RequestCredentials } from '../../../src/service/credentials/shown.ts';
 import type { ApiKeyRow } from '../../../src/store/port/store.ts';
 import type { Project } from '../../../src/store/port/store.ts';
 import { send, startPlane, type TestPlane } from '../../support/serving.ts';
@@ -168,7 +168,7 @@ describe('key look-ups', () => {
     rotatedFrom: null,
   });
   const place = { environment: 'production', needsProject: true } as const;
-  const shown = (token: string): Shown => ({ token, cookie: null, project: null });
+  const shown = (token: string): RequestCredentials => ({ token, cookie: null, project: null });
   const nobody = async () => null;
 
   /** Credentials over one key, which the test may change; counts what the store is asked. */

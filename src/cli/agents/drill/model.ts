@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { limits } from '../../../contract/limits.ts';
 
-export interface Asked {
+export interface DrillCall {
   readonly callId: string;
   readonly command: string;
 }
@@ -20,7 +20,7 @@ export interface StandIn {
   close(): void;
 }
 
-export async function standIn(asked: Asked): Promise<StandIn> {
+export async function standIn(asked: DrillCall): Promise<StandIn> {
   const seen = { asked: false, answered: false };
   const server = createServer((request, response) => {
     void read(request).then(
@@ -49,7 +49,7 @@ async function read(request: IncomingMessage): Promise<string> {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly asked: Asked;
+  readonly asked: DrillCall;
   readonly seen: StandIn['seen'];
 }
 
@@ -96,7 +96,7 @@ const shells: Readonly<Record<string, (command: string) => object>> = {
 };
 
 /** The call to ask for; null: the last words of the turn. */
-type Call = (Asked & { readonly shell: string }) | null;
+type Call = (DrillCall & { readonly shell: string }) | null;
 
 const argumentsOf = ({ shell, command }: NonNullable<Call>): string =>
   JSON.stringify(shells[shell]?.(command));

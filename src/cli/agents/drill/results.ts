@@ -18,11 +18,11 @@ interface Drilled {
   readonly drillReasons: readonly string[];
 }
 
-interface Known {
+interface DrillHistory {
   of(client: AgentClient): Drilled;
 }
 
-export async function drilledHere(open: () => Promise<Client>): Promise<Known> {
+export async function drilledHere(open: () => Promise<Client>): Promise<DrillHistory> {
   const machine = hostname();
   const { states, reasons } = await read(open);
   return {

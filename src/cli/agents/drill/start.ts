@@ -12,7 +12,7 @@ import { limits } from '../../../contract/limits.ts';
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import type { Variables } from '../../context/config.ts';
 
-export interface Started {
+export interface FinishedDrill {
   /** The session, which names the run; null if the client did not say. */
   readonly session: string | null;
   /** The end of what it wrote. */
@@ -91,7 +91,7 @@ const ofOtherModels = /^(ANTHROPIC_|CLAUDE_CODE_USE_|CLAUDECODE$|GOOGLE_(API_KEY
 export function start(
   client: AgentClient,
   { path, origin, cwd, env }: { path: string; origin: string; cwd: string; env: Variables },
-): Promise<Started> {
+): Promise<FinishedDrill> {
   const line = lines[client]?.(origin);
   if (line === undefined) throw new Error(`expected a client that can be started, got ${client}`);
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !ofOtherModels.test(name)));

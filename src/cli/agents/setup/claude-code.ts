@@ -15,12 +15,12 @@ import {
   type Settings,
 } from './settings-json.ts';
 import { homeOf } from '../../context/config.ts';
-import { hookLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
+import { hookLine, type Edit, type SetupTarget, type Setup, type HookSettings } from './edit.ts';
 
 const reports =
   'SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop SessionEnd'.split(' ');
 
-function settingsPath({ env, etc, scope }: Place): string {
+function settingsPath({ env, etc, scope }: SetupTarget): string {
   if (scope === 'user')
     return join(env['CLAUDE_CONFIG_DIR'] || join(homeOf(env), '.claude'), 'settings.json');
   return process.platform === 'darwin'
@@ -28,7 +28,7 @@ function settingsPath({ env, etc, scope }: Place): string {
     : join(etc, 'claude-code', 'managed-settings.json');
 }
 
-function variablesOf({ telemetry }: Wanted): Record<string, string> {
+function variablesOf({ telemetry }: HookSettings): Record<string, string> {
   if (telemetry === null) return {};
   return {
     CLAUDE_CODE_ENABLE_TELEMETRY: '1',
@@ -41,7 +41,7 @@ function variablesOf({ telemetry }: Wanted): Record<string, string> {
   };
 }
 
-function edit(place: Place, wanted: Wanted): Edit {
+function edit(place: SetupTarget, wanted: HookSettings): Edit {
   const path = settingsPath(place);
   const isManaged = place.scope === 'managed';
   return {

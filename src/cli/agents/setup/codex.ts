@@ -10,7 +10,15 @@ import { join } from 'node:path';
 import { parse, stringify, TomlError } from 'smol-toml';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
-import { cannotEdit, hookLine, isOwnLine, type Edit, type Place, type Setup, type Wanted } from './edit.ts';
+import {
+  cannotEdit,
+  hookLine,
+  isOwnLine,
+  type Edit,
+  type SetupTarget,
+  type Setup,
+  type HookSettings,
+} from './edit.ts';
 
 const opening = '# >>> gov agents install; gov agents uninstall removes these lines\n';
 /** TOML has no end of a table: a setting after the block would belong to the last table in it. */
@@ -24,9 +32,10 @@ const noTerminals = 'unified_exec_tty = false\n';
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
 
-const codexHome = ({ env }: Pick<Place, 'env'>): string => env['CODEX_HOME'] || join(homeOf(env), '.codex');
+const codexHome = ({ env }: Pick<SetupTarget, 'env'>): string =>
+  env['CODEX_HOME'] || join(homeOf(env), '.codex');
 
-function pathOf(place: Place): string {
+function pathOf(place: SetupTarget): string {
   return place.scope === 'user'
     ? join(codexHome(place), 'config.toml')
     : join(place.etc, 'codex', 'requirements.toml');
@@ -47,7 +56,7 @@ const table = (value: unknown): Record<string, unknown> => (isObject(value) ? va
 /** Hashes of hooks that the user has trusted, by the names that Codex gives them. */
 export type Trusted = Readonly<Record<string, { readonly trusted_hash: string }>>;
 
-function edit(place: Place, wanted: Wanted): Edit {
+function edit(place: SetupTarget, wanted: HookSettings): Edit {
   const path = pathOf(place);
   const isManaged = place.scope === 'managed';
   return {
@@ -113,7 +122,7 @@ function ownTrust(state: unknown, text: string, path: string): Trusted {
   return Object.fromEntries(Object.entries(table(state)).filter(([key]) => !(key in users))) as Trusted;
 }
 
-function hookTables(wanted: Wanted): string {
+function hookTables(wanted: HookSettings): string {
   const of = (event: string, gates: boolean) => ({
     [event]: [
       {
@@ -127,7 +136,7 @@ function hookTables(wanted: Wanted): string {
   return `${stringify({ hooks: Object.assign({}, ...tables) })}\n`;
 }
 
-function managed(path: string, text: string, wanted: Wanted): { head: string; tail: string } {
+function managed(path: string, text: string, wanted: HookSettings): { head: string; tail: string } {
   const settings = read(path, text);
   const only = settings['allow_managed_hooks_only'];
   if (only === false) throw cannotEdit(path, 'allow_managed_hooks_only to be true or absent, got false');
@@ -138,7 +147,7 @@ function managed(path: string, text: string, wanted: Wanted): { head: string; ta
   };
 }
 
-function ofUser(path: string, text: string, wanted: Wanted): { head: string; tail: string } {
+function ofUser(path: string, text: string, wanted: HookSettings): { head: string; tail: string } {
   const { telemetry } = wanted;
   const settings = read(path, text);
   const tables = `${'features' in settings ? '' : `[features]\n${noTerminals}\n`}${hookTables(wanted)}`;

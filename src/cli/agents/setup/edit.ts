@@ -10,14 +10,14 @@ import { CliError, exit } from '../../program/exit.ts';
 export const scopes = ['user', 'managed'] as const;
 export type Scope = (typeof scopes)[number];
 
-export interface Place {
+export interface SetupTarget {
   readonly env: Variables;
   /** `/etc`; a test has another one. */
   readonly etc: string;
   readonly scope: Scope;
 }
 
-export interface Wanted {
+export interface HookSettings {
   /** The programs and the file that the hook names. */
   readonly node: string;
   readonly entry: string;
@@ -27,7 +27,7 @@ export interface Wanted {
 }
 
 /** For edits that only look or remove. */
-export const nothing: Wanted = { node: '', entry: '', config: '', telemetry: null };
+export const nothing: HookSettings = { node: '', entry: '', config: '', telemetry: null };
 
 /** Both return the text unchanged if there is nothing to do. Errors: exit 2 for a text that they cannot read. */
 export interface Edit {
@@ -55,7 +55,7 @@ export interface Setup {
   readonly tested: string | null;
   /** Older versions let calls run when a hook fails. */
   readonly oldest: string | null;
-  edits(place: Place, wanted: Wanted): readonly Edit[];
+  edits(place: SetupTarget, wanted: HookSettings): readonly Edit[];
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -66,7 +66,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
  * a failure lets the call run in most clients. A line that only records ends with 0 or 1: other codes block a prompt, hide a
  * result, or start the turn again without end (measured: Gemini CLI 0.61.0, AfterAgent with 127).
  */
-export function hookLine(client: AgentClient, { node, entry, config }: Wanted, gates: boolean): string {
+export function hookLine(client: AgentClient, { node, entry, config }: HookSettings, gates: boolean): string {
   const line = `/usr/bin/env -i ${[node, entry].map(quoted).join(' ')} hook ${client} --config ${quoted(config)}`;
   if (!gates) return `${line} || exit 1`;
   return `${line} || { [ $? -eq 2 ] || echo 'gov: the call did not run: the hook of gov failed. See gov agents doctor.' >&2; exit 2; }`;

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { homeOf } from '../../context/config.ts';
-import { cannotEdit, type Place, type Setup } from './edit.ts';
+import { cannotEdit, type SetupTarget, type Setup } from './edit.ts';
 import { listedEdit, type Listed } from './listed.ts';
 import type { Settings } from './settings-json.ts';
 
@@ -21,7 +21,7 @@ const name = 'gov';
  */
 const longestMs = 2 ** 31 - 1;
 
-function settingsPath({ env, etc, scope }: Place): string {
+function settingsPath({ env, etc, scope }: SetupTarget): string {
   if (scope === 'user') return join(env['GEMINI_CLI_HOME'] || homeOf(env), '.gemini', 'settings.json');
   return process.platform === 'darwin'
     ? '/Library/Application Support/GeminiCli/settings.json'
@@ -35,7 +35,7 @@ function switches(path: string, settings: Settings): Settings {
   return value;
 }
 
-function listedAt(path: string, { env, scope }: Place): Listed {
+function listedAt(path: string, { env, scope }: SetupTarget): Listed {
   const isManaged = scope === 'managed';
   return {
     client: 'gemini',

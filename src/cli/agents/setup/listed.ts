@@ -2,7 +2,7 @@
  * A client with hooks by event in one JSON file: Gemini CLI and Cursor. Tested by `test/cli/agents/install.test.ts`.
  */
 import type { AgentClient } from '../../../core/agents/clients.ts';
-import { hookLine, type Edit, type Wanted } from './edit.ts';
+import { hookLine, type Edit, type HookSettings } from './edit.ts';
 import {
   addHooks,
   ownHooks,
@@ -25,7 +25,7 @@ export interface Listed {
   holes(gate: Settings, settings: Settings): readonly string[];
 }
 
-export function listedEdit(path: string, listed: Listed, wanted: Wanted): Edit {
+export function listedEdit(path: string, listed: Listed, wanted: HookSettings): Edit {
   const { client, gate, reports, entry } = listed;
   return {
     path,

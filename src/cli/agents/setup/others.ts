@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { limits } from '../../../contract/limits.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
-import { cannotEdit, hookLine, type Edit, type Setup, type Wanted } from './edit.ts';
+import { cannotEdit, hookLine, type Edit, type Setup, type HookSettings } from './edit.ts';
 import { listedEdit, type Listed } from './listed.ts';
 import { readSettings, writeSettings, type Settings } from './settings-json.ts';
 
@@ -42,7 +42,7 @@ const cursor: Setup = {
 
 /** The plugin asks for each call. An error in it, whatever the reason, stops the call. */
 const plugin = (
-  wanted: Wanted,
+  wanted: HookSettings,
 ): string => `// gov agents install wrote this file; gov agents uninstall removes it.
 import { spawnSync } from 'node:child_process';
 

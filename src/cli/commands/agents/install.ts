@@ -12,7 +12,7 @@ import {
 import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
-import { nothing, type Edit, type Scope, type Setup, type Wanted } from '../../agents/setup/edit.ts';
+import { nothing, type Edit, type Scope, type Setup, type HookSettings } from '../../agents/setup/edit.ts';
 import { pinProxied } from '../../agents/mcp/proxied.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
@@ -103,7 +103,7 @@ interface Planning {
 
 function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: Planning): Change[] {
   const origin = new URL(session.baseUrl().value).origin;
-  const wanted: Wanted = {
+  const wanted: HookSettings = {
     node: process.execPath,
     entry: resolve(process.argv[1] ?? ''),
     config: join(folder, 'agents.json'),

@@ -7,7 +7,7 @@ import { removeTimer, plannedRemoval } from '../../agents/drill/timer.ts';
 import { reach } from '../../agents/connection-file.ts';
 import { setups } from '../../agents/setup/all.ts';
 import { installedAt } from '../../agents/doctor.ts';
-import type { Scope, Wanted } from '../../agents/setup/edit.ts';
+import type { Scope, HookSettings } from '../../agents/setup/edit.ts';
 import { showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -20,7 +20,7 @@ export const run: Run<typeof spec> = async (call) => {
   const folder = folderOf(scope, io.env);
   // the variables with this key are ours
   const telemetry = telemetryOf(join(folder, 'agents.json'));
-  const wanted: Wanted = { node: '', entry: '', config: '', telemetry };
+  const wanted: HookSettings = { node: '', entry: '', config: '', telemetry };
   const place = { env: io.env, etc, scope };
   const edits = setupsNamed(args.client).flatMap((setup) => [...setup.edits(place, wanted)]);
   const changes = plannedUninstall(edits, readInstalled(folder)).filter(({ before }) => before !== null);
@@ -39,7 +39,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (isLast && !flags.dryRun) await forgetKey(call, { folder, scope });
 };
 
-function telemetryOf(connection: string): Wanted['telemetry'] {
+function telemetryOf(connection: string): HookSettings['telemetry'] {
   try {
     return { origin: '', key: reach(connection).key };
   } catch {

@@ -77,14 +77,14 @@ async function* pageOf(items: readonly ShownApproval[]) {
   yield { items, nextCursor: null };
 }
 
-interface Reading {
+interface InboxContext {
   readonly store: Store<ReturnType<typeof approvalsState>, Parameters<typeof reduceApprovals>[1]>;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
 
 /** Reads every two seconds, and at once where the state asks. A failure is shown, and does not end it. */
-async function keepReading(client: Client, { store, now, signal }: Reading): Promise<void> {
+async function keepReading(client: Client, { store, now, signal }: InboxContext): Promise<void> {
   while (!signal.aborted) {
     const { reloads } = store.get();
     try {

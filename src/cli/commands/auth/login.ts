@@ -7,7 +7,7 @@ import type { Identity } from '../../../contract/auth.ts';
 import { confirm } from '../../terminal/ask.ts';
 import { idTokenOf } from '../../auth/id-token.ts';
 import { identityAt, keep, serviceAt } from '../../auth/sign-in.ts';
-import type { Found } from '../../auth/sign-in.ts';
+import type { NewContext } from '../../auth/sign-in.ts';
 import { checkFree, targetOf } from '../../auth/target.ts';
 import type { TargetContext, Target } from '../../auth/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -26,7 +26,7 @@ type Call = Invocation<typeof spec>;
 interface SignedIn {
   readonly identity: Identity;
   readonly expiresAt: string | null;
-  readonly found: readonly Found[];
+  readonly found: readonly NewContext[];
   readonly current: string;
 }
 
@@ -92,9 +92,9 @@ async function placesOf(
   call: Call,
   { places, environment }: Target,
   { credential, token }: { credential: string; token: string },
-): Promise<{ identity: Identity; found: Found[] }> {
+): Promise<{ identity: Identity; found: NewContext[] }> {
   const { contexts } = readUserConfig(call.io.env);
-  const found: Found[] = [];
+  const found: NewContext[] = [];
   let mine: Identity | undefined;
   for (const place of places) {
     const { project } = serviceAt(contexts, place.name);

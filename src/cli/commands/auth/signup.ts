@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import type { SignedUp } from '../../../contract/auth.ts';
 import { idTokenOf } from '../../auth/id-token.ts';
 import { keep } from '../../auth/sign-in.ts';
-import type { Found } from '../../auth/sign-in.ts';
+import type { NewContext } from '../../auth/sign-in.ts';
 import { checkFree, targetOf } from '../../auth/target.ts';
 import type { Target } from '../../auth/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -79,7 +79,7 @@ async function show(
 function keptOf(
   { apiKeys }: SignedUp,
   { places, baseUrl }: Target,
-): { found: Found[]; credentials: Record<string, StoredCredential> } {
+): { found: NewContext[]; credentials: Record<string, StoredCredential> } {
   const { origin } = new URL(baseUrl);
   return {
     found: places.map((place) => ({ place, credential: place.name })),

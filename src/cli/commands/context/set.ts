@@ -67,7 +67,7 @@ function changed(call: Call, before: Context | undefined): Context {
   return service(call, before, given);
 }
 
-interface Given {
+interface ContextFlags {
   readonly baseUrl: string | undefined;
   readonly project: string | undefined;
   readonly cacert: string | undefined;
@@ -75,7 +75,7 @@ interface Given {
 }
 
 /** Returns values of flags only. Resolving the settings has checked them. */
-function givenOf({ globals, settings }: Call): Given {
+function givenOf({ globals, settings }: Call): ContextFlags {
   const { environment } = settings;
   return {
     baseUrl: typeof globals['baseUrl'] === 'string' ? globals['baseUrl'] : undefined,
@@ -88,7 +88,7 @@ function givenOf({ globals, settings }: Call): Given {
 function service(
   { flags, io }: Call,
   before: ServiceContext | undefined,
-  { baseUrl, project, cacert, environment }: Given,
+  { baseUrl, project, cacert, environment }: ContextFlags,
 ): ServiceContext {
   const file = (path: string): string => {
     const whole = resolve(io.cwd, path);

@@ -14,7 +14,7 @@ import { eventsPush, type PushOptions } from '../../push/run.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { eventsPush as spec } from '../../specs/record/events.ts';
 
-type Given = Invocation<typeof spec>;
+type PushCall = Invocation<typeof spec>;
 
 /** Longest --idempotency-key of this command: each batch appends a hash, and its halves append numbers. */
 const keyPrefixChars = 180;
@@ -35,7 +35,7 @@ export const run: Run<typeof spec> = (given) => {
   });
 };
 
-function optionsOf({ args, flags, settings, io }: Given): PushOptions {
+function optionsOf({ args, flags, settings, io }: PushCall): PushOptions {
   requireFrom(flags);
   const spool = flags.spool ?? (flags.resume ? '' : undefined);
   return {
@@ -61,7 +61,7 @@ function optionsOf({ args, flags, settings, io }: Given): PushOptions {
   };
 }
 
-function requireFrom({ from, format, run, runPrefix, importTime }: Given['flags']): void {
+function requireFrom({ from, format, run, runPrefix, importTime }: PushCall['flags']): void {
   if (from === undefined) {
     const flag = [
       ['--run', run],
@@ -88,7 +88,7 @@ function keyPrefixOf(key: string | undefined): string {
 }
 
 /** A plane is known by its directory, because its address may change; a service by its address. */
-function targetOf({ session, settings }: Given): string {
+function targetOf({ session, settings }: PushCall): string {
   const context = settings.baseUrl === undefined ? session.context()?.context : undefined;
   return context?.kind === 'plane' ? `the data plane in ${context.dataDir}` : session.baseUrl().value;
 }

@@ -14,7 +14,7 @@ import { plainView } from '../../terminal/view.ts';
 type Call = Invocation<typeof spec>;
 
 /** The used parts of the host's result. The host is loaded only when this command runs. */
-interface Pruned {
+interface PruneResult {
   readonly projectId: string;
   readonly from: number;
   readonly to: number;
@@ -48,7 +48,7 @@ export const run: Run<typeof spec> = async (call) => {
   ]);
 };
 
-async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<Pruned> {
+async function prune({ flags, io, session }: Call, dryRun: boolean): Promise<PruneResult> {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const archive = resolve(io.cwd, flags.archive);
   const options = { beforeMs: Date.parse(flags.before), archive, dryRun };

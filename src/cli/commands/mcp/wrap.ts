@@ -8,7 +8,7 @@ import {
   kept,
   reversed,
   type Edit,
-  type Found,
+  type ServerList,
   type Server,
 } from '../../mcp/wrap/edits.ts';
 import { etc, folderOf } from '../../agents/target.ts';
@@ -86,7 +86,7 @@ function pinAgain({ io, settings: { context } }: Wrapping): void {
 
 const flipped = ({ name, from, before, after }: Edit): Edit => ({ name, from, before: after, after: before });
 
-function serversIn(path: string, text: string): Found {
+function serversIn(path: string, text: string): ServerList {
   try {
     return path.endsWith('.toml') ? serversInToml(text) : serversInJson(Buffer.from(text, 'latin1'));
   } catch (cause) {

@@ -15,7 +15,7 @@ import type { planeEnroll as spec } from '../../specs/operate/plane-telemetry.ts
 import { plainView } from '../../terminal/view.ts';
 
 /** The printed parts of an enrolment. The plane's code is loaded only when needed. */
-interface Shown {
+interface EnrolmentSummary {
   readonly dataPlaneId: string;
   readonly projectId: string;
   readonly environment: string;
@@ -25,7 +25,7 @@ interface Shown {
 }
 
 /** The data directory, and how to reach the service. */
-interface Reached {
+interface EnrolmentTarget {
   readonly dataDir: string;
   readonly service: string;
   readonly caFile: string | undefined;
@@ -67,7 +67,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.note(safe`see its messages: gov plane telemetry show --pending`);
 };
 
-async function exchangeToken(invocation: Invocation<typeof spec>, reached: Reached) {
+async function exchangeToken(invocation: Invocation<typeof spec>, reached: EnrolmentTarget) {
   const { flags, out, io } = invocation;
   const { service } = reached;
   if (URL.canParse(service) && !isPrivate(new URL(service)))
@@ -80,7 +80,7 @@ async function exchangeToken(invocation: Invocation<typeof spec>, reached: Reach
 
 async function show(
   { out }: Invocation<typeof spec>,
-  enrolment: Shown,
+  enrolment: EnrolmentSummary,
   enrolled: { readonly mode: string },
 ): Promise<void> {
   const { current, previous: _previous, ...shown } = enrolment;

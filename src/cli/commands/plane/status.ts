@@ -188,7 +188,7 @@ async function overview(
   return overviewOf(dataDir);
 }
 
-interface Asking {
+interface StatusRequest {
   /** Null for a plane on another machine. */
   readonly dataDir: string | null;
   readonly running: RunFile;
@@ -201,7 +201,7 @@ interface Asking {
 /** Returns data of the serving plane, or the reason why it does not serve. Rethrows other failures. */
 async function serving(
   client: Client,
-  { dataDir, running, contentCapture: own, env, trust }: Asking,
+  { dataDir, running, contentCapture: own, env, trust }: StatusRequest,
 ): Promise<Partial<PlaneStatus> & Pick<PlaneStatus, 'reasons'>> {
   try {
     const health = await healthOf(client);

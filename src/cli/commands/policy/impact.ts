@@ -184,7 +184,7 @@ async function onHistory(invocation: Call, client: Client, proposed: PolicyFile)
   };
 }
 
-interface Counted {
+interface ImpactCounts {
   readonly changed: number;
   readonly loosened: number;
   readonly tightened: number;
@@ -193,7 +193,7 @@ interface Counted {
   readonly what: string;
 }
 
-function headLine({ changed, loosened, tightened, total, rate, what }: Counted, { styles }: Out): Safe {
+function headLine({ changed, loosened, tightened, total, rate, what }: ImpactCounts, { styles }: Out): Safe {
   const { bold, red, dim } = styles;
   const looser = loosened === 0 ? safe`0 loosened` : red(bold(`${loosened} loosened: they would pass now`));
   return safe`${changed} of ${total} ${what} change ${dim(`(${shownPercent(rate)})`)}: ${looser}, ${tightened} tightened`;

@@ -78,7 +78,7 @@ export const run: Run<typeof spec> = async (call) => {
   return out.verdict;
 };
 
-interface Shown {
+interface PolicyReport {
   readonly policy: { readonly policyId: string; readonly policyHash: string };
   readonly evaluations: ExportVerdict;
   readonly named: Naming;
@@ -87,7 +87,7 @@ interface Shown {
 /** The first step that does not hold. */
 function faultOf(
   claim: Claim,
-  { policy, evaluations, named }: Shown,
+  { policy, evaluations, named }: PolicyReport,
 ): { readonly code: string; readonly detail: string } | null {
   if (policy.policyId !== claim.policyId)
     return {

@@ -8,7 +8,7 @@ import { CliError, exit, failureOf, usage, type ExitCode } from '../../program/e
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import { openBundle } from '../../../client/open.ts';
-import { noteUnchecked, openPlace, printProof, saveBundle, type Place } from './get.ts';
+import { noteUnchecked, openPlace, printProof, saveBundle, type NamedOutput } from './get.ts';
 import type { proofsCreate as spec } from '../../specs/prove/proofs.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../../progress/waiting.ts';
@@ -32,7 +32,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   }
 };
 
-async function create(invocation: Invocation<typeof spec>, place: Place | null): Promise<number> {
+async function create(invocation: Invocation<typeof spec>, place: NamedOutput | null): Promise<number> {
   const { flags, out, session, settings } = invocation;
   const client = await session.client();
   const body: ProofRequest = {
@@ -55,7 +55,7 @@ async function create(invocation: Invocation<typeof spec>, place: Place | null):
 async function awaited(
   invocation: Invocation<typeof spec>,
   jobId: string,
-  place: Place | null,
+  place: NamedOutput | null,
 ): Promise<number> {
   const { session, settings } = invocation;
   const client = await session.client();
@@ -80,7 +80,7 @@ function exitOf({ layers }: ComplianceProof, failOn: 'policy' | 'any' | undefine
 async function show(
   call: Invocation<typeof spec>,
   proof: ComplianceProof,
-  { place, isUnchecked }: { readonly place: Place | null; readonly isUnchecked: boolean },
+  { place, isUnchecked }: { readonly place: NamedOutput | null; readonly isUnchecked: boolean },
 ): Promise<number> {
   const { flags, out } = call;
   out.verdict = exitOf(proof, flags.failOn);
@@ -95,7 +95,7 @@ async function show(
 }
 
 /** Errors name the command that fetches the bundle: the proof exists, and its unit was counted. */
-async function save(call: Invocation<typeof spec>, proofId: string, place: Place): Promise<void> {
+async function save(call: Invocation<typeof spec>, proofId: string, place: NamedOutput): Promise<void> {
   try {
     const client = await call.session.client();
     const lacksIndex = await saveBundle(place, () => openBundle(client, { params: { proofId } }), call);

@@ -140,19 +140,19 @@ function watched(chunks: AsyncIterable<Uint8Array>): Watched {
 }
 
 /** Where `--out` writes. */
-export interface Place extends Output {
+export interface NamedOutput extends Output {
   readonly name: string;
 }
 
 /** Errors: those of `openOutput`. Call it before the request, so that no answer is lost to an unwritable place. */
-export const openPlace = async (name: string, call: Saving): Promise<Place> => ({
+export const openPlace = async (name: string, call: Saving): Promise<NamedOutput> => ({
   ...(await openOutput(name, call)),
   name,
 });
 
 /** Writes a bundle as it arrives, and names the command that verifies it. Returns whether it lacks the index. */
 export async function saveBundle(
-  place: Place,
+  place: NamedOutput,
   open: () => Promise<OpenBundle>,
   call: Saving,
 ): Promise<boolean> {
@@ -164,7 +164,7 @@ export async function saveBundle(
 
 /** Where it fails or is interrupted, nothing of a file is left. */
 async function save(
-  { name, write }: Place,
+  { name, write }: NamedOutput,
   content: Uint8Array | AsyncIterable<Uint8Array>,
   call: Saving,
 ): Promise<void> {

@@ -23,7 +23,7 @@ import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
-import type { Judged } from '../../terminal/verdict.ts';
+import type { VerdictFacts } from '../../terminal/verdict.ts';
 
 type Call = Invocation<typeof spec>;
 
@@ -58,13 +58,13 @@ export const run: Run<typeof spec> = async (invocation) => {
 /** First bytes of an export's artifact. A bundle begins differently. */
 const exportBegin = '{"schemaVersion":';
 
-interface Given {
+interface OpenedFile {
   readonly isExport: boolean;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 /** Opens the file or standard input and reads only its beginning. Errors: exit 2 if that fails. */
-async function openGiven({ args, io, signal, out }: Call): Promise<Given> {
+async function openGiven({ args, io, signal, out }: Call): Promise<OpenedFile> {
   const source: AsyncIterable<Buffer | string> =
     args.proof === '-' ? addAbortSignal(signal, io.stdin) : fileChunks(resolve(io.cwd, args.proof), signal);
   const chunks = source[Symbol.asyncIterator]();
@@ -232,7 +232,7 @@ async function verifyHere(invocation: Call, { read }: Rereadable): Promise<numbe
   return out.verdict;
 }
 
-const exitOf = (shown: Judged): number =>
+const exitOf = (shown: VerdictFacts): number =>
   shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
 
 /** Returns a path as one word of a shell line. */

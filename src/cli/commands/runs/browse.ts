@@ -3,7 +3,7 @@ import type { Client } from '../../../client/create.ts';
 import type { Run } from '../../context/command.ts';
 import { runEffects } from '../../screens/effects.ts';
 import { loadDecision, loadProof, loadRun, loadRuns } from '../../screens/runs/load.ts';
-import { reduceRuns, runsState, type Loaded, type Wanted } from '../../screens/runs/state.ts';
+import { reduceRuns, runsState, type RunsAnswer, type RunsRequest } from '../../screens/runs/state.ts';
 import { canShow, rowsAsData, showScreen } from '../../screens/start.ts';
 import { Store } from '../../screens/store.ts';
 import type { runsBrowse as spec } from '../../specs/record/runs.ts';
@@ -14,7 +14,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (!(await canShow(call))) return rowsAsData(call, allRuns(client), 'listRuns');
   const target = session.context()?.name ?? session.baseUrl().value;
   const store = new Store(runsState(target, io.now()), reduceRuns);
-  const load = async (wanted: Wanted): Promise<Loaded> => {
+  const load = async (wanted: RunsRequest): Promise<RunsAnswer> => {
     switch (wanted.kind) {
       case 'runs':
         return { kind: 'runs', page: await loadRuns(client, wanted.cursor) };

@@ -80,7 +80,7 @@ interface Evidence {
   readonly present: Present | null;
 }
 
-interface Judged {
+interface FetchedTrust {
   readonly trust: Trust;
   /** The trust file of before and a line for each new key; null where there was none. */
   readonly text: string | null;
@@ -88,7 +88,7 @@ interface Judged {
 }
 
 /** Decides which fetched keys are trusted. Errors: exit 3 for a key that nothing vouches for. */
-async function judge({ client, fetched, expected, present }: Evidence): Promise<Judged> {
+async function judge({ client, fetched, expected, present }: Evidence): Promise<FetchedTrust> {
   const origin = fetched[0].name;
   if (present !== null && present.trust.origin !== origin)
     throw refused(
@@ -155,7 +155,7 @@ function check<Value>(what: string, read: () => Value): Value {
   }
 }
 
-interface Fetched extends Judged {
+interface Fetched extends FetchedTrust {
   readonly text: string;
   readonly opened: TrustedCheckpoint;
   readonly isFirst: boolean;

@@ -16,7 +16,7 @@ export interface Server {
   readonly rewrite: (command: string, args: readonly string[]) => string;
 }
 
-export interface Found {
+export interface ServerList {
   readonly servers: readonly Server[];
   /** Servers that start no command, with the reason. */
   readonly others: readonly { readonly name: string; readonly why: string }[];

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { membersOf, type Member } from '../../../core/json/members.ts';
-import type { Found, Server } from './edits.ts';
+import type { ServerList, Server } from './edits.ts';
 
 /** A value in the text, and the members of it, with offsets in the whole text. */
 class Place {
@@ -44,7 +44,7 @@ class Place {
 }
 
 /** Throws GovError for a text that is not one JSON object, for example one with comments. */
-export function serversInJson(text: Buffer): Found {
+export function serversInJson(text: Buffer): ServerList {
   const root = new Place(text);
   const projects = root.object('projects');
   const places = [root, ...(projects?.names.map((name) => projects.object(name)) ?? [])];

@@ -2,7 +2,7 @@
  * MCP servers in the TOML configuration of Codex: tables `[mcp_servers.NAME]` with `command` and `args`. Reads only as much of
  * TOML as it edits, and refuses what it would have to guess. Tested by `test/cli/commands/mcp/wrap.test.ts`.
  */
-import type { Found, Server } from './edits.ts';
+import type { ServerList, Server } from './edits.ts';
 
 /** A header or a key with its value; [from, to) without the line break and comments after it. */
 interface Statement {
@@ -43,7 +43,7 @@ const header = /^\[\s*mcp_servers\s*\.\s*([A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|'[^']
 const assignment = /^([A-Za-z0-9_-]+|"(?:\\.|[^"\\])*")\s*=\s*([^]*)$/;
 
 /** Throws SyntaxError for a form that it does not edit. `text` is Latin-1. */
-export function serversInToml(text: string): Found {
+export function serversInToml(text: string): ServerList {
   const tables = new Map<string, Map<string, Statement>>();
   let table: Map<string, Statement> | undefined;
   for (const statement of statementsIn(text)) {

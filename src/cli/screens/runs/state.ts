@@ -23,14 +23,14 @@ import type { DecidedPolicy, RunDetail, RunsPage, TimelineRow } from './load.ts'
 
 type Level = 'runs' | 'timeline' | 'event' | 'decision' | 'proof';
 
-export type Wanted =
+export type RunsRequest =
   | { readonly kind: 'runs'; readonly cursor: string | null }
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'decision'; readonly row: TimelineRow }
   | { readonly kind: 'proof'; readonly proofId: string };
 
 /** What a request brought. */
-export type Loaded =
+export type RunsAnswer =
   | { readonly kind: 'runs'; readonly page: RunsPage }
   | { readonly kind: 'run'; readonly run: RunDetail }
   | { readonly kind: 'decision'; readonly policies: readonly DecidedPolicy[] }
@@ -40,7 +40,7 @@ export interface RunsState extends Common {
   readonly target: string;
   /** The open views, the newest last. */
   readonly levels: readonly Level[];
-  readonly wanted: Wanted | null;
+  readonly wanted: RunsRequest | null;
   readonly runs: Loading<RunsPage>;
   readonly runList: List;
   readonly run: Loading<RunDetail>;
@@ -55,8 +55,8 @@ export interface RunsState extends Common {
 
 export type RunsEvent =
   | CommonEvent
-  | { readonly kind: 'loaded'; readonly for: Wanted; readonly loaded: Loaded }
-  | { readonly kind: 'failed'; readonly for: Wanted; readonly why: string };
+  | { readonly kind: 'loaded'; readonly for: RunsRequest; readonly loaded: RunsAnswer }
+  | { readonly kind: 'failed'; readonly for: RunsRequest; readonly why: string };
 
 const loading = { state: 'loading' } as const;
 
@@ -110,7 +110,7 @@ export function reduceRuns(state: RunsState, event: RunsEvent): RunsState {
   }
 }
 
-function received(state: RunsState, loaded: Loaded): RunsState {
+function received(state: RunsState, loaded: RunsAnswer): RunsState {
   const done = { ...state, wanted: null };
   switch (loaded.kind) {
     case 'runs': {
@@ -132,7 +132,7 @@ function received(state: RunsState, loaded: Loaded): RunsState {
   }
 }
 
-function failed(state: RunsState, kind: Wanted['kind'], why: string): RunsState {
+function failed(state: RunsState, kind: RunsRequest['kind'], why: string): RunsState {
   const done = { ...state, wanted: null };
   // rows of earlier pages stay; at the end of the list the page is asked for again
   if (kind === 'runs' && state.runs.state === 'ready') return done;

@@ -111,7 +111,7 @@ const slowEvery = 5;
 const shownRows = 50;
 const dayMs = 86_400_000;
 
-interface Reading {
+interface Measurement {
   /** On `performance.now()`'s clock. */
   readonly atMs: number;
   readonly leaves: number | null;
@@ -122,7 +122,7 @@ interface Reading {
 export class Sampler {
   readonly #of: Sampling;
   readonly #unread = new Set<string>();
-  #before: Reading | undefined;
+  #before: Measurement | undefined;
   #slow: Slow = { jobs: null, sources: null, approvals: null };
   #taken = 0;
 
@@ -172,7 +172,7 @@ export class Sampler {
     };
   }
 
-  #ingest(reading: Reading): Fast['ingest'] {
+  #ingest(reading: Measurement): Fast['ingest'] {
     const before = this.#before;
     this.#before = reading;
     const { leaves, metrics, atMs } = reading;

@@ -130,7 +130,7 @@ class LineWriter {
     } else this.#conversation.unknown(`a line of type ${type}`, line, said);
   }
 
-  #user(line: Source, message: Source, said: Said): void {
+  #user(line: Source, message: Source, said: PromptPart): void {
     const { content, results: given, unknown } = readBlocks(message['content'], 'user');
     if (isInterruption(content)) {
       this.#conversation.step('interrupted', { content }, { ...said, actor: { name: 'user', role: 'user' } });
@@ -165,7 +165,7 @@ class LineWriter {
     return false;
   }
 
-  #assistant(line: Source, message: Source, said: Said): void {
+  #assistant(line: Source, message: Source, said: PromptPart): void {
     const fresh = this.#answers.fresh(message);
     const { content: given } = message;
     if (Array.isArray(fresh) && fresh.length === 0 && Array.isArray(given) && given.length > 0) {
@@ -208,7 +208,7 @@ class LineWriter {
   }
 
   /** The program wrote this in place of a model: no model ran, and nobody answered. */
-  #synthetic(line: Source, content: unknown, said: Said): void {
+  #synthetic(line: Source, content: unknown, said: PromptPart): void {
     const extra = picked(line, ['requestId', 'isApiErrorMessage', 'error']);
     if (line['isApiErrorMessage'] === true)
       this.#conversation.run.add({
@@ -222,7 +222,11 @@ class LineWriter {
     else this.#conversation.step('synthetic message', { content, extra }, said);
   }
 
-  #deliver(message: Source, content: unknown, { said, invoked }: { said: Said; invoked: string }): void {
+  #deliver(
+    message: Source,
+    content: unknown,
+    { said, invoked }: { said: PromptPart; invoked: string },
+  ): void {
     const isRefusal = message['stop_reason'] === 'refusal';
     this.#conversation.run.add({
       eventType: 'output.delivered',
@@ -235,7 +239,7 @@ class LineWriter {
     });
   }
 
-  #attachment(line: Source, said: Said): void {
+  #attachment(line: Source, said: PromptPart): void {
     const attachment = isSource(line['attachment']) ? line['attachment'] : {};
     const content = queuedPrompt(attachment, line);
     if (content !== undefined) {
@@ -246,7 +250,7 @@ class LineWriter {
     this.#conversation.step(`attach ${action}`, { attachment }, said);
   }
 
-  #unknown(blocks: readonly unknown[], said: Said): void {
+  #unknown(blocks: readonly unknown[], said: PromptPart): void {
     for (const [index, block] of blocks.entries())
       this.#conversation.unknown('a content block', block, {
         ...said,
@@ -285,7 +289,7 @@ function requestKey(line: Source): string | undefined {
   return hash === undefined ? undefined : `${String(line['type'])}.${hash}`;
 }
 
-type Said = Pick<Parameters<Conversation['prompted']>[0], 'at' | 'key' | 'actor'>;
+type PromptPart = Pick<Parameters<Conversation['prompted']>[0], 'at' | 'key' | 'actor'>;
 
 function picked(source: Source, names: readonly string[]): Source | undefined {
   const found = names.filter((each) => (source[each] ?? null) !== null);

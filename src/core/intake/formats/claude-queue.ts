@@ -8,7 +8,7 @@ import { isSource, textOf, type Source } from '../run.ts';
 /** The line that has the words too comes right after. */
 const linesAfter = 10;
 
-interface Queued {
+interface QueuedPrompt {
   readonly text: string;
   readonly from: number;
 }
@@ -17,7 +17,7 @@ interface Queued {
 export function steeringPrompts(lines: readonly Source[]): Map<Source, string> {
   const found = new Map<Source, string>();
   const said = new Set<Source>();
-  let queue: Queued[] = [];
+  let queue: QueuedPrompt[] = [];
   for (const [index, line] of lines.entries()) {
     if (line['type'] !== 'queue-operation') continue;
     const { operation, content, reason } = line;

@@ -116,7 +116,7 @@ class LineWriter {
     }
   }
 
-  #item(item: Source, said: Said): void {
+  #item(item: Source, said: KeyedPrompt): void {
     const { internal_chat_message_metadata_passthrough: passed, ...own } = item;
     if (own['type'] === 'message' && own['role'] === 'user' && isOfProgram(own, passed)) {
       this.#conversation.instructed({ ...said, content: own['content'] }, 'context');
@@ -149,7 +149,7 @@ class LineWriter {
     return isSearch || isCall || (type === 'function_call_output' && this.#steps.has(call));
   }
 
-  #event(payload: Source, said: Said): void {
+  #event(payload: Source, said: KeyedPrompt): void {
     const type = String(payload['type']);
     const item = isSource(payload['item']) ? payload['item'] : {};
     const exit = item['exit_code'] ?? payload['exit_code'];
@@ -163,7 +163,7 @@ class LineWriter {
   }
 }
 
-type Said = Pick<Parameters<Conversation['prompted']>[0], 'at'> & { readonly key: string };
+type KeyedPrompt = Pick<Parameters<Conversation['prompted']>[0], 'at'> & { readonly key: string };
 
 /** Whether the program wrote a message in the user's name: it says so, or the text is one of its own tags. */
 function isOfProgram(message: Source, passed: unknown): boolean {

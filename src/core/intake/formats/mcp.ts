@@ -86,7 +86,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   yield run.finish(lines.length);
 }
 
-interface Asked {
+interface OpenRequest {
   readonly method: string;
   readonly tool: Party | undefined;
   readonly callId: string | undefined;
@@ -98,7 +98,7 @@ class MessageWriter {
   readonly #run: RunBuilder;
   #server: Party = { name: 'mcp server', type: 'server' };
   /** Open requests by their sender and id: both sides number their own. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, OpenRequest>();
   readonly #calls = new Map<string, number>();
 
   constructor(run: RunBuilder, captured: readonly Captured[]) {
@@ -113,7 +113,7 @@ class MessageWriter {
     else this.#response(message, { from, at, key });
   }
 
-  #other(line: Source, { at, key }: Place): void {
+  #other(line: Source, { at, key }: MessageKey): void {
     if (line['dir'] === 'exit') {
       this.#run.add({
         eventType: 'run.ended',
@@ -138,7 +138,7 @@ class MessageWriter {
     });
   }
 
-  #request(message: Source, { from, at, key }: Place & { from: Side | undefined }): void {
+  #request(message: Source, { from, at, key }: MessageKey & { from: Side | undefined }): void {
     const method = String(message['method']);
     const params = isSource(message['params']) ? message['params'] : {};
     const sender = from ?? (isOfServer(method) ? 'server' : 'client');
@@ -175,7 +175,7 @@ class MessageWriter {
     return uses === 1 ? id : `${id}~${uses}`;
   }
 
-  #response(message: Source, { from, at, key }: Place & { from: Side | undefined }): void {
+  #response(message: Source, { from, at, key }: MessageKey & { from: Side | undefined }): void {
     const id = JSON.stringify(message['id']);
     const asker = from === undefined ? undefined : from === 'client' ? 'server' : 'client';
     const candidates = asker === undefined ? ['client', 'server'] : [asker];
@@ -217,7 +217,7 @@ class MessageWriter {
   }
 }
 
-type Place = Pick<Captured, 'at'> & { readonly key: string };
+type MessageKey = Pick<Captured, 'at'> & { readonly key: string };
 
 /** Returns the client's name from its first request, where both protocols say it. */
 function clientIn(captured: readonly Captured[]): string | undefined {

@@ -112,7 +112,7 @@ class EventWriter {
     }
   }
 
-  #message(event: Source, said: Said): void {
+  #message(event: Source, said: KeyedPrompt): void {
     const message = isSource(event['llm_message']) ? event['llm_message'] : {};
     const { content, unknown } = splitParts(message['content'], partTypes);
     if (event['source'] === 'user') this.#conversation.prompted({ ...said, content });
@@ -124,7 +124,7 @@ class EventWriter {
       });
   }
 
-  #action(event: Source, said: Said): void {
+  #action(event: Source, said: KeyedPrompt): void {
     const call = isSource(event['tool_call']) ? event['tool_call'] : {};
     const response = event['llm_response_id'] ?? said.key;
     const content = { thought: event['thought'], reasoning: event['reasoning_content'] };
@@ -145,7 +145,7 @@ class EventWriter {
     );
   }
 
-  #observation(event: Source, said: Said): void {
+  #observation(event: Source, said: KeyedPrompt): void {
     const observation = isSource(event['observation']) ? event['observation'] : {};
     const { content, is_error: isError, ...details } = observation;
     const isRejected = event['kind'] === 'UserRejectObservation';
@@ -172,7 +172,7 @@ class EventWriter {
   }
 
   /** A state says that the conversation has finished; others are steps of the program. */
-  #state(event: Source, said: Said): void {
+  #state(event: Source, said: KeyedPrompt): void {
     const ended = event['key'] === 'execution_status' && isFinal(event['value']);
     if (!ended) {
       this.#conversation.step('update state', { stateKey: event['key'], value: event['value'] }, said);
@@ -189,7 +189,7 @@ class EventWriter {
   }
 }
 
-type Said = Parameters<Conversation['prompted']>[0] & { readonly key: string };
+type KeyedPrompt = Parameters<Conversation['prompted']>[0] & { readonly key: string };
 
 const isFinal = (status: unknown): boolean => ['finished', 'error', 'stuck'].includes(String(status));
 

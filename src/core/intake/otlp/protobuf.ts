@@ -123,7 +123,7 @@ function decode(
   reader: BinaryReader,
   end: number,
   message: Message,
-  options: Reading = { alone: false, level: -1 },
+  options: MessageContext = { alone: false, level: -1 },
 ): Decoded {
   const decoded: Decoded = {};
   while (reader.pos < end) {
@@ -144,14 +144,14 @@ function decode(
   return decoded;
 }
 
-interface Reading {
+interface MessageContext {
   /** Whether a malformed record leaves the others as they are. */
   readonly alone: boolean;
   /** Lists and maps around a value; -1 outside of one. */
   readonly level: number;
 }
 
-interface Field extends Reading {
+interface Field extends MessageContext {
   readonly wireType: WireType;
   readonly kind: Kind;
 }

@@ -80,7 +80,7 @@ const statuses: Readonly<Record<string, 'ok' | 'error'>> = {
   STATUS_CODE_ERROR: 'error',
 };
 
-function spanOf({ record, resource, scope }: Placed): SpanRecord {
+function spanOf({ record, resource, scope }: ScopedRecord): SpanRecord {
   const status = isSource(record['status']) ? record['status'] : {};
   return {
     traceId: idOf(record['traceId']) ?? '',
@@ -109,7 +109,7 @@ export const logsOf = (requests: readonly Source[], refuse?: Refuse): LogRecord[
 export const metricsOf = (requests: readonly Source[], refuse?: Refuse): { readonly resource: Source }[] =>
   eachOf(requests, 'metrics', { read: ({ resource }) => ({ resource }), refuse });
 
-function logOf({ record, resource, scope }: Placed): LogRecord {
+function logOf({ record, resource, scope }: ScopedRecord): LogRecord {
   const attributes = attributesOf(record['attributes']);
   const body = valueOf(record['body']);
   return {
@@ -127,7 +127,7 @@ function logOf({ record, resource, scope }: Placed): LogRecord {
   };
 }
 
-interface Placed {
+interface ScopedRecord {
   readonly record: Source;
   readonly resource: Source;
   readonly scope: string | undefined;
@@ -144,13 +144,13 @@ const places = {
 function eachOf<Read>(
   requests: readonly Source[],
   signal: Signal,
-  { read, refuse }: { readonly read: (placed: Placed) => Read; readonly refuse?: Refuse | undefined },
+  { read, refuse }: { readonly read: (placed: ScopedRecord) => Read; readonly refuse?: Refuse | undefined },
 ): Read[] {
   const [groups, scopes, records] = places[signal];
   const found: Read[] = [];
   const members = (value: unknown, resource: Source): readonly Source[] =>
     refuse === undefined ? list(value) : readable(value, { resource, refuse });
-  const take = (placed: Placed): void => {
+  const take = (placed: ScopedRecord): void => {
     try {
       found.push(read(placed));
     } catch (error) {

@@ -64,12 +64,12 @@ function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] 
   return all.filter((judged) => decisive.has(judged) || spare-- > 0).slice(0, limits.traceClauses);
 }
 
-interface Given {
+interface ExplainedInput {
   readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
-const entry = ({ clause, truth }: Judged, decisive: boolean, given: Given): TraceEntry => ({
+const entry = ({ clause, truth }: Judged, decisive: boolean, given: ExplainedInput): TraceEntry => ({
   path: clause.path,
   op: clause.op,
   reads: readsAt(clause, given),
@@ -77,7 +77,7 @@ const entry = ({ clause, truth }: Judged, decisive: boolean, given: Given): Trac
   decisive,
 });
 
-function readsAt(clause: Clause, { input, masked }: Given): Record<string, Json> {
+function readsAt(clause: Clause, { input, masked }: ExplainedInput): Record<string, Json> {
   const reads = Object.create(null) as Record<string, Json>; // the author chooses the names
   for (const { path } of clause.reads) {
     reads[pathText(path)] = isMasked(path, masked) ? maskedText : echoJson(valueAt(path, input));

@@ -30,18 +30,18 @@ export interface Move {
   readonly change: Change;
 }
 
-interface Given {
+interface ExplainedInput {
   readonly input: PolicyInput;
   readonly masked: Masks;
 }
 
 /** Returns values that may change the result of a leaf; empty if it reads no path. */
-export function movesOf(clause: Clause, truth: Truth, given: Given): readonly Move[] {
+export function movesOf(clause: Clause, truth: Truth, given: ExplainedInput): readonly Move[] {
   const wanted = [true, false].filter((want) => truth !== String(want));
   return wanted.flatMap((want) => movesTo(clause.node, want, given));
 }
 
-function movesTo(node: Node, want: boolean, given: Given): readonly Move[] {
+function movesTo(node: Node, want: boolean, given: ExplainedInput): readonly Move[] {
   if (node.kind === 'path') return node.scope === 'root' ? [fact(node, '===', want)] : [];
   if (node.kind !== 'call') return [];
   const [left, right] = node.args;
@@ -76,7 +76,7 @@ interface Side {
   readonly isRight: boolean;
 }
 
-function sidesOf(call: Call, path: Node, other: Node, { input, masked }: Given): readonly Side[] {
+function sidesOf(call: Call, path: Node, other: Node, { input, masked }: ExplainedInput): readonly Side[] {
   if (path.kind !== 'path' || path.scope !== 'root' || isIterator(call)) return [];
   const value = compileValue(other)(input);
   if (value instanceof Indeterminate) return [];
@@ -91,7 +91,7 @@ const isIterator = ({ op }: Call): boolean => op === 'some' || op === 'all' || o
 interface Aim {
   readonly want: boolean;
   readonly isRight: boolean;
-  readonly given: Given;
+  readonly given: ExplainedInput;
 }
 
 /** Returns moves of one side of a call for a known value of the other side. */

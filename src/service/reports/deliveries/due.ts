@@ -69,7 +69,7 @@ async function claim({ store, now }: Services, slots: DeliverySlots): Promise<St
   }
 }
 
-interface Place {
+interface DeliveryTurn {
   readonly slots: DeliverySlots;
   readonly turn: Turn;
 }
@@ -77,7 +77,7 @@ interface Place {
 type Outcome = 'succeeded' | 'failed' | 'skipped';
 
 /** Sends one claimed delivery. `skipped`: it is tried again, or another process has it. */
-async function deliver(services: Services, claimed: StoredDocument, place: Place): Promise<Outcome> {
+async function deliver(services: Services, claimed: StoredDocument, place: DeliveryTurn): Promise<Outcome> {
   try {
     return await attempt(services, claimed, place);
   } catch (error) {
@@ -93,7 +93,7 @@ async function deliver(services: Services, claimed: StoredDocument, place: Place
 async function attempt(
   services: Services,
   claimed: StoredDocument,
-  { slots, turn }: Place,
+  { slots, turn }: DeliveryTurn,
 ): Promise<Outcome> {
   const { store, now } = services;
   const { projectId, documentId: deliveryId, parentId } = claimed;
@@ -145,7 +145,7 @@ function sendingOf(
   return { projectId, executionId, deliveryId, report, delivery, format: delivery.format, made };
 }
 
-interface Settled {
+interface SettledDelivery {
   readonly document: StoredDocument;
   readonly delivery: StoredDelivery;
   readonly answer: OutboundAnswer;
@@ -155,7 +155,7 @@ interface Settled {
 
 const gone = 410;
 
-async function settle(services: Services, settled: Settled): Promise<Outcome> {
+async function settle(services: Services, settled: SettledDelivery): Promise<Outcome> {
   const { now, salt, randomBytes } = services;
   const { document, answer, sending } = settled;
   const { projectId, documentId: deliveryId, parentId } = document;

@@ -89,7 +89,7 @@ function dueTimes({ nextRunMs, backfill }: StoredSchedule, times: CronTimes, now
   return found.length === 0 ? [newest] : found;
 }
 
-interface Made {
+interface ScheduledReport {
   readonly stored: StoredSchedule;
   readonly outcome: 'succeeded' | 'failed' | 'skipped';
   readonly isNew: boolean;
@@ -100,7 +100,7 @@ interface Made {
 async function makeReport(
   services: Services,
   { claimed, stored, dueMs }: { claimed: StoredDocument; stored: StoredSchedule; dueMs: number },
-): Promise<Made> {
+): Promise<ScheduledReport> {
   const { projectId, documentId: scheduleId } = claimed;
   const times = readCron(stored.cron, stored.timezone, services.now());
   const nextRunMs = typeof times === 'string' ? null : times.next(stored.backfill ? dueMs : services.now());

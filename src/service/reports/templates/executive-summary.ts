@@ -90,7 +90,7 @@ interface Topic {
 const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
   names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 
-interface Counted {
+interface SummaryCounts {
   readonly tally: Tally;
   readonly faults: number;
   readonly toolCalls: ToolCalls;
@@ -99,7 +99,7 @@ interface Counted {
   readonly moreApprovals: number;
 }
 
-function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Counted): readonly Topic[] {
+function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: SummaryCounts): readonly Topic[] {
   const { evaluations, risks, runs } = tally;
   const { calls, undecided, refused } = toolCalls;
   const evaluated = tally.recorded('gov.evaluation/1');

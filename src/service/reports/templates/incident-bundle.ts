@@ -166,7 +166,7 @@ function clocks(firstMs: number | null) {
   return { facts };
 }
 
-interface Found {
+interface IncidentTimeline {
   readonly rows: Rows;
   readonly kinds: Map<string, number>;
   readonly failuresByRun: Map<string, number>;
@@ -174,7 +174,7 @@ interface Found {
   readonly lastMs: number | null;
 }
 
-async function timelineOf(draft: Draft): Promise<Found> {
+async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
   const entries: Entry[] = [];
   let dropped = 0;
   const add = (entry: Entry): void => {

@@ -161,7 +161,7 @@ async function tables(draft: Draft, history: History, configs: Rows): Promise<vo
   );
 }
 
-interface Known {
+interface PolicyHistory {
   name: string | null;
   readonly authors: Map<number, string | null>;
 }
@@ -184,7 +184,7 @@ interface History {
   readonly figures: Figures;
   readonly atStart: InForce;
   readonly atEnd: InForce;
-  readonly known: ReadonlyMap<string, Known>;
+  readonly known: ReadonlyMap<string, PolicyHistory>;
   /** Changes below the checkpoint. */
   readonly total: number;
 }
@@ -201,7 +201,7 @@ async function historyOf({ source, period }: Draft): Promise<History> {
     unreasoned: 0,
     weakened: 0,
   };
-  const known = new Map<string, Known>();
+  const known = new Map<string, PolicyHistory>();
   const inForce: InForce = new Map();
   let atStart: InForce | null = null;
   let atEnd: InForce | null = null;

@@ -17,7 +17,7 @@ import type { ReportSource } from './source.ts';
 
 const pageLeaves = 100;
 
-interface Wanted {
+interface LeafFilter {
   readonly type: IndexedLeaf;
   readonly runId?: string | null;
 }
@@ -25,7 +25,7 @@ interface Wanted {
 /** All leaves of a type below the tree size, from leaf `from` on. */
 export async function* leavesOf(
   { reader, projectId, treeSize, breathe }: ReportSource,
-  { type, runId = null }: Wanted,
+  { type, runId = null }: LeafFilter,
   { from = 0, to = treeSize }: { readonly from?: number; readonly to?: number } = {},
 ): AsyncGenerator<OpenLeaf & { readonly leaf: Leaf }, void, undefined> {
   const filter = { type, beforeIndex: Math.min(to, treeSize), ...(runId === null ? {} : { runId }) };
@@ -42,7 +42,7 @@ export async function* leavesOf(
 /** Leaves of a type that the period has. `timeOf`: the time that the leaf states. */
 export async function* leavesIn(
   source: ReportSource,
-  wanted: Wanted,
+  wanted: LeafFilter,
   period: Period,
 ): AsyncGenerator<OpenLeaf & { readonly leaf: Leaf }, void, undefined> {
   for await (const open of leavesOf(source, wanted, period)) {

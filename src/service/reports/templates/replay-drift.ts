@@ -103,7 +103,7 @@ export const replayDrift: Template = {
   },
 };
 
-function replayChecks(draft: Draft, found: Found): void {
+function replayChecks(draft: Draft, found: ReplayCounts): void {
   const { rows, drift, differing, compared, lacking, snapshots, graveReplays, withdrawn, bySeverity } = found;
   const nothing = 'Nothing was replayed in the period. gov replay run RUN replays a run.';
   draft.judge('sameResult', {
@@ -128,7 +128,7 @@ function replayChecks(draft: Draft, found: Found): void {
 
 const ofRun = ({ runId }: ReportSource): string => (runId === null ? '' : ` Only those of run ${runId}.`);
 
-async function tables(draft: Draft, { rows, drift, conditions }: Found): Promise<void> {
+async function tables(draft: Draft, { rows, drift, conditions }: ReplayCounts): Promise<void> {
   const { source } = draft;
   draft.table(
     rows.table(
@@ -168,7 +168,7 @@ interface Condition {
   drifting: number;
 }
 
-interface Found {
+interface ReplayCounts {
   readonly rows: Rows;
   readonly drift: Rows;
   readonly conditions: Rows;
@@ -186,7 +186,7 @@ interface Found {
   readonly runs: ReadonlySet<string>;
 }
 
-async function replaysIn({ source, period }: Draft): Promise<Found> {
+async function replaysIn({ source, period }: Draft): Promise<ReplayCounts> {
   const rows = new Rows(replayTable);
   const drift = new Rows(driftTable);
   const conditions = new Map<string, Condition>();

@@ -209,13 +209,13 @@ function nullIfPruned(error: unknown): null {
   return null;
 }
 
-interface Pruned {
+interface PrunedParts {
   readonly rows: Rows;
   readonly times: readonly number[];
   readonly wrong: number;
 }
 
-async function pruningsIn({ source, period }: Draft): Promise<Pruned> {
+async function pruningsIn({ source, period }: Draft): Promise<PrunedParts> {
   const rows = new Rows(pruneTable);
   const times: number[] = [];
   let wrong = 0;
@@ -279,7 +279,7 @@ async function holdsIn(source: ReportSource): Promise<readonly Hold[]> {
 
 function deletionChecks(
   draft: Draft,
-  { erased, pruned, holds }: { erased: Erased; pruned: Pruned; holds: readonly Hold[] },
+  { erased, pruned, holds }: { erased: Erased; pruned: PrunedParts; holds: readonly Hold[] },
 ): void {
   draft.judge('valuesGone', {
     examined: erased.looked,

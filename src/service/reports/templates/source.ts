@@ -13,7 +13,7 @@ import type {
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
 import type { ReportInput } from '../../call/report-work.ts';
-import type { Asked } from '../../call/work.ts';
+import type { IndexQuestion } from '../../call/work.ts';
 import type { JudgedCheck } from '../checks/verdict.ts';
 
 /** An answer of the log (`src/core/proofs/answer.ts`). */
@@ -25,7 +25,7 @@ interface CountedAnswer {
 /** What a template asks of the thread that signs. */
 export interface ReportHost {
   /** How many leaves a key has; null where the log has no index yet, or grows too fast. */
-  answer(ask: Asked): Promise<CountedAnswer | null>;
+  answer(ask: IndexQuestion): Promise<CountedAnswer | null>;
   /** The bundle of a stored proof; null where it has more bytes than `most`. */
   bundle(of: { readonly proofId: string; readonly most: number }): Promise<Uint8Array | null>;
 }

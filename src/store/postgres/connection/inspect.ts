@@ -53,7 +53,7 @@ export async function inspectDatabase(url: string, now: () => number): Promise<I
   }
 }
 
-interface Asked {
+interface ServerFacts {
   readonly server: string;
   readonly role: string;
   readonly connections: number;
@@ -63,7 +63,7 @@ interface Asked {
 
 async function factsOf(client: Client, now: () => number): Promise<Omit<Inspected, 'refusal' | 'newest'>> {
   const askedMs = now();
-  const { rows } = await client.query<Asked>(
+  const { rows } = await client.query<ServerFacts>(
     `SELECT current_setting('server_version') AS server, current_user AS role,
        current_setting('max_connections')::integer AS connections,
        ${clockSql} AS ms,
