@@ -1,5 +1,5 @@
 /**
- * A copy of the signed configuration in force, as a file (0600) beside the store. People read it and carry it
+ * A copy of the signed configuration in force, as a file (0600) next to the store. People read it and carry it
  * to other planes. The log and the store decide what is in force, not this file. The plane writes the copy
  * under a temporary name before the append and renames it after. After a crash in between, the hash of the file
  * shows whether the append happened. Proven by `test/plane/config/apply.test.ts`.

@@ -1,6 +1,6 @@
 /**
  * A check whether a plane would take a signed configuration, without its store. Reads only files, so it also
- * works beside a serving plane. The copy shows which version is in force. The copy may be missing. Proven by
+ * works while the plane serves. The copy shows which version is in force. The copy may be missing. Proven by
  * `test/cli/context/plane-directory.test.ts`.
  */
 import { existsSync, readFileSync } from 'node:fs';

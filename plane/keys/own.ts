@@ -85,7 +85,7 @@ export function refuseForeignKeys(history: KeyHistory, verifierKeys: readonly st
 }
 
 /** The verifier keys after the next start: with keys that wait in `next`, without retired keys. */
-export function settledKeys(
+export function keysAfterSettling(
   { dataDir, origin }: Pick<PlaneConfig, 'dataDir' | 'origin'>,
   history: KeyHistory,
 ): string[] {

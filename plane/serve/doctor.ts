@@ -40,7 +40,7 @@ import { hasKeysLeft } from '../../src/store/file/keys-left.ts';
 import { isRewriteDue } from '../../src/store/sqlite/store.ts';
 import { dataFiles } from '../data/files.ts';
 import { diskOf } from './disk.ts';
-import { refuseForeignKeys, settledKeys } from '../keys/own.ts';
+import { refuseForeignKeys, keysAfterSettling } from '../keys/own.ts';
 import { outboxFile } from '../telemetry/outbox.ts';
 import { examineService } from './reach.ts';
 import { holdToReported } from '../telemetry/reported.ts';
@@ -179,7 +179,7 @@ async function lookAtPinned(config: PlaneConfig): Promise<CheckResult> {
   const reader = openReader(storeFiles(config.dataDir).main);
   try {
     const history = await logKeys(reader, config.projectId);
-    refuseForeignKeys(history, settledKeys(config, history));
+    refuseForeignKeys(history, keysAfterSettling(config, history));
     return ok('those that the log says are in force');
   } finally {
     reader.close();

@@ -172,7 +172,7 @@ async function take(given: readonly File[]): Promise<void> {
   const evidence: File[] = [];
   const keys: { readonly name: string; readonly text: string }[] = [];
   busy(true);
-  // no verdict of earlier files stays beside the names of new ones
+  // remove the verdicts of earlier files first, so that none is shown with the names of new files
   results.replaceChildren();
   for (const file of given) {
     const text = await trustTextOf(file);

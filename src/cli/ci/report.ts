@@ -1,5 +1,5 @@
 /**
- * Hands checks to a pipeline: `-o junit|sarif|github` prints them, `--report FILE` writes them beside the usual output,
+ * Hands checks to a pipeline: `-o junit|sarif|github` prints them, `--report FILE` also writes them to a file,
  * and `--annotate` annotates on standard error, which GitHub reads too. Tested by `test/cli/ci/report.test.ts`.
  */
 import { writeFileSync } from 'node:fs';

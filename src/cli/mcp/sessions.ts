@@ -23,13 +23,13 @@ export class Session {
 }
 
 export class Sessions {
-  /** Of all sessions: in 2026 a list and a call share none. */
+  /** One for all sessions: in revision 2026 of MCP, a list and a call are not in one session. */
   readonly lists = new PendingLists();
   readonly #byId = new Map<string, Session>();
-  /** What the server said of itself last: it is one server for all clients. */
+  /** What the server said of itself last. All clients have the same server. */
   #server: Peers = {};
 
-  /** Returns the session that a request names; one for this exchange alone if it names none. */
+  /** Returns the session that a request names. Without a name, returns a new session for this exchange. */
   of(headers: IncomingHttpHeaders): Session {
     const id = headers[header];
     if (typeof id !== 'string') return new Session(this.#server, this.lists);

@@ -1,5 +1,5 @@
 /**
- * Text blocks of a screen: panels with borders, bars, sparklines, columns that stand side by side. Each function returns
+ * Text blocks of a screen: panels with borders, bars, sparklines, columns side by side. Each function returns
  * lines of an exact width, measured in terminal columns, so that nothing on a screen depends on what a remote text contains.
  * Tested by `test/cli/screens/draw.test.ts`.
  */

@@ -40,7 +40,7 @@ export class SpoolQueue implements BatchQueue {
     this.append(batch);
   }
 
-  /** The same at once: returns after the batch is on disk. */
+  /** Like `put`, and returns only after the batch is on disk. */
   append(batch: Batch): void {
     const lane = this.#lanes[batch.lane];
     if (lane === undefined) throw new Error(`expected a lane below ${this.#lanes.length}, got ${batch.lane}`);

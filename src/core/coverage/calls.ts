@@ -1,6 +1,6 @@
 /**
  * What each source said of the tool calls of a run, from its events. A call is known by the id that its client gave it; a
- * call without one stands alone. Clients write all of it: a value of an unexpected type is not there.
+ * call without an id is compared with no other. Clients write these values: one of an unexpected type counts as absent.
  * Tested by `test/core/coverage/judge.test.ts`.
  */
 import type { ReportSource } from '../../contract/coverage.ts';

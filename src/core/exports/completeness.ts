@@ -1,12 +1,14 @@
 /**
- * Whether an export has every row that its filters select. The lists of the index (`filters.ts`) have all of them, so the
- * verifier computes each list from the rows, and compares its count and root with the map of a `gov.index/1` leaf:
+ * Checks that an export has every row that its filters select. The index of the log keeps a list of rows for each filter
+ * (`filters.ts`). The verifier recomputes each list from the rows of the export, in five steps:
  *
- * 1 the index leaf is in the tree of the checkpoint and covers the tree of the rows; 2 the names of the lists are those of
- * the log; 3 each path leads to the root of the map; 4 an item that no row has is of a later leaf, or the filters exclude
- * it; 5 rows and those items have the count and root of the list. A list of leaves goes on as in a bundle.
+ * 1. The tree of the checkpoint contains the `gov.index/1` leaf, and that leaf covers the rows.
+ * 2. The names of the lists are the names that the filters give.
+ * 3. The path of each list leads to the root of the index map.
+ * 4. An item of a list without a row is of a later leaf, or the filters exclude it.
+ * 5. Rows and such items together have the count and the root of the list. A list of leaves is checked as in a bundle.
  *
- * An export without an answer of the index shows none of this: the check is `not_checked`.
+ * Without an answer of the index, the check is `not_checked`.
  * Attacker controlled; nothing here throws. Proven by `test/core/exports/completeness.test.ts`.
  */
 import { openEntry, type MapEntry } from '../completeness/entry.ts';

@@ -1,6 +1,6 @@
 /**
- * The union of the derived and the declared graph of a run (contract F14). A declared node with the id of a derived node
- * is that node, and a declared edge that was derived is that edge. The rest of the declaration follows in its own order.
+ * Joins the derived and the declared graph of a run (contract F14). A declared node with the id of a derived node adds
+ * nothing, nor does a declared edge that was derived. The other declared nodes and edges follow in their declared order.
  * Proven by `test/core/graphs/builder.test.ts`.
  */
 import { type Declaration, declaredCommitment, edgeKey } from './declaration.ts';

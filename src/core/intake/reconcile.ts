@@ -1,9 +1,12 @@
 /**
- * What a recording adds to a run that exists. An event that the run has is not sent again. One that now says more, because
- * its observation ended later, gives an event.completed with what was added. A call or result that another source has
- * recorded gives an `x.tool.observed`. An event that says something else makes the whole recording another one, of which
- * nothing may be stored. Where an older version of gov has read the same recording otherwise, the stored event stays, and
- * an event.completed has the members that are read otherwise now. Tested by `test/core/intake/reconcile.test.ts`.
+ * Compares a recording with the stored run and returns the events to add:
+ *
+ * - an event that the run already has: nothing;
+ * - an event with new members, because its observation has ended since: an `event.completed` with those members;
+ * - a call or result that another source has recorded: an `x.tool.observed`;
+ * - an event whose members differ from the stored ones: the recording is of another run, and nothing is stored;
+ * - the same, where an older version of gov stored the event: an `event.completed` with the members that differ.
+ * Tested by `test/core/intake/reconcile.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';

@@ -1,7 +1,7 @@
 /**
  * One imported run: a list of events as `POST /events` accepts them. Importing the same source twice gives the same events
  * with the same clientEventIds, and each event fits the contract.
- * Tested by `test/core/intake/fit.test.ts` and the tests of each importer beside it.
+ * Tested by `test/core/intake/fit.test.ts` and the test of each importer.
  */
 import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';

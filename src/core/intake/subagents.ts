@@ -1,6 +1,6 @@
 /**
  * Subagents of Claude Code work in files of their own, in the run of their session. This names the call that started each:
- * the session's own file says which, and either file may be pushed first, and again. A cause must stand in the log before
+ * the session's own file says which, and either file may be pushed first, and again. A cause must be in the log before
  * its effect, so the cause of events that are there already comes in an `event.completed` (`reconcile.ts`).
  * Tested by `test/cli/push/subagents.test.ts`.
  */

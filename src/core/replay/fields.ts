@@ -1,6 +1,6 @@
 /**
  * Differences between two values, member by member: JSON pointers (RFC 6901) with both values as texts, cut to
- * `limits.echoChars` around the first difference. The empty text stands for an absent value. The values are attacker
+ * `limits.echoChars` around the first difference. The empty text means an absent value. The values are attacker
  * controlled: stored differences are limited, and all are counted.
  * Proven by `test/core/replay/fields.test.ts`.
  */

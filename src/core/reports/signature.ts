@@ -91,7 +91,7 @@ const executionForm = /^rex_[0-9a-hjkmnp-tv-z]{26}$/;
 
 /**
  * Verifies the signature of a report with keys that the caller trusts. Every byte is compared with what the log signs for
- * this report; a signature by a trusted key that is invalid is refused, even beside a valid one. So is an algorithm
+ * this report; a signature by a trusted key that is invalid is refused, even if another signature is valid. So is an algorithm
  * without a signature, where the trust requires each. Attacker controlled; never throws.
  */
 export function verifyReportSignature(

@@ -8,7 +8,7 @@
  *   leaves      { index, record, inclusion }: those on both sides of each cut, in order
  *   cuts        { at, index }: the leaves below `index` are of before this time, the others are not
  *
- * Verifying: 1 strict parse; 2 a trusted key signed the checkpoint, and it is of the metering log beside the log of the
+ * Verifying: 1 strict parse; 2 a trusted key signed the checkpoint, and it is of the metering log that belongs to the log of the
  * trust; 3 each leaf is in its tree; 4 the times of the two leaves at each cut say so; 5 the cuts begin and end with the
  * period, and units are counted only between two cuts of one day. Attacker controlled; nothing here throws. Proven by
  * `test/core/reports/units.test.ts`.

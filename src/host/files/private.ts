@@ -70,7 +70,7 @@ function isOther(pid: number): boolean {
 }
 
 /**
- * Creates a directory of mode 0700 atomically: fills a draft beside it and renames the draft at the end. A
+ * Creates a directory of mode 0700 atomically: fills a draft in the same folder and renames the draft at the end. A
  * crash leaves a draft and no part of the directory. CONFLICT where the path is a file or a directory that is
  * not empty.
  */

@@ -1,5 +1,5 @@
 /**
- * The position of a target in a log, as a document beside the log: kind `forward_cursor`, one for each project and
+ * The position of a target in a log, as a document outside the log: kind `forward_cursor`, one for each project and
  * target. A save after each confirmed batch makes delivery at least once: a crash before it repeats the batch. Where
  * several processes serve one store, a lease in the document lets one of them send.
  * Proven by `test/host/forwards/lane.test.ts`.

@@ -2,7 +2,7 @@
  * An identity provider for one machine (`gov service serve --dev-issuer`): it believes any e-mail address that
  * a person enters. It implements the device grant (RFC 8628) and, in `dev-issuer-codes.ts`, the authorization code
  * flow of OpenID Connect, so that `gov auth login`, the console and the service treat it as any other provider. Keys and codes are in memory and end with the process. It serves
- * only on loopback, only beside a service on loopback, and refuses pages of other sites. The package
+ * only on loopback, only for a service on loopback, and refuses pages of other sites. The package
  * `oidc-provider`, which tests use, would add 976 KiB to dist/ and 134 ms to this start. Proven by
  * `test/host/identity/dev-issuer.test.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Commands that open a store, do one thing and end. They start no work beside it: an index that follows the log would be cut off
+ * Commands that open a store, do one thing and end. They start no background work: an index that follows the log would be cut off
  * when the store closes, and a serving process extends it anyway. Proven by `test/host/service/operator.test.ts`.
  */
 import type { Services } from '../../service/port/services.ts';

@@ -1,6 +1,6 @@
 /**
  * The time of a serving process. It follows the system's clock, but not its jumps: what is signed with a time days ahead
- * cannot be taken back, and a log whose time has gone ahead stands still until the world has caught up. After a jump the
+ * cannot be taken back, and a log whose time is ahead keeps that time until the clock has caught up. After a jump the
  * time runs on from where it was, until the system's clock is right again or the process restarts.
  * Proven by `test/host/process/steady-clock.test.ts`.
  */

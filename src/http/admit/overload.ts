@@ -33,7 +33,7 @@ export class Overload {
     try {
       this.#rssBytes = process.memoryUsage.rss();
     } catch {
-      // it reads a file, and no descriptor is free; the last figure stands until the next look
+      // the read needs a file descriptor, and none is free: keep the last figure until the next look
     }
   }
 

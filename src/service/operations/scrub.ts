@@ -1,7 +1,7 @@
 /**
  * One pass of the scrub over the two logs of a project: reads every leaf below a signed checkpoint again, compares it with
  * its hash and its commitments, and the hashes together with the signed root (RFC 6962 section 2.1). It finds what
- * decays or is changed while nobody reads it. `gov log fsck` also checks the rows beside the log.
+ * decays or is changed while nobody reads it. `gov log fsck` also checks the rows outside the log.
  * Proven by `test/service/operations/scrub.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';

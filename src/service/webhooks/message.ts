@@ -1,6 +1,6 @@
 /**
  * Messages as documents. A delivery is one event for one endpoint with its last attempt; it is due for removal when its
- * history ends. A turn stands for an attempt to come, as a document of its own, so that the turns of an endpoint can
+ * history ends. A turn is a document that names the next attempt, so that the turns of an endpoint can
  * be read by their time, whatever its history holds. Ids follow from leaf, kind and endpoint.
  * Proven by `test/service/webhooks/following.test.ts`.
  */

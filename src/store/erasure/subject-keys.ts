@@ -92,8 +92,8 @@ export function destroySubjectKey(
   for (const id of bodies.flat()) if (rows.keyState(id) === 'destroyed') ids.add(id);
   // the log is newer than the keys: if a body has exactly one absent key and no known one, that key is the
   // subject's
-  for (const of of bodies.filter((each) => !dependsOnThem(each))) {
-    const [absent, ...others] = of.filter((id) => rows.keyState(id) === 'absent');
+  for (const body of bodies.filter((each) => !dependsOnThem(each))) {
+    const [absent, ...others] = body.filter((id) => rows.keyState(id) === 'absent');
     if (absent !== undefined && others.length === 0) ids.add(absent);
   }
   const isTrue = ids.size > 0 && bodies.every(dependsOnThem);

@@ -1,5 +1,5 @@
 /**
- * Documents: JSON objects beside the log, such as reports, schedules, webhook endpoints and deliveries. The log
+ * Documents: JSON objects outside the log, such as reports, schedules, webhook endpoints and deliveries. The log
  * holds the evidence; a document holds the state of work that may change and expire.
  * Proven by `test/store/suite/documents.ts` for every engine.
  */

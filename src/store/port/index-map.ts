@@ -1,6 +1,6 @@
 /**
  * The saved map of a log (`src/core/completeness/log-map.ts`): a cache, so that a process need not read the whole log again.
- * Whoever loads it checks it against the log: the root of `parts` stands in a `gov.index/1` leaf, and each part and list has
+ * The reader checks it against the log: the root of `parts` is in a `gov.index/1` leaf, and each part and list has
  * its hash. It may be dropped at any time, except while the records that it came from are pruned.
  * Proven by `test/store/suite/log/index-map.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * Documents beside the log (`src/store/port/documents.ts`). `fsck` compares those that the log records
+ * Documents outside the log (`src/store/port/documents.ts`). `fsck` compares those that the log records
  * (`src/store/fsck/tenants/documents.ts`). A migration of its own creates them.
  * Proven by `test/store/suite/documents.ts`.
  */

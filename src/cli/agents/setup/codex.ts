@@ -3,7 +3,7 @@
  * hooks of a user that are not trusted, without a word; it runs those of `requirements.toml` always. A hook that is missing,
  * or that ends with 2 and no text, lets the call run: the hook line takes care of both. Measured on 0.171: it runs no hook
  * for `write_stdin`, which types into a program that runs in a terminal, such as a shell; so terminals are switched off.
- * Our lines stand between two marks. Tested by `test/cli/agents/install.test.ts`.
+ * gov's lines are between two marks. Tested by `test/cli/agents/install.test.ts`.
  */
 import { homeOf } from '../../context/config.ts';
 import { join } from 'node:path';

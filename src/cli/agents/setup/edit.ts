@@ -1,6 +1,6 @@
 /**
  * What `gov agents install` writes for one client, as edits of text files. An edit keeps what the user has, and can be
- * taken back. `claude-code.ts` and the files beside it have one each.
+ * taken back. `claude-code.ts` and the other files of this folder have one each.
  */
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import type { Variables } from '../../context/config.ts';

@@ -1,5 +1,5 @@
 /**
- * Commands of the noun policy, as data. Tested by `test/cli/commands/policy/create.test.ts` and the files beside it.
+ * Commands of the noun policy, as data. Tested by `test/cli/commands/policy/create.test.ts` and the other files of its folder.
  */
 import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';

@@ -1,6 +1,6 @@
 /**
  * Commands of a data plane on this machine, as data; `plane-telemetry.ts` has those that report usage.
- * Tested by `test/cli/commands/plane/init.test.ts` and the files beside it.
+ * Tested by `test/cli/commands/plane/init.test.ts` and the other files of its folder.
  */
 import { command, flag } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';

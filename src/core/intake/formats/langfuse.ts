@@ -151,7 +151,7 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
   if (parentId !== undefined && parent === undefined) run.changes.add('parent_unknown');
   const depth = [...ancestors(observation)].length;
   const result = kind === 'tool' ? resultOf(observation) : undefined;
-  // the id may stand in the output, which may come later
+  // the output may contain the id, and may come later
   const call =
     joined.get(observation) ?? (result === undefined ? undefined : { id: `import:${observation.id}` });
   const shared = { actor: actorOf(observation, agent), ...callee(observation, kind) };

@@ -143,7 +143,7 @@ function describe(event: Source, { agent, responses }: Surroundings): Draft {
   const kind = kindOf(event, call);
   const { id, timestamp, source, message, cause, action, observation, content, ...rest } = event;
   const { tool_call_metadata: _call, args, extras, ...others } = rest;
-  // old events have their details beside the kind, new ones in `args` (actions) or `extras` (observations)
+  // old events have their details next to `action` or `observation`, new ones in `args` (actions) or `extras` (observations)
   const old = args === undefined && extras === undefined;
   const { content: said, ...particulars } = toSource(old ? others : (args ?? extras));
   const text = content ?? said;

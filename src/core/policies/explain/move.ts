@@ -1,5 +1,5 @@
 /**
- * Candidate changes of a clause: for each path that it reads, a value to try, and the fact that the value stands for.
+ * Candidate changes of a clause: for each path that it reads, a value to try, and the fact that the value makes true.
  * The evaluator decides whether the value works (`nearest.ts`), so a wrong guess costs an evaluation but is never reported.
  * Proven by `test/core/policies/explain/nearest.test.ts`.
  */

@@ -1,6 +1,6 @@
 /**
  * Charts as vector paths (d3-shape): stacked bars, and lines. Each is a figure whose alternative text is the chart's own,
- * and the same text stands below it. Proven by `test/core/reports/pdf/render.test.ts`.
+ * and the same text follows below it. Proven by `test/core/reports/pdf/render.test.ts`.
  */
 import type { ReportChart } from '../model.ts';
 import type { Flow } from './flow.ts';

@@ -1,4 +1,4 @@
-/** The first page: whose report, about what, when, and how every check ended; the data hash as text and as QR code. */
+/** The first page of a report: organization, subject, period, the result of each check, and the data hash as text and as a QR code. */
 import type { ReportCheck } from '../model.ts';
 import type { Flow } from './flow.ts';
 import { checkColor, checkWords, type Subject } from './frame.ts';

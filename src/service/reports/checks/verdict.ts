@@ -2,7 +2,7 @@
  * Decides what a check of a report says (contract L20). A check states how many things of its data could have made it fail.
  * PASS needs at least one of them, and a look at all. Else the check is NOT SHOWN, with what is missing. No template makes a
  * check in another way: the type `JudgedCheck` comes from here alone.
- * Proven by `test/service/reports/checks/verdict.test.ts` and, for each check, by `fails.test.ts` beside it.
+ * Proven by `test/service/reports/checks/verdict.test.ts` and, for each check, by `fails.test.ts` in the same folder.
  */
 import type { ReportCheck } from '../../../core/reports/model.ts';
 import { restsOn } from './names.ts';
