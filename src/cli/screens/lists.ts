@@ -1,7 +1,7 @@
 /** Lists and texts as screens show them. Tested by `test/cli/screens/lists.test.ts`. */
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
 import { fit, folded, tail, type Look } from './draw.ts';
-import { firstVisible, type Loading } from './model.ts';
+import { bodyRows, filterOf, firstVisible, type Common, type Loading } from './model.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import { widthOf } from '../terminal/width.ts';
 
@@ -49,13 +49,36 @@ export function listLines<Row>({ rows, columns, cursor, size }: ListOptions<Row>
   ];
 }
 
+interface ListTextOptions<Row> extends Pick<ListOptions<Row>, 'rows' | 'columns'> {
+  /** How many rows there are without the filter. */
+  readonly all: number;
+  /** There are more rows than were read. */
+  readonly isCut?: boolean;
+  /** One row: `run`. */
+  readonly noun: string;
+  /** Follows the count. */
+  readonly note: string;
+  /** Lines below the count. */
+  readonly notes?: readonly Safe[];
+}
+
+/** A line with the count, notes, and the list. */
+export function listText<Row>(
+  state: Common,
+  { rows, columns, all, isCut = false, noun, note, notes = [] }: ListTextOptions<Row>,
+  look: Look,
+): Text {
+  const count = countText({ shown: rows.length, all, isCut, filter: filterOf(state), noun });
+  const head = [safe` ${count}${note}`, ...notes];
+  const size = { columns: state.columns, rows: bodyRows(state) - head.length };
+  return still([...head, ...listLines({ rows, columns, cursor: state.list.cursor, size }, look)]);
+}
+
 interface ListCounts {
   readonly shown: number;
   readonly all: number;
-  /** There are more rows than were read. */
   readonly isCut: boolean;
   readonly filter: string;
-  /** One row: `run`. */
   readonly noun: string;
 }
 
@@ -87,30 +110,24 @@ export interface Text {
 /** Lines that do not scroll. */
 export const still = (lines: readonly Safe[]): Text => ({ lines, lastScroll: 0 });
 
-/** The lines of text from `scroll` on. Long lines are folded; the last line says if more follow. */
+/** The lines of text from `scroll` on. Long lines are folded; the last line says if more follow. `most`: lines of one value. */
 export function textLines(
   lines: readonly string[],
-  {
-    scroll,
-    size,
-    most = foldedLines,
-  }: {
-    readonly scroll: number;
-    readonly size: { readonly columns: number; readonly rows: number };
-    /** Lines that one value may take. */
-    readonly most?: number;
-  },
+  state: Pick<Common, 'scroll' | 'columns' | 'rows'>,
+  most = foldedLines,
 ): Text {
+  const { scroll, columns } = state;
+  const rows = bodyRows(state);
   const all = lines.flatMap((line) => {
     const indent = /^ */.exec(line)?.[0].length ?? 0;
     // indent and part together fit, because the frame cuts what does not
-    const room = Math.max(leastFolded, size.columns - 2 - indent);
-    const lead = ' '.repeat(1 + Math.max(0, Math.min(indent, size.columns - 2 - room)));
+    const room = Math.max(leastFolded, columns - 2 - indent);
+    const lead = ' '.repeat(1 + Math.max(0, Math.min(indent, columns - 2 - room)));
     return folded(line.slice(indent), room, most).map((part) => safe`${lead}${part}`);
   });
-  const lastScroll = Math.max(0, all.length - size.rows);
+  const lastScroll = Math.max(0, all.length - rows);
   const from = Math.min(scroll, lastScroll);
-  const shown = all.slice(from, from + size.rows);
+  const shown = all.slice(from, from + rows);
   if (from === lastScroll) return { lines: shown, lastScroll };
   const more = safe` … ${number(lastScroll - from + 1)} lines more: down`;
   return { lines: [...shown.slice(0, -1), more], lastScroll };
@@ -124,23 +141,16 @@ const foldedLines = 40;
 /** Lines for a part that is loaded, or why it is not there. */
 export function whenReady<Value>(
   loading: Loading<Value>,
-  { what, columns, styles }: { readonly what: string; readonly columns: number; readonly styles: Styles },
+  { what, columns, look }: { readonly what: string; readonly columns: number; readonly look: Look },
   text: (value: Value) => Text,
 ): Text {
   if (loading.state === 'loading') return still([safe``, safe` loading ${what} …`]);
   if (loading.state === 'ready') return text(loading.value);
-  return still([
-    safe``,
-    ...faultLines(loading.why, { columns, styles }),
-    safe`   r loads again, esc goes back`,
-  ]);
+  return still([safe``, ...faultLines(loading.why, columns, look), safe`   r loads again, esc goes back`]);
 }
 
 /** Why something failed, over as many lines as it needs: its end says what to do. */
-export const faultLines = (
-  why: string,
-  { columns, styles }: { readonly columns: number; readonly styles: Styles },
-): Safe[] =>
+export const faultLines = (why: string, columns: number, { styles }: Look): Safe[] =>
   folded(why, columns - 4, foldedLines).map((line, at) => safe` ${at === 0 ? styles.red('✗') : ' '} ${line}`);
 
 /** Colours of decisions; the word says the same. */

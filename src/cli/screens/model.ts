@@ -22,9 +22,20 @@ export interface Common {
   readonly nowMs: number;
   readonly isHelpOpen: boolean;
   readonly typing: Typing | null;
+  readonly list: List;
+  /** The first visible line of a text. */
+  readonly scroll: number;
   /** The first line of a text at which its last line is visible. */
   readonly lastScroll: number;
 }
+
+/** The chosen row, and the text that rows must contain. */
+export interface List {
+  readonly cursor: number;
+  readonly filter: string;
+}
+
+export const emptyList: List = { cursor: 0, filter: '' };
 
 export const common: Common = {
   columns: 80,
@@ -32,6 +43,8 @@ export const common: Common = {
   nowMs: 0,
   isHelpOpen: false,
   typing: null,
+  list: emptyList,
+  scroll: 0,
   lastScroll: 0,
 };
 
@@ -79,47 +92,85 @@ function typed(typing: Typing, text: string): Typing {
   return { ...typing, text: [...typing.text, ...text].slice(0, typedChars).join('') };
 }
 
-/** A list with a cursor. The filter matches without regard to case. */
-export interface List {
-  readonly cursor: number;
-  readonly filter: string;
+/** A list with a cursor and a filter, and a text that may cover it. */
+export interface ListScreen<State extends Common> {
+  /** The ids of the rows that match the filter, in their order. */
+  readonly ids: (state: State) => readonly (string | number)[];
+  readonly isText: (state: State) => boolean;
+  /** Handles the keys of this screen, and gives others to `browsed`. */
+  readonly key: (state: State, action: KeyAction) => State;
 }
 
-export const emptyList: List = { cursor: 0, filter: '' };
+/** Handles what is the same on every screen with a list. */
+export function reduceList<State extends Common>(
+  state: State,
+  event: CommonEvent,
+  screen: ListScreen<State>,
+): State {
+  const next =
+    reduceCommon(state, event) ?? (event.kind === 'key' ? pressed(state, event.action, screen) : state);
+  return filterOf(next) === filterOf(state) ? next : refitted(state, next, screen);
+}
 
-/** Moves the cursor within `count` rows, of which `page` are visible; undefined for other keys. */
-export function moved(
-  list: List,
+function pressed<State extends Common>(state: State, action: KeyAction, screen: ListScreen<State>): State {
+  if (state.typing?.purpose !== 'filter') return screen.key(state, action);
+  if (action !== 'open' && action !== 'back') return state;
+  const filter = action === 'open' ? state.typing.text : '';
+  return { ...state, typing: null, list: { ...state.list, filter } };
+}
+
+/** Moves the cursor or the text, and begins and clears a filter. */
+export function browsed<State extends Common>(
+  state: State,
   action: KeyAction,
-  size: { count: number; page: number },
-): List | undefined {
+  { ids, isText }: Pick<ListScreen<State>, 'ids' | 'isText'>,
+): State {
+  const { list, lastScroll } = state;
+  const page = bodyRows(state) - 2;
+  if (isText(state)) {
+    const scroll = moved(Math.min(state.scroll, lastScroll), action, { count: lastScroll + 1, page });
+    return scroll === undefined ? state : { ...state, scroll };
+  }
+  if (action === 'filter') return { ...state, typing: { purpose: 'filter', text: '' } };
+  if (action === 'back') return { ...state, list: { ...list, filter: '' } };
+  const cursor = moved(list.cursor, action, { count: ids(state).length, page });
+  return cursor === undefined ? state : { ...state, list: { ...list, cursor } };
+}
+
+/** After a change of the rows the cursor stays on its row, or else on one that exists. */
+export function refitted<State extends Common>(
+  before: State,
+  next: State,
+  { ids }: Pick<ListScreen<State>, 'ids'>,
+): State {
+  const shown = ids(next);
+  const chosen = ids(before)[before.list.cursor];
+  const at = chosen === undefined ? -1 : shown.indexOf(chosen);
+  const cursor = at < 0 ? Math.min(next.list.cursor, Math.max(0, shown.length - 1)) : at;
+  return cursor === next.list.cursor ? next : { ...next, list: { ...next.list, cursor } };
+}
+
+/** Where a key moves the cursor within `count` rows, of which `page` are visible; undefined for other keys. */
+export function moved(
+  cursor: number,
+  action: KeyAction,
+  size: { readonly count: number; readonly page: number },
+): number | undefined {
   const last = Math.max(0, size.count - 1);
   const page = Math.max(1, size.page - 1);
   const target: Partial<Record<KeyAction, number>> = {
-    up: list.cursor - 1,
-    down: list.cursor + 1,
-    'page up': list.cursor - page,
-    'page down': list.cursor + page,
+    up: cursor - 1,
+    down: cursor + 1,
+    'page up': cursor - page,
+    'page down': cursor + page,
     first: 0,
     last,
   };
   const to = target[action];
-  return to === undefined ? undefined : { ...list, cursor: Math.min(last, Math.max(0, to)) };
+  return to === undefined ? undefined : Math.min(last, Math.max(0, to));
 }
 
-/** The first line of a text after a key; undefined for other keys. */
-export function scrolled(state: Common & { readonly scroll: number }, action: KeyAction): number | undefined {
-  const { lastScroll, scroll } = state;
-  const from = { cursor: Math.min(scroll, lastScroll), filter: '' };
-  return moved(from, action, { count: lastScroll + 1, page: bodyRows(state) - 2 })?.cursor;
-}
-
-/** Keeps the cursor on a row that exists. */
-export const within = (list: List, count: number): List => {
-  const cursor = Math.min(list.cursor, Math.max(0, count - 1));
-  return cursor === list.cursor ? list : { ...list, cursor };
-};
-
+/** Matches without regard to case. */
 export const matches = (text: string, filter: string): boolean =>
   filter === '' || text.toLowerCase().includes(filter.toLowerCase());
 
@@ -129,6 +180,6 @@ export function firstVisible(cursor: number, count: number, page: number): numbe
   return Math.max(0, Math.min(centred, count - page));
 }
 
-/** What a filter shows now: while the person types, the text so far. */
-export const filterOf = (state: Common, list: List): string =>
-  state.typing?.purpose === 'filter' ? state.typing.text : list.filter;
+/** What the filter of the list shows now: while the person types, the text so far. */
+export const filterOf = ({ typing, list }: Common): string =>
+  typing?.purpose === 'filter' ? typing.text : list.filter;

@@ -70,9 +70,8 @@ describe('lists on a screen', () => {
 
   it('a text scrolls to its end and no further, and says what is below', () => {
     const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
-    const shown = (scroll: number) =>
-      textLines(lines, { scroll, size: { columns: 60, rows: 10 } }).lines.map(String);
-    expect(textLines(lines, { scroll: 0, size: { columns: 60, rows: 10 } }).lastScroll).toBe(20);
+    const shown = (scroll: number) => textLines(lines, { scroll, columns: 60, rows: 12 }).lines.map(String);
+    expect(textLines(lines, { scroll: 0, columns: 60, rows: 12 }).lastScroll).toBe(20);
     expect(shown(0).at(-1)).toBe(' … 21 lines more: down');
     expect(shown(20).at(-1)).toBe(' line 29');
     expect(shown(9999)).toEqual(shown(20));
@@ -82,8 +81,8 @@ describe('lists on a screen', () => {
     for (const columns of [60, 80, 200])
       for (const indent of [0, 2, 9, 40, 300]) {
         const value = `${'x'.repeat(1000)}${'字'.repeat(100)}`;
-        const size = { columns, rows: 1000 };
-        const { lines } = textLines([' '.repeat(indent) + value], { scroll: 0, size, most: Infinity });
+        const size = { scroll: 0, columns, rows: 1000 };
+        const { lines } = textLines([' '.repeat(indent) + value], size, Infinity);
         // the frame keeps one column free and cuts what is wider
         expect(Math.max(...lines.map(widthOf))).toBeLessThan(columns);
         expect(lines.map((line) => String(line).trim()).join('')).toBe(value);
@@ -91,7 +90,7 @@ describe('lists on a screen', () => {
   });
 
   it('a part that is not there yet, or failed, says so', () => {
-    const options = { what: 'runs', columns: 60, styles: stylesFor(false) };
+    const options = { what: 'runs', columns: 60, look };
     const lines = (of: Parameters<typeof whenReady<number>>[0]) =>
       whenReady(of, options, (value) => still([safe`${value}`])).lines.map((line) => String(line).trimEnd());
     expect(lines({ state: 'loading' })).toEqual(['', ' loading runs …']);

@@ -81,7 +81,7 @@ describe('the state of the browser of runs', () => {
     let state = press(withRuns(['pay-1', 'pay-2', 'ship-1']), 'last', 'filter');
     state = reduceRuns(state, { kind: 'text', text: 'PAY' });
     expect(shownRuns(state)).toHaveLength(2);
-    expect(state.runList.cursor).toBe(1);
+    expect(state.list.cursor).toBe(1);
     state = press(state, 'open');
     expect([state.typing, shownRuns(state).length, levelOf(state)]).toEqual([null, 2, 'runs']);
     expect(shownRuns(press(state, 'back'))).toHaveLength(3);

@@ -5,18 +5,15 @@
 import type { ApprovalOutcome, ShownApproval } from '../../../contract/approvals.ts';
 import type { KeyAction } from '../keys.ts';
 import {
-  bodyRows,
+  browsed,
   common,
-  emptyList,
   filterOf,
   matches,
-  moved,
   reduceCommon,
-  scrolled,
-  within,
+  reduceList,
+  refitted,
   type Common,
   type CommonEvent,
-  type List,
   type Loading,
 } from '../model.ts';
 import { approvalText, isTooLong, longCall } from './text.ts';
@@ -36,10 +33,8 @@ export interface ApprovalsState extends Common {
   readonly readMs: number;
   /** Why the newest reading failed. */
   readonly failure: string | null;
-  readonly list: List;
   /** The approval in full view. */
   readonly openId: string | null;
-  readonly scroll: number;
   /** The greatest `scroll` since the approval was opened, in lines of the present width. */
   readonly furthest: number;
   readonly asking: Decide | null;
@@ -65,9 +60,7 @@ export const approvalsState = (target: string, nowMs: number): ApprovalsState =>
   approvals: { state: 'loading' },
   readMs: 0,
   failure: null,
-  list: emptyList,
   openId: null,
-  scroll: 0,
   furthest: 0,
   asking: null,
   wanted: null,
@@ -77,7 +70,7 @@ export const approvalsState = (target: string, nowMs: number): ApprovalsState =>
 
 export function shownApprovals(state: ApprovalsState): readonly ShownApproval[] {
   if (state.approvals.state !== 'ready') return [];
-  const filter = filterOf(state, state.list);
+  const filter = filterOf(state);
   return state.approvals.value.filter(({ approvalId, runId, tool, actor, reason }) =>
     matches(
       `${approvalId} ${runId} ${tool?.name ?? ''} ${tool?.server ?? ''} ${JSON.stringify(actor)} ${reason}`,
@@ -100,7 +93,18 @@ export function isUnread(state: ApprovalsState, { outcome }: Pick<Decide, 'outco
   return isTooLong(approval) || state.furthest < approvalText(approval, state).lastScroll;
 }
 
+const screen = {
+  ids: (state: ApprovalsState) => shownApprovals(state).map(({ approvalId }) => approvalId),
+  isText: ({ openId }: ApprovalsState) => openId !== null,
+  key,
+};
+
 export function reduceApprovals(state: ApprovalsState, event: ApprovalsEvent): ApprovalsState {
+  const next = reduced(state, event);
+  return next.scroll > next.furthest ? { ...next, furthest: next.scroll } : next;
+}
+
+function reduced(state: ApprovalsState, event: ApprovalsEvent): ApprovalsState {
   switch (event.kind) {
     case 'read':
       return read(state, event);
@@ -121,30 +125,26 @@ export function reduceApprovals(state: ApprovalsState, event: ApprovalsEvent): A
       };
     case 'size':
       return { ...state, ...reduceCommon(state, event), furthest: state.scroll };
-    default:
-      return reduceCommon(state, event) ?? reduceKey(state, event);
+    default: {
+      const { asking } = state;
+      if (asking === null || asking.comment === null) return reduceList(state, event, screen);
+      return reduceCommon(state, event) ?? answered(state, asking, event);
+    }
   }
 }
 
-/** The cursor stays on its approval. One that somebody else decided closes. */
+/** An approval that somebody else decided closes. */
 function read(
   state: ApprovalsState,
   { rows, atMs }: { rows: readonly ShownApproval[]; atMs: number },
 ): ApprovalsState {
-  const before = shownApprovals(state)[state.list.cursor]?.approvalId;
-  const next: ApprovalsState = {
-    ...state,
-    approvals: { state: 'ready', value: rows },
-    readMs: atMs,
-    nowMs: atMs,
-    failure: null,
-  };
-  const at = shownApprovals(next).findIndex(({ approvalId }) => approvalId === before);
-  const list = within(at < 0 ? next.list : { ...next.list, cursor: at }, shownApprovals(next).length);
+  const approvals = { state: 'ready', value: rows } as const;
+  const now = { ...state, approvals, readMs: atMs, nowMs: atMs, failure: null };
+  const next = refitted(state, now, screen);
   const isGone = state.openId !== null && !rows.some(({ approvalId }) => approvalId === state.openId);
-  if (!isGone || state.wanted?.approvalId === state.openId) return { ...next, list };
+  if (!isGone || state.wanted?.approvalId === state.openId) return next;
   const text = `${state.openId} is no longer pending: somebody decided it, or it expired`;
-  return { ...next, list, openId: null, asking: null, typing: null, message: { text, isBad: true } };
+  return { ...next, openId: null, asking: null, typing: null, message: { text, isBad: true } };
 }
 
 function decided(
@@ -164,16 +164,13 @@ function decided(
     message: { text, isBad: false },
     reloads: state.reloads + 1,
   };
-  return { ...next, list: within(next.list, shownApprovals(next).length) };
+  return refitted(state, next, screen);
 }
 
-function reduceKey(state: ApprovalsState, event: CommonEvent): ApprovalsState {
-  const { asking } = state;
-  if (asking !== null && asking.comment !== null) return answered(state, asking, event);
-  if (event.kind !== 'key') return state;
-  if (state.typing !== null) return typedKey(state, event.action);
+function key(state: ApprovalsState, action: KeyAction): ApprovalsState {
+  if (state.typing !== null) return commented(state, action);
   const quiet = state.message === null ? state : { ...state, message: null };
-  switch (event.action) {
+  switch (action) {
     case 'approve':
       return asked(quiet, 'approved');
     case 'deny':
@@ -185,23 +182,10 @@ function reduceKey(state: ApprovalsState, event: CommonEvent): ApprovalsState {
       return quiet.openId === null && openId !== null ? { ...quiet, openId, scroll: 0, furthest: 0 } : quiet;
     }
     case 'back':
-      if (quiet.openId !== null) return { ...quiet, openId: null };
-      return { ...quiet, list: { ...quiet.list, filter: '' } };
-    case 'filter':
-      return quiet.openId === null ? { ...quiet, typing: { purpose: 'filter', text: '' } } : quiet;
+      return quiet.openId === null ? browsed(quiet, action, screen) : { ...quiet, openId: null };
     default:
-      return movedTo(quiet, event.action);
+      return browsed(quiet, action, screen);
   }
-}
-
-function movedTo(state: ApprovalsState, action: KeyAction): ApprovalsState {
-  const page = bodyRows(state) - 2;
-  if (state.openId === null) {
-    const list = moved(state.list, action, { count: shownApprovals(state).length, page });
-    return list === undefined ? state : { ...state, list };
-  }
-  const scroll = scrolled(state, action);
-  return scroll === undefined ? state : { ...state, scroll, furthest: Math.max(state.furthest, scroll) };
 }
 
 /** Opens the full view: nobody decides about a row of a list. */
@@ -220,16 +204,11 @@ function asked(state: ApprovalsState, outcome: ApprovalOutcome): ApprovalsState 
   };
 }
 
-function typedKey(state: ApprovalsState, action: KeyAction): ApprovalsState {
+function commented(state: ApprovalsState, action: KeyAction): ApprovalsState {
   if (state.typing === null || (action !== 'open' && action !== 'back')) return state;
-  const { purpose, text } = state.typing;
   const done = { ...state, typing: null };
-  if (purpose === 'filter') {
-    const next = { ...done, list: { cursor: 0, filter: action === 'open' ? text : '' } };
-    return { ...next, list: within(next.list, shownApprovals(next).length) };
-  }
   if (action === 'back' || state.asking === null) return { ...done, asking: null };
-  return { ...done, asking: { ...state.asking, comment: text } };
+  return { ...done, asking: { ...state.asking, comment: state.typing.text } };
 }
 
 /** Only `y` confirms, and an approval only after its end was seen. Moving through the view is no answer. */
@@ -238,7 +217,7 @@ function answered(state: ApprovalsState, asking: Decide, event: CommonEvent): Ap
     return isUnread(state, asking) ? state : { ...state, asking: null, wanted: asking };
   if (event.kind !== 'key' && event.kind !== 'other key') return state;
   if (event.kind === 'key') {
-    const next = movedTo(state, event.action);
+    const next = browsed(state, event.action, screen);
     if (next !== state) return next;
   }
   return { ...state, asking: null, message: { text: 'nothing was decided', isBad: false } };

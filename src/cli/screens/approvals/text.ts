@@ -12,15 +12,11 @@ import { scalar, yamlLines } from '../../terminal/yaml.ts';
 import { aboutDuration } from '../../../core/duration.ts';
 import { namedId } from '../../approvals/standing.ts';
 import { textLines, type Text } from '../lists.ts';
-import { bodyRows, type Common } from '../model.ts';
+import type { Common } from '../model.ts';
 
 /** The lines from `scroll` on, and the greatest useful `scroll`. */
-export const approvalText = (approval: ShownApproval, state: Common & { readonly scroll: number }): Text =>
-  textLines(approvalLines(approval, state.nowMs), {
-    scroll: state.scroll,
-    size: { columns: state.columns, rows: bodyRows(state) },
-    most: Infinity,
-  });
+export const approvalText = (approval: ShownApproval, state: Common): Text =>
+  textLines(approvalLines(approval, state.nowMs), state, Infinity);
 
 /** Whether a call is too long to be read on a screen. */
 export const isTooLong = ({ arguments: given, context }: ShownApproval): boolean =>

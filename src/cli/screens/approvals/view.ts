@@ -9,18 +9,8 @@ import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { cut, widthOf } from '../../terminal/width.ts';
 import { dimmed, remote, type Look } from '../draw.ts';
-import {
-  countText,
-  faultLines,
-  filterLine,
-  listLines,
-  still,
-  typingLine,
-  whenReady,
-  type Text,
-} from '../lists.ts';
+import { faultLines, filterLine, listText, still, typingLine, whenReady, type Text } from '../lists.ts';
 import type { KeyAction } from '../keys.ts';
-import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import { approvalText } from './text.ts';
 import { chosenApproval, isUnread, shownApprovals, type ApprovalsState } from './state.ts';
@@ -45,9 +35,9 @@ export function approvalsView(state: ApprovalsState, look: Look): Frame {
 const isLong = ({ message, columns }: ApprovalsState): boolean =>
   message !== null && widthOf(remote(message.text)) > columns - 3;
 
-function refusal(state: ApprovalsState, { styles }: Look): readonly Safe[] {
+function refusal(state: ApprovalsState, look: Look): readonly Safe[] {
   if (state.message === null || !isLong(state)) return [];
-  return [...faultLines(state.message.text, { columns: state.columns, styles }), safe``];
+  return [...faultLines(state.message.text, state.columns, look), safe``];
 }
 
 function idleOf(state: ApprovalsState): readonly KeyAction[] {
@@ -79,51 +69,42 @@ function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look)
 
 function inbox(state: ApprovalsState, look: Look): Text {
   const { columns, nowMs } = state;
-  return whenReady(state.approvals, { what: 'approvals', columns, styles: look.styles }, (rows) => {
-    const shown = shownApprovals(state);
-    const count = countText({
-      shown: shown.length,
-      all: rows.length,
-      isCut: false,
-      filter: filterOf(state, state.list),
-      noun: 'pending approval',
-    });
+  return whenReady(state.approvals, { what: 'approvals', columns, look }, (rows) => {
     if (rows.length === 0)
       return still([safe``, safe` ${look.styles.green('✓')} nobody waits for a decision`]);
-    return still([
-      safe` ${count}, the longest waiting first`,
-      ...listLines(
-        {
-          rows: shown,
-          cursor: state.list.cursor,
-          size: { columns, rows: bodyRows(state) - 1 },
-          columns: [
-            {
-              name: 'waits',
-              width: 6,
-              cell: ({ requestedAt }) => aboutDuration(nowMs - Date.parse(requestedAt)),
-            },
-            { name: 'tool', width: columns < 160 ? 16 : 28, cell: ({ tool }) => tool?.name ?? '-' },
-            { name: 'server', width: 12, from: 150, cell: ({ tool }) => tool?.server ?? '-' },
-            { name: 'arguments', width: 'grow', cell: (each) => argumentsText(each) },
-            { name: 'run', width: columns < 160 ? 16 : 28, cell: ({ runId }) => runId },
-            {
-              name: 'agent',
-              width: 16,
-              from: 130,
-              cell: ({ actor, requestedBy }) => partyName(actor) || requestedBy,
-            },
-            {
-              name: 'policy',
-              width: 16,
-              from: 100,
-              cell: ({ policies }) => policies.map(({ policyId }) => policyId).join(', '),
-            },
-          ],
-        },
-        look,
-      ),
-    ]);
+    return listText(
+      state,
+      {
+        rows: shownApprovals(state),
+        all: rows.length,
+        noun: 'pending approval',
+        note: ', the longest waiting first',
+        columns: [
+          {
+            name: 'waits',
+            width: 6,
+            cell: ({ requestedAt }) => aboutDuration(nowMs - Date.parse(requestedAt)),
+          },
+          { name: 'tool', width: columns < 160 ? 16 : 28, cell: ({ tool }) => tool?.name ?? '-' },
+          { name: 'server', width: 12, from: 150, cell: ({ tool }) => tool?.server ?? '-' },
+          { name: 'arguments', width: 'grow', cell: (each) => argumentsText(each) },
+          { name: 'run', width: columns < 160 ? 16 : 28, cell: ({ runId }) => runId },
+          {
+            name: 'agent',
+            width: 16,
+            from: 130,
+            cell: ({ actor, requestedBy }) => partyName(actor) || requestedBy,
+          },
+          {
+            name: 'policy',
+            width: 16,
+            from: 100,
+            cell: ({ policies }) => policies.map(({ policyId }) => policyId).join(', '),
+          },
+        ],
+      },
+      look,
+    );
   });
 }
 

@@ -2,18 +2,14 @@
 import type { AuditEvent } from '../../../contract/events.ts';
 import type { KeyAction } from '../keys.ts';
 import {
-  bodyRows,
+  browsed,
   common,
-  emptyList,
   filterOf,
   matches,
-  moved,
-  reduceCommon,
-  scrolled,
-  within,
+  reduceList,
+  refitted,
   type Common,
   type CommonEvent,
-  type List,
 } from '../model.ts';
 import { partyName } from '../../runs/party.ts';
 
@@ -33,11 +29,9 @@ export interface EventsState extends Common {
   /** `received` when the screen was paused. */
   readonly stillAt: number;
   readonly isErrorsOnly: boolean;
-  readonly list: List;
   /** The cursor stays on the newest event. */
   readonly isFollowing: boolean;
   readonly opened: AuditEvent | null;
-  readonly scroll: number;
 }
 
 export type EventsEvent =
@@ -56,10 +50,8 @@ export const eventsState = (target: string, nowMs: number): EventsState => ({
   still: null,
   stillAt: 0,
   isErrorsOnly: false,
-  list: emptyList,
   isFollowing: true,
   opened: null,
-  scroll: 0,
 });
 
 const badTypes = /blocked|error|denied|rejected|exceeded|failed|violation/;
@@ -77,7 +69,7 @@ export function decisionOf({ metadata }: AuditEvent): string | null {
 }
 
 export function shownEvents(state: EventsState): readonly AuditEvent[] {
-  const filter = filterOf(state, state.list);
+  const filter = filterOf(state);
   const all = state.still ?? state.events;
   if (filter === '' && !state.isErrorsOnly) return all;
   return all.filter((event) => (!state.isErrorsOnly || isBad(event)) && matches(textOf(event), filter));
@@ -86,68 +78,48 @@ export function shownEvents(state: EventsState): readonly AuditEvent[] {
 const textOf = (event: AuditEvent): string =>
   `${event.runId} ${event.eventType} ${partyName(event.actor)} ${partyName(event.resource)} ${event.action} ${decisionOf(event) ?? ''}`;
 
+const screen = {
+  ids: (state: EventsState) => shownEvents(state).map(({ eventId }) => eventId),
+  isText: ({ opened }: EventsState) => opened !== null,
+  key,
+};
+
 export function reduceEvents(state: EventsState, event: EventsEvent): EventsState {
+  const next = reduced(state, event);
+  const cursor = Math.max(0, shownEvents(next).length - 1);
+  return next.isFollowing && next.list.cursor !== cursor ? { ...next, list: { ...next.list, cursor } } : next;
+}
+
+function reduced(state: EventsState, event: EventsEvent): EventsState {
   switch (event.kind) {
-    case 'events':
-      return refitted(state, {
-        ...state,
-        events: [...state.events, ...event.events].slice(-eventsKept),
-        received: state.received + event.events.length,
-      });
+    case 'events': {
+      const events = [...state.events, ...event.events].slice(-eventsKept);
+      const received = state.received + event.events.length;
+      return refitted(state, { ...state, events, received }, screen);
+    }
     case 'connection':
       return { ...state, connection: event.text, isConnected: event.isConnected };
-    default: {
-      const next = reduceCommon(state, event) ?? reduceKey(state, event);
-      return next.typing === state.typing ? next : refitted(state, next);
-    }
+    default:
+      return reduceList(state, event, screen);
   }
 }
 
-/** The cursor stays on its event, or follows the newest. */
-function refitted(before: EventsState, next: EventsState): EventsState {
-  const shown = shownEvents(next);
-  if (next.isFollowing) return { ...next, list: { ...next.list, cursor: Math.max(0, shown.length - 1) } };
-  const chosen = shownEvents(before)[before.list.cursor];
-  const at = chosen === undefined ? -1 : shown.indexOf(chosen);
-  return { ...next, list: within(at < 0 ? next.list : { ...next.list, cursor: at }, shown.length) };
-}
-
-function reduceKey(state: EventsState, event: CommonEvent): EventsState {
-  if (event.kind !== 'key') return state;
-  const { action } = event;
-  if (state.typing !== null) {
-    if (action !== 'open' && action !== 'back') return state;
-    const filter = action === 'open' ? state.typing.text : '';
-    return { ...state, typing: null, list: { ...state.list, filter } };
-  }
+function key(state: EventsState, action: KeyAction): EventsState {
   switch (action) {
-    case 'pause':
-      return refitted(state, {
-        ...state,
-        still: state.still === null ? state.events : null,
-        stillAt: state.received,
-      });
+    case 'pause': {
+      const still = state.still === null ? state.events : null;
+      return refitted(state, { ...state, still, stillAt: state.received }, screen);
+    }
     case 'errors only':
-      return refitted(state, { ...state, isErrorsOnly: !state.isErrorsOnly });
-    case 'filter':
-      return state.opened === null ? { ...state, typing: { purpose: 'filter', text: '' } } : state;
+      return refitted(state, { ...state, isErrorsOnly: !state.isErrorsOnly }, screen);
     case 'open':
       return { ...state, opened: state.opened ?? shownEvents(state)[state.list.cursor] ?? null, scroll: 0 };
     case 'back':
-      if (state.opened !== null) return { ...state, opened: null };
-      return refitted(state, { ...state, list: { ...state.list, filter: '' } });
-    default:
-      return movedTo(state, action);
+      return state.opened === null ? browsed(state, action, screen) : { ...state, opened: null };
+    default: {
+      const next = browsed(state, action, screen);
+      if (next.list === state.list) return next;
+      return { ...next, isFollowing: next.list.cursor >= shownEvents(next).length - 1 };
+    }
   }
-}
-
-function movedTo(state: EventsState, action: KeyAction): EventsState {
-  const page = bodyRows(state) - 2;
-  if (state.opened !== null) {
-    const scroll = scrolled(state, action);
-    return scroll === undefined ? state : { ...state, scroll };
-  }
-  const count = shownEvents(state).length;
-  const list = moved(state.list, action, { count, page });
-  return list === undefined ? state : { ...state, list, isFollowing: list.cursor >= count - 1 };
 }

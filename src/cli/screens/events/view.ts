@@ -4,20 +4,14 @@ import { number } from '../../terminal/numbers.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
 import { dimmed, type Look } from '../draw.ts';
-import { countText, filterLine, listLines, paintDecision, still, textLines } from '../lists.ts';
-import { bodyRows, filterOf } from '../model.ts';
+import { filterLine, listText, paintDecision, still, textLines, type Text } from '../lists.ts';
 import type { Frame } from '../shell.ts';
 import { decisionOf, isBad, shownEvents, type EventsState } from './state.ts';
 
 export function eventsView(state: EventsState, look: Look): Frame {
   const { opened, isConnected, typing } = state;
   const { lines, lastScroll } =
-    opened === null
-      ? still(list(state, look))
-      : textLines(yamlLines(opened).map(String), {
-          scroll: state.scroll,
-          size: { columns: state.columns, rows: bodyRows(state) },
-        });
+    opened === null ? list(state, look) : textLines(yamlLines(opened).map(String), state);
   return {
     title: titleOf(state, look),
     body: isConnected || opened !== null ? lines : dimmed(lines, look),
@@ -44,53 +38,48 @@ function titleOf(state: EventsState, { styles: { bold, yellow, green } }: Look):
     .join('')}`;
 }
 
-function list(state: EventsState, look: Look): Safe[] {
-  const { columns, received } = state;
-  const shown = shownEvents(state);
+function list(state: EventsState, look: Look): Text {
+  const { columns, received, isErrorsOnly } = state;
+  if (received === 0) return still([safe``, safe` waiting for events …`]);
   const all = (state.still ?? state.events).length;
-  const filter = filterOf(state, state.list);
-  if (received === 0) return [safe``, safe` waiting for events …`];
-  const count = countText({ shown: shown.length, all, isCut: false, filter, noun: 'event' });
   const newer = state.still === null ? 0 : received - state.stillAt;
   const notes = [
     newer > 0 ? `; ${number(newer)} more arrived` : '',
     state.still === null && received > all ? `, the newest of ${number(received)}` : '',
-    state.isErrorsOnly ? '; only denied, blocked and failed' : '',
+    isErrorsOnly ? '; only denied, blocked and failed' : '',
   ];
-  return [
-    safe` ${count}${notes.join('')}`,
-    ...listLines(
-      {
-        rows: shown,
-        cursor: state.list.cursor,
-        size: { columns, rows: bodyRows(state) - 1 },
-        columns: [
-          { name: 'time utc', width: 8, cell: ({ serverTimestamp }) => serverTimestamp.slice(11, 19) },
-          { name: '', width: 1, cell: (event) => (isBad(event) ? '!' : '') },
-          {
-            name: 'event',
-            width: columns < 76 ? 16 : columns < 160 ? 20 : 28,
-            cell: ({ eventType }) => eventType,
-            paint: (event, styles) => (isBad(event) ? styles.red : undefined),
-          },
-          { name: 'run', width: columns < 120 ? 14 : columns < 160 ? 24 : 44, cell: ({ runId }) => runId },
-          {
-            name: 'decision',
-            width: 9,
-            from: 76,
-            cell: (event) => decisionOf(event) ?? '-',
-            paint: (event, styles) => paintDecision(decisionOf(event), styles),
-          },
-          { name: 'actor', width: columns < 160 ? 14 : 28, from: 100, cell: ({ actor }) => partyName(actor) },
-          {
-            name: 'action',
-            width: 'grow',
-            cell: ({ action, resource }) =>
-              `${action}${resource === null ? '' : ` → ${partyName(resource)}`}`,
-          },
-        ],
-      },
-      look,
-    ),
-  ];
+  return listText(
+    state,
+    {
+      rows: shownEvents(state),
+      all,
+      noun: 'event',
+      note: notes.join(''),
+      columns: [
+        { name: 'time utc', width: 8, cell: ({ serverTimestamp }) => serverTimestamp.slice(11, 19) },
+        { name: '', width: 1, cell: (event) => (isBad(event) ? '!' : '') },
+        {
+          name: 'event',
+          width: columns < 76 ? 16 : columns < 160 ? 20 : 28,
+          cell: ({ eventType }) => eventType,
+          paint: (event, styles) => (isBad(event) ? styles.red : undefined),
+        },
+        { name: 'run', width: columns < 120 ? 14 : columns < 160 ? 24 : 44, cell: ({ runId }) => runId },
+        {
+          name: 'decision',
+          width: 9,
+          from: 76,
+          cell: (event) => decisionOf(event) ?? '-',
+          paint: (event, styles) => paintDecision(decisionOf(event), styles),
+        },
+        { name: 'actor', width: columns < 160 ? 14 : 28, from: 100, cell: ({ actor }) => partyName(actor) },
+        {
+          name: 'action',
+          width: 'grow',
+          cell: ({ action, resource }) => `${action}${resource === null ? '' : ` → ${partyName(resource)}`}`,
+        },
+      ],
+    },
+    look,
+  );
 }

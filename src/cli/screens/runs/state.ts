@@ -6,14 +6,13 @@ import type { Run } from '../../../contract/events.ts';
 import type { KeyAction } from '../keys.ts';
 import {
   bodyRows,
+  browsed,
   common,
   emptyList,
   filterOf,
   matches,
-  moved,
-  reduceCommon,
-  scrolled,
-  within,
+  reduceList,
+  refitted,
   type Common,
   type CommonEvent,
   type List,
@@ -42,13 +41,12 @@ export interface RunsState extends Common {
   readonly levels: readonly Level[];
   readonly wanted: RunsRequest | null;
   readonly runs: Loading<RunsPage>;
+  /** The list of runs while a run is open. */
   readonly runList: List;
+  readonly runId: string;
   readonly run: Loading<RunDetail>;
-  readonly eventList: List;
   readonly policies: Loading<readonly DecidedPolicy[]>;
   readonly proof: Loading<readonly string[]>;
-  /** First line of a view of text. */
-  readonly scroll: number;
   /** Why the last key did nothing. */
   readonly message: string | null;
 }
@@ -68,34 +66,41 @@ export const runsState = (target: string, nowMs: number): RunsState => ({
   wanted: { kind: 'runs', cursor: null },
   runs: loading,
   runList: emptyList,
+  runId: '',
   run: loading,
-  eventList: emptyList,
   policies: loading,
   proof: loading,
-  scroll: 0,
   message: null,
 });
 
 export const levelOf = ({ levels }: RunsState): Level => levels.at(-1) ?? 'runs';
 
+/** Of the first level. */
 export function shownRuns(state: RunsState): readonly Run[] {
   if (state.runs.state !== 'ready') return [];
-  const filter = levelOf(state) === 'runs' ? filterOf(state, state.runList) : state.runList.filter;
   return state.runs.value.rows.filter(({ runId, aiSystemId, lastDecision }) =>
-    matches(`${runId} ${aiSystemId ?? ''} ${lastDecision ?? ''}`, filter),
+    matches(`${runId} ${aiSystemId ?? ''} ${lastDecision ?? ''}`, filterOf(state)),
   );
 }
 
+/** Of the open run. */
 export function shownRows(state: RunsState): readonly TimelineRow[] {
   if (state.run.state !== 'ready') return [];
-  const filter = levelOf(state) === 'timeline' ? filterOf(state, state.eventList) : state.eventList.filter;
   return state.run.value.rows.filter(({ type, actor, action, decision }) =>
-    matches(`${type} ${actor} ${action} ${decision ?? ''}`, filter),
+    matches(`${type} ${actor} ${action} ${decision ?? ''}`, filterOf(state)),
   );
 }
 
-export const chosenRow = (state: RunsState): TimelineRow | undefined =>
-  shownRows(state)[state.eventList.cursor];
+export const chosenRow = (state: RunsState): TimelineRow | undefined => shownRows(state)[state.list.cursor];
+
+const screen = {
+  ids: (state: RunsState) =>
+    levelOf(state) === 'runs'
+      ? shownRuns(state).map(({ runId }) => runId)
+      : shownRows(state).map(({ sequence }) => sequence),
+  isText: ({ levels }: RunsState) => levels.length > 2,
+  key,
+};
 
 export function reduceRuns(state: RunsState, event: RunsEvent): RunsState {
   switch (event.kind) {
@@ -104,8 +109,8 @@ export function reduceRuns(state: RunsState, event: RunsEvent): RunsState {
     case 'failed':
       return event.for === state.wanted ? failed(state, event.for.kind, event.why) : state;
     default: {
-      const next = reduceCommon(state, event) ?? reduceKey(state, event);
-      return next.typing === state.typing ? next : wantMatches(refitted(next));
+      const next = reduceList(state, event, screen);
+      return next.typing === state.typing ? next : wantMatches(next);
     }
   }
 }
@@ -119,12 +124,11 @@ function received(state: RunsState, loaded: RunsAnswer): RunsState {
           ? state.runs.value.rows
           : [];
       const { rows, nextCursor } = loaded.page;
-      return wantMatches(
-        refitted({ ...done, runs: { state: 'ready', value: { rows: [...before, ...rows], nextCursor } } }),
-      );
+      const value = { rows: [...before, ...rows], nextCursor };
+      return wantMatches(refitted(state, { ...done, runs: { state: 'ready', value } }, screen));
     }
     case 'run':
-      return refitted({ ...done, run: { state: 'ready', value: loaded.run } });
+      return refitted(state, { ...done, run: { state: 'ready', value: loaded.run } }, screen);
     case 'decision':
       return { ...done, policies: { state: 'ready', value: loaded.policies } };
     case 'proof':
@@ -140,22 +144,13 @@ function failed(state: RunsState, kind: RunsRequest['kind'], why: string): RunsS
   return { ...done, [part]: { state: 'failed', why } };
 }
 
-/** After a filter or new rows the cursors stay on rows that exist. */
-const refitted = (state: RunsState): RunsState => ({
-  ...state,
-  runList: within(state.runList, shownRuns(state).length),
-  eventList: within(state.eventList, shownRows(state).length),
-});
-
-function reduceKey(before: RunsState, event: CommonEvent): RunsState {
-  if (event.kind !== 'key') return before;
-  const { action } = event;
+function key(before: RunsState, action: KeyAction): RunsState {
   const state = before.message === null ? before : { ...before, message: null };
-  if (state.typing !== null) return typedKey(state, action);
   switch (action) {
     case 'open':
       return opened(state);
     case 'back':
+      if (!screen.isText(state) && state.list.filter !== '') return browsed(state, action, screen);
       return closed(state);
     case 'decision':
       return openDecision(state);
@@ -163,36 +158,11 @@ function reduceKey(before: RunsState, event: CommonEvent): RunsState {
       return openProof(state);
     case 'reload':
       return reloaded(state);
-    case 'filter': {
-      const level = levelOf(state);
-      if (level !== 'runs' && level !== 'timeline') return state;
-      return { ...state, typing: { purpose: 'filter', text: '' } };
-    }
+    case 'filter':
+      return browsed(state, action, screen);
     default:
-      return movedTo(state, action);
+      return wantMore(browsed(state, action, screen));
   }
-}
-
-function typedKey(state: RunsState, action: KeyAction): RunsState {
-  if (state.typing === null || (action !== 'open' && action !== 'back')) return state;
-  const filter = action === 'open' ? state.typing.text : '';
-  const list = levelOf(state) === 'runs' ? 'runList' : 'eventList';
-  return { ...state, typing: null, [list]: { ...state[list], filter } };
-}
-
-function movedTo(state: RunsState, action: KeyAction): RunsState {
-  const page = bodyRows(state) - 2;
-  const level = levelOf(state);
-  if (level === 'runs') {
-    const runList = moved(state.runList, action, { count: shownRuns(state).length, page });
-    return runList === undefined ? state : wantMore({ ...state, runList });
-  }
-  if (level === 'timeline') {
-    const eventList = moved(state.eventList, action, { count: shownRows(state).length, page });
-    return eventList === undefined ? state : { ...state, eventList };
-  }
-  const scroll = scrolled(state, action);
-  return scroll === undefined ? state : { ...state, scroll };
 }
 
 /** Runs that a filter searches by itself; the key for the last row searches further. */
@@ -203,17 +173,16 @@ function wantMatches(state: RunsState): RunsState {
   if (state.runs.state !== 'ready' || state.wanted !== null || levelOf(state) !== 'runs') return state;
   const { rows, nextCursor } = state.runs.value;
   const isFull = shownRuns(state).length >= bodyRows(state);
-  if (filterOf(state, state.runList) === '' || nextCursor === null || isFull || rows.length >= searched)
-    return state;
+  if (filterOf(state) === '' || nextCursor === null || isFull || rows.length >= searched) return state;
   return { ...state, wanted: { kind: 'runs', cursor: nextCursor } };
 }
 
 /** At the end of the list the next page is loaded. */
 function wantMore(state: RunsState): RunsState {
-  if (state.runs.state !== 'ready' || state.wanted !== null || state.runs.value.nextCursor === null)
-    return state;
-  if (state.runList.cursor < shownRuns(state).length - 1) return state;
-  return { ...state, wanted: { kind: 'runs', cursor: state.runs.value.nextCursor } };
+  if (state.runs.state !== 'ready' || state.wanted !== null || levelOf(state) !== 'runs') return state;
+  const { nextCursor } = state.runs.value;
+  if (nextCursor === null || state.list.cursor < shownRuns(state).length - 1) return state;
+  return { ...state, wanted: { kind: 'runs', cursor: nextCursor } };
 }
 
 const into = (state: RunsState, level: Level): RunsState => ({
@@ -225,10 +194,10 @@ const into = (state: RunsState, level: Level): RunsState => ({
 function opened(state: RunsState): RunsState {
   switch (levelOf(state)) {
     case 'runs': {
-      const run = shownRuns(state)[state.runList.cursor];
-      if (run === undefined) return state;
-      const wanted = { kind: 'run', runId: run.runId } as const;
-      return { ...into(state, 'timeline'), run: loading, eventList: emptyList, wanted };
+      const runId = shownRuns(state)[state.list.cursor]?.runId;
+      if (runId === undefined) return state;
+      const lists = { runList: state.list, list: emptyList };
+      return { ...into(state, 'timeline'), ...lists, runId, run: loading, wanted: { kind: 'run', runId } };
     }
     case 'timeline': {
       const row = chosenRow(state);
@@ -254,7 +223,8 @@ function openDecision(state: RunsState): RunsState {
 
 function openProof(state: RunsState): RunsState {
   if (levelOf(state) === 'proof' || levelOf(state) === 'runs' || state.run.state !== 'ready') return state;
-  const { proofId, runId } = state.run.value;
+  const { runId } = state;
+  const { proofId } = state.run.value;
   if (proofId === null) {
     const value = ['not proved', `  gov proofs create --run ${runId}`];
     return { ...into(state, 'proof'), proof: { state: 'ready', value } };
@@ -264,21 +234,14 @@ function openProof(state: RunsState): RunsState {
 
 /** An answer on its way is no longer wanted. */
 function closed(state: RunsState): RunsState {
-  const list = levelOf(state) === 'runs' ? 'runList' : 'eventList';
-  if ((levelOf(state) === 'runs' || levelOf(state) === 'timeline') && state[list].filter !== '')
-    return refitted({ ...state, [list]: { ...state[list], filter: '' } });
   if (state.levels.length === 1) return state;
-  const isLoading = state.runs.state === 'loading';
-  return { ...state, levels: state.levels.slice(0, -1), scroll: 0, wanted: isLoading ? state.wanted : null };
+  const list = levelOf(state) === 'timeline' ? state.runList : state.list;
+  return { ...state, levels: state.levels.slice(0, -1), list, scroll: 0, wanted: null };
 }
 
 function reloaded(state: RunsState): RunsState {
   const level = levelOf(state);
   if (level === 'runs') return { ...state, runs: loading, wanted: { kind: 'runs', cursor: null } };
   if (level !== 'timeline' || state.run.state === 'loading') return state;
-  const runId =
-    state.run.state === 'ready'
-      ? state.run.value.runId
-      : (shownRuns(state)[state.runList.cursor]?.runId ?? '');
-  return { ...state, run: loading, wanted: { kind: 'run', runId } };
+  return { ...state, run: loading, wanted: { kind: 'run', runId: state.runId } };
 }

@@ -6,16 +6,7 @@ import { relativeTime } from '../../terminal/table.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
 import { remote, type Look } from '../draw.ts';
-import {
-  countText,
-  filterLine,
-  listLines,
-  paintDecision,
-  still,
-  textLines,
-  whenReady,
-  type Text,
-} from '../lists.ts';
+import { filterLine, listText, paintDecision, still, textLines, whenReady, type Text } from '../lists.ts';
 import type { KeyAction } from '../keys.ts';
 import { bodyRows, filterOf } from '../model.ts';
 import type { Frame } from '../shell.ts';
@@ -30,7 +21,7 @@ export function runsView(state: RunsState, look: Look): Frame {
     title: titleOf(state, look),
     body: lines,
     status: state.typing === null ? message : filterLine(state.typing.text, state.columns),
-    idle: idle[level].filter((action) => action !== 'back' || state.runList.filter === ''),
+    idle: idle[level].filter((action) => action !== 'back' || state.list.filter === ''),
     lastScroll,
   };
 }
@@ -46,13 +37,9 @@ const idle = {
 
 function titleOf(state: RunsState, { styles }: Look): Safe {
   const row = chosenRow(state);
-  const run =
-    state.run.state === 'ready'
-      ? state.run.value.runId
-      : (shownRuns(state)[state.runList.cursor]?.runId ?? '');
   const words = state.levels.map((level) => {
     if (level === 'runs') return styles.bold('gov runs');
-    if (level === 'timeline') return safe`${run}`;
+    if (level === 'timeline') return safe`${state.runId}`;
     return level === 'event' ? safe`${row?.type ?? ''} #${row?.sequence ?? ''}` : safe`${level}`;
   });
   return safe` ${Safe.join(words, ' › ')}${levelOf(state) === 'runs' ? `  ${state.target}` : ''}`;
@@ -60,99 +47,75 @@ function titleOf(state: RunsState, { styles }: Look): Safe {
 
 function runs(state: RunsState, look: Look): Text {
   const { columns, nowMs } = state;
-  return whenReady(state.runs, { what: 'runs', columns, styles: look.styles }, ({ rows, nextCursor }) => {
-    const shown = shownRuns(state);
-    const count = countText({
-      shown: shown.length,
-      all: rows.length,
-      isCut: nextCursor !== null,
-      filter: filterOf(state, state.runList),
-      noun: 'run',
-    });
+  return whenReady(state.runs, { what: 'runs', columns, look }, ({ rows, nextCursor }) => {
     if (rows.length === 0)
       return still([safe``, safe` no runs yet: gov events push FILE, or gov run -- COMMAND`]);
-    return still([
-      safe` ${count}, the newest first${searchNote(state, nextCursor)}`,
-      ...listLines(
-        {
-          rows: shown,
-          cursor: state.runList.cursor,
-          size: { columns, rows: bodyRows(state) - 1 },
-          columns: [
-            { name: 'run', width: 'grow', cell: ({ runId }) => runId },
-            { name: 'events', width: 7, cell: ({ events }) => String(events).padStart(7) },
-            {
-              name: 'last',
-              width: 10,
-              cell: ({ lastServerTimestamp }) => relativeTime(lastServerTimestamp, nowMs),
-            },
-            {
-              name: 'decision',
-              width: 9,
-              cell: ({ lastDecision }) => lastDecision ?? '-',
-              paint: ({ lastDecision }, styles) => paintDecision(lastDecision, styles),
-            },
-            { name: 'proofs', width: 6, cell: ({ proofs }) => String(proofs).padStart(6) },
-            { name: 'system', width: 16, from: 100, cell: ({ aiSystemId }) => aiSystemId ?? '-' },
-            { name: 'sealed', width: 6, from: 110, cell: ({ sealed }) => (sealed ? 'yes' : 'no') },
-          ],
-        },
-        look,
-      ),
-    ]);
+    return listText(
+      state,
+      {
+        rows: shownRuns(state),
+        all: rows.length,
+        isCut: nextCursor !== null,
+        noun: 'run',
+        note: `, the newest first${searchNote(state, nextCursor)}`,
+        columns: [
+          { name: 'run', width: 'grow', cell: ({ runId }) => runId },
+          { name: 'events', width: 7, cell: ({ events }) => String(events).padStart(7) },
+          {
+            name: 'last',
+            width: 10,
+            cell: ({ lastServerTimestamp }) => relativeTime(lastServerTimestamp, nowMs),
+          },
+          {
+            name: 'decision',
+            width: 9,
+            cell: ({ lastDecision }) => lastDecision ?? '-',
+            paint: ({ lastDecision }, styles) => paintDecision(lastDecision, styles),
+          },
+          { name: 'proofs', width: 6, cell: ({ proofs }) => String(proofs).padStart(6) },
+          { name: 'system', width: 16, from: 100, cell: ({ aiSystemId }) => aiSystemId ?? '-' },
+          { name: 'sealed', width: 6, from: 110, cell: ({ sealed }) => (sealed ? 'yes' : 'no') },
+        ],
+      },
+      look,
+    );
   });
 }
 
 function searchNote(state: RunsState, nextCursor: string | null): string {
-  if (filterOf(state, state.runList) === '' || nextCursor === null) return '';
+  if (filterOf(state) === '' || nextCursor === null) return '';
   return state.wanted?.kind === 'runs' ? '; reading older runs' : '; G reads older runs';
 }
 
 function timeline(state: RunsState, look: Look): Text {
   const { columns } = state;
-  return whenReady(
-    state.run,
-    { what: 'the run', columns, styles: look.styles },
-    ({ rows, notes, proofId }) => {
-      const shown = shownRows(state);
-      const count = countText({
-        shown: shown.length,
+  return whenReady(state.run, { what: 'the run', columns, look }, ({ rows, notes, proofId }) => {
+    const proved = proofId === null ? 'not proved' : `newest proof ${proofId}: p verifies it`;
+    const most = Math.max(1, bodyRows(state) - 6);
+    return listText(
+      state,
+      {
+        rows: shownRows(state),
         all: rows.length,
-        isCut: false,
-        filter: filterOf(state, state.eventList),
         noun: 'row',
-      });
-      const proved = proofId === null ? 'not proved' : `newest proof ${proofId}: p verifies it`;
-      const most = Math.max(1, bodyRows(state) - 6);
-      const head = [
-        safe` ${count}${daysOf(rows)}  ${proved}`,
-        ...notes.slice(0, most).map((note) => safe` ${note}`),
-      ];
-      return still([
-        ...head,
-        ...listLines(
+        note: `${daysOf(rows)}  ${proved}`,
+        notes: notes.slice(0, most).map((note) => safe` ${note}`),
+        columns: [
+          { name: 'time utc', width: 8, cell: ({ time }) => time.slice(11, 19) },
+          { name: 'event', width: columns < 76 ? 16 : columns < 160 ? 20 : 28, cell: ({ type }) => type },
           {
-            rows: shown,
-            cursor: state.eventList.cursor,
-            size: { columns, rows: bodyRows(state) - head.length },
-            columns: [
-              { name: 'time utc', width: 8, cell: ({ time }) => time.slice(11, 19) },
-              { name: 'event', width: columns < 76 ? 16 : columns < 160 ? 20 : 28, cell: ({ type }) => type },
-              {
-                name: 'decision',
-                width: 9,
-                cell: ({ decision }) => decision ?? '-',
-                paint: (row, styles) => paintDecision(row.decision, styles),
-              },
-              { name: 'actor', width: columns < 160 ? 16 : 28, from: 90, cell: ({ actor }) => actor },
-              { name: 'action', width: 'grow', cell: ({ action }) => action },
-            ],
+            name: 'decision',
+            width: 9,
+            cell: ({ decision }) => decision ?? '-',
+            paint: (row, styles) => paintDecision(row.decision, styles),
           },
-          look,
-        ),
-      ]);
-    },
-  );
+          { name: 'actor', width: columns < 160 ? 16 : 28, from: 90, cell: ({ actor }) => actor },
+          { name: 'action', width: 'grow', cell: ({ action }) => action },
+        ],
+      },
+      look,
+    );
+  });
 }
 
 /** The day of the rows, whose times have none. */
@@ -162,8 +125,6 @@ function daysOf(rows: readonly TimelineRow[]): string {
   return first === last ? `, ${first}` : `, ${first} to ${last}`;
 }
 
-const sizeOf = (state: RunsState) => ({ columns: state.columns, rows: bodyRows(state) });
-
 function event(state: RunsState): Text {
   const row = chosenRow(state);
   if (!row?.event) return still([]);
@@ -172,16 +133,14 @@ function event(state: RunsState): Text {
       ? 'no policy decided about it; enter shows the proof'
       : 'enter shows its decision';
   const lines = [next, '', ...yamlLines(row.event).map(String)];
-  return textLines(lines, { scroll: state.scroll, size: sizeOf(state) });
+  return textLines(lines, state);
 }
 
 function decision(state: RunsState, look: Look): Text {
   const row = chosenRow(state);
   if (!row?.evaluation) return still([]);
-  return whenReady(
-    state.policies,
-    { what: 'the decision', columns: state.columns, styles: look.styles },
-    (policies) => textLines(decisionLines(row, policies), { scroll: state.scroll, size: sizeOf(state) }),
+  return whenReady(state.policies, { what: 'the decision', columns: state.columns, look }, (policies) =>
+    textLines(decisionLines(row, policies), state),
   );
 }
 
@@ -214,9 +173,9 @@ const policyLines = ({ policyId, version, decision, outcome, reasoning, text }: 
 function proof(state: RunsState, look: Look): Text {
   return whenReady(
     state.proof,
-    { what: 'and verifying the proof', columns: state.columns, styles: look.styles },
+    { what: 'and verifying the proof', columns: state.columns, look },
     (proof) => {
-      const { lines, lastScroll } = textLines(proof, { scroll: state.scroll, size: sizeOf(state) });
+      const { lines, lastScroll } = textLines(proof, state);
       return { lines: lines.map((line) => painted(line, look)), lastScroll };
     },
   );
