@@ -21,7 +21,6 @@ import { genesisLeaf } from '../src/host/keys/genesis.ts';
 import { readKeys } from '../src/host/keys/disk.ts';
 import { openEngine } from '../src/host/service/serve.ts';
 import { serviceInit } from '../src/host/service/init.ts';
-import { unmetered } from '../src/service/writes/append.ts';
 import { createToken, keyDigest } from '../src/service/credentials/token-format.ts';
 import { silentLog } from '../src/service/call/log.ts';
 import { Sequencer } from '../src/store/append/sequencer.ts';
@@ -151,7 +150,7 @@ async function startService(folder: string) {
     revokedMs: null,
     revision: 1,
   };
-  await store.append({ projectId, leaves: [], meter: unmetered, effects: [{ kind: 'savePlane', plane }] });
+  await store.append({ projectId, leaves: [], effects: [{ kind: 'savePlane', plane }] });
   await store.close();
   const port = await freePort();
   const words = [

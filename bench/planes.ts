@@ -20,7 +20,6 @@ import { openEngine } from '../src/host/service/serve.ts';
 import { serviceInit } from '../src/host/service/init.ts';
 import { createToken, keyDigest } from '../src/service/credentials/token-format.ts';
 import { silentLog } from '../src/service/call/log.ts';
-import { unmetered } from '../src/service/writes/append.ts';
 import type { Store, StoredPlane } from '../src/store/port/store.ts';
 import { startServer } from '../test/store/postgres/support/server.ts';
 import { storedProject, tenant } from '../test/store/support/tenants.ts';
@@ -90,7 +89,7 @@ async function register(store: Store): Promise<Sender[]> {
       const effects = own
         .slice(from, from + batch)
         .map(({ stored: plane }) => ({ kind: 'savePlane', plane }) as const);
-      await store.append({ projectId, leaves: [], meter: unmetered, effects });
+      await store.append({ projectId, leaves: [], effects });
     }
     senders.push(...own.map(({ sender }) => sender));
   }

@@ -22,7 +22,7 @@ import {
 } from '../../src/core/planes/config.ts';
 import { systemRun } from '../../src/core/events/record.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
-import { append, unmetered } from '../../src/service/writes/append.ts';
+import { append } from '../../src/service/writes/append.ts';
 import type { ApplyOptions, PlaneConfig } from '../../src/service/hosting/plane-config.ts';
 import type { Caller } from '../../src/service/call/caller.ts';
 import type { DraftedChange } from '../../src/service/in-force/drafted-change.ts';
@@ -237,7 +237,6 @@ export class HeldConfig implements PlaneConfig {
     await append(services, {
       projectId,
       leaves: [configRefused({ reason, bundleHash }, context, this.#applied)],
-      meter: unmetered,
       // one refused configuration is one event, whatever the reason of the next refusal
       fingerprints: new Map([[0, services.fingerprint(`gov.config.refused/1\n${bundleHash}`)]]),
     });

@@ -17,7 +17,7 @@ import {
   type PlaneConfigTrust,
   type OpenPlaneConfig,
 } from '../../src/core/planes/config.ts';
-import { appendOrStale, unmetered } from '../../src/service/writes/append.ts';
+import { append } from '../../src/service/writes/append.ts';
 import { routerOf } from '../../src/service/policies/risk-router.ts';
 import { loadCheck } from '../../src/service/call/schema.ts';
 import type { Services } from '../../src/service/port/services.ts';
@@ -104,13 +104,15 @@ export async function putInForce(
       if (isHeld && plan.leaves.length === 0) return nothing;
       copy.prepare(text);
       const summary = { ...plan, from, mode, previous: applied };
-      return appendOrStale(services, {
-        projectId,
-        leaves: [...plan.leaves, configApplied(open, { nowMs: atMs, salt, by }, summary)],
-        meter: unmetered,
-        inForce: { policyIndex: before.policyIndex, configIndex },
-        effects: plan.effects,
-      });
+      return append(
+        services,
+        {
+          projectId,
+          leaves: [...plan.leaves, configApplied(open, { nowMs: atMs, salt, by }, summary)],
+          effects: plan.effects,
+        },
+        { expect: { policyIndex: before.policyIndex, configIndex } },
+      );
     });
     const { plan } = planned;
     if (plan === undefined || 'replayed' in stored) {

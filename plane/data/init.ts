@@ -169,7 +169,7 @@ async function fillStore(
     const rows = [operatorKey.row, approverKey.row, agentKey.row];
     for (const row of rows) await store.saveApiKey(row);
     const events = rows.map((row) => keyCreated(row, made));
-    await store.append({ projectId, leaves: [...events, ...leaves], meter: { op: 'none', units: 0 } });
+    await store.append({ projectId, leaves: [...events, ...leaves] });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');

@@ -102,7 +102,7 @@ async function appendChange(store: Store, { projectId, origin }: PlaneFile, chan
     const { size: index } = await store.head(projectId, 'audit');
     const fields = keyLeafFields(origin, index, change);
     const leaf = draftLeaf('gov.key/1', { ...fields, at: formatTimestamp(now()) });
-    const request = { projectId, leaves: [leaf], meter: { op: 'none', units: 0 }, auditSize: index } as const;
+    const request = { projectId, leaves: [leaf], expect: { auditSize: index } } as const;
     if ((await store.append(request)).outcome === 'stored') return { index, record: leaf.record };
   }
   throw new GovError(

@@ -11,7 +11,7 @@ import type { ProofRequest } from '../contract/proofs.ts';
 import { chooseLayers } from '../core/proofs/layers.ts';
 import type { ClaimedJob } from '../store/port/store.ts';
 import { Poller } from './call/poller.ts';
-import { append, unmetered } from './writes/append.ts';
+import { append } from './writes/append.ts';
 import { runExport } from './exports/job.ts';
 import { jobFailed } from './jobs/events.ts';
 import { errorSummary, knownError, retryAt } from './jobs/failure.ts';
@@ -159,7 +159,6 @@ async function failFinally(
     await append(services, {
       projectId,
       leaves: [jobFailed(job, { nowMs: atMs, salt })],
-      meter: unmetered,
       fingerprints: new Map([[0, 'job.failed'] as const]),
       effects: [{ kind: 'failJob', jobId, lease, errorSummary, atMs }],
     });

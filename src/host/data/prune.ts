@@ -11,7 +11,7 @@ import { draftPrune, type PruneRecord } from '../../core/decided/prune.ts';
 import { hashText } from '../../core/hash.ts';
 import { pathText } from '../../core/proofs/bundle.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { append, unmetered } from '../../service/writes/append.ts';
+import { append } from '../../service/writes/append.ts';
 import { standingSettings } from '../../service/erasure/erase.ts';
 import type { Services } from '../../service/port/services.ts';
 import { logPruned } from '../../service/writes/system.ts';
@@ -77,7 +77,6 @@ export async function pruneLog(services: Services, options: PruneOptions): Promi
   await append(services, {
     projectId,
     leaves: [draftPrune(record), logPruned(record, { nowMs, salt: services.salt })],
-    meter: unmetered,
     effects: [{ kind: 'prune', minIndex: to, root, leaf: 0 }],
   });
   await services.checkpoints.sign(projectId);

@@ -4,7 +4,6 @@
  */
 import { parseTimestamp } from '../../core/time.ts';
 import { clockChanged } from '../../service/writes/system.ts';
-import { unmetered } from '../../service/writes/append.ts';
 import type { Services } from '../../service/port/services.ts';
 
 const lookEveryMs = 1000;
@@ -42,7 +41,7 @@ export function createClockWatch(services: () => Services, jumpMs: () => number)
     );
     if (projectId === null) return;
     const event = clockChanged({ eventType, aheadMs }, { nowMs: now(), salt });
-    store.append({ projectId, leaves: [event], meter: unmetered }).catch((err: unknown) => {
+    store.append({ projectId, leaves: [event] }).catch((err: unknown) => {
       log.warn({ err }, 'could not record the jump of the clock');
     });
   };

@@ -13,8 +13,8 @@ import { holds, isRevoked, requireScopes } from '../../core/credential.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor, appendForOrStale, type Asking } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
+import type { Asking } from '../writes/asking.ts';
 import { notFound } from '../call/answer.ts';
 import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { sealedWrite } from '../call/idempotency.ts';
@@ -47,13 +47,16 @@ export const apiKeys: Pick<
     const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
     const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
     const answer = createdAnswer(token, row, { caller, nowMs, basePath });
-    const stored = await appendFor(services, askedBy(caller, scopes), {
-      projectId: row.projectId,
-      leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
-      meter: unmetered,
-      effects: [{ kind: 'saveApiKey', key: row }],
-      ...sealedWrite(idempotency, answer, services),
-    });
+    const stored = await append(
+      services,
+      {
+        projectId: row.projectId,
+        leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
+        effects: [{ kind: 'saveApiKey', key: row }],
+        ...sealedWrite(idempotency, answer, services),
+      },
+      { by: askedBy(caller, scopes) },
+    );
     return 'replayed' in stored ? stored : answer;
   },
 
@@ -126,9 +129,14 @@ export const apiKeys: Pick<
       requireTag(ifMatch, lasting(keyBody(key, { caller, nowMs })), 'the key');
       const told = keyRevoked(key, { nowMs, salt: services.salt, by: caller });
       const effect = { kind: 'revokeApiKey', keyId, revokedMs: nowMs, atMs: nowMs } as const;
-      const expect = ifMatch === null ? {} : { expect: { runId: systemRun, events } };
-      const request = { projectId, leaves: [told], meter: unmetered, effects: [effect], ...expect };
-      const stored = await appendForOrStale(services, askedBy(caller), request).catch(asNotFound);
+      const stored = await append(
+        services,
+        { projectId, leaves: [told], effects: [effect] },
+        {
+          by: askedBy(caller),
+          expect: ifMatch === null ? {} : { run: { runId: systemRun, events } },
+        },
+      ).catch(asNotFound);
       return 'replayed' in stored || stored.outcome === 'stored' ? stored : null;
     };
     await services.runs.inTurn(run, () => untilStored('the project', revoke));

@@ -4,7 +4,7 @@
  * log. The next event counts those left out. Proven by `test/service/access/refusals.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { refused } from './project-events.ts';
 import type { Services } from '../port/services.ts';
 
@@ -38,7 +38,7 @@ export function refusalRecorder(services: Services): NonNullable<Services['denie
     if (minutes.size >= projectsHeld) minutes.clear();
     minutes.set(projectId, { minute, recorded: recorded + 1, unrecorded: 0 });
     const event = refused({ operation, code, unrecorded }, { nowMs, salt, by: { id, type } });
-    append(services, { projectId, leaves: [event], meter: unmetered }).catch((error: unknown) => {
+    append(services, { projectId, leaves: [event] }).catch((error: unknown) => {
       log.warn({ err: error, projectId, operation, code }, 'a refused request could not be recorded');
     });
   };

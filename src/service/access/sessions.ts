@@ -9,7 +9,7 @@ import { sessionCookie } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import { createToken, keyDigest } from '../credentials/token-format.ts';
@@ -66,7 +66,6 @@ export async function openSession<const Opened extends PlainAnswer>(
   const stored = await append(services, {
     projectId: organization.home.production,
     leaves: [sessionOpened(session, { nowMs: session.createdMs, salt: services.salt })],
-    meter: unmetered,
     effects: [{ kind: 'openSession', session }],
     ...sealedWrite(idempotency, answer, services),
   });
@@ -91,7 +90,6 @@ export async function endSession(
     await append(services, {
       projectId: organization.home.production,
       leaves: [sessionClosed(session, { nowMs: atMs, salt }, reason)],
-      meter: unmetered,
       effects: [{ kind: 'endSession', digest: session.digest, atMs }],
     });
   } catch (error) {

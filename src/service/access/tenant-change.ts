@@ -11,8 +11,8 @@ import { systemRun, type EventDraft } from '../../core/events/record.ts';
 import type { AppendRequest, StoredOrganization, StoredProject } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendForOrStale, asksFor, type Asking } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
+import { asksFor, type Asking } from '../writes/asking.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { untilStored } from '../call/overtaken.ts';
@@ -46,14 +46,12 @@ export function changeTenant<Answer extends object>(
       const events = (await store.run(projectId, systemRun))?.events ?? 0;
       const { change, answer } = await judge(now());
       if (change === null) return answer;
-      const expect = { runId: systemRun, events };
       const { gives = [], ...request } = change;
-      const stored = await appendForOrStale(services, asksFor(asking, gives), {
-        ...request,
-        projectId,
-        meter: unmetered,
-        expect,
-      });
+      const stored = await append(
+        services,
+        { ...request, projectId },
+        { by: asksFor(asking, gives), expect: { run: { runId: systemRun, events } } },
+      );
       if ('replayed' in stored) return stored;
       return stored.outcome === 'stored' ? answer : null;
     }),

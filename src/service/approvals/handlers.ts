@@ -11,8 +11,7 @@ import { openLeaf } from '../../core/decided/leaf.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { signedDecision } from './decision.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { masking } from '../events/redaction.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
@@ -109,22 +108,21 @@ const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempo
     reason: comment,
     ...(signed === null ? {} : { signed: signed.signed, signature: signed.signature }),
   };
-  const stored = await appendFor(
+  const stored = await append(
     services,
-    { caller, scopes: ['approvals:decide'] },
     {
       projectId,
       leaves: [
         draftApproval(leaf, services.salt),
         approvalDecided(recorded, { nowMs: atMs, salt: services.salt, by: caller }),
       ],
-      meter: unmetered,
       effects: [
         { kind: 'decideApproval', approvalId, outcome, by: caller.id, comment, atMs },
         ...(signed === null ? [] : [{ kind: 'saveDocuments', changes: [signed.change] } as const]),
       ],
       ...idempotencyWrite(idempotency, answer),
     },
+    { by: { caller, scopes: ['approvals:decide'] } },
   );
   return 'replayed' in stored ? stored : answer;
 };

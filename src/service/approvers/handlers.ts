@@ -28,8 +28,7 @@ import type { Handlers } from '../port/handler.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { approverChanged } from '../writes/system.ts';
 import { challengedParty, newChallenge } from './challenge.ts';
 import { approverKind, keyDocument, withoutDocument } from './document.ts';
@@ -146,18 +145,17 @@ async function appendChange(
   { change, effect }: { change: ApproverChange; effect: Effect },
 ): Promise<number> {
   const nowMs = services.now();
-  const stored = await appendFor(
+  const stored = await append(
     services,
-    { caller, scopes: ['approvals:decide'] },
     {
       projectId: caller.project.projectId,
       leaves: [
         draftApprover(change, services.salt),
         approverChanged(change, { nowMs, salt: services.salt, by: caller }),
       ],
-      meter: unmetered,
       effects: [effect],
     },
+    { by: { caller, scopes: ['approvals:decide'] } },
   );
   const [place] = 'assigned' in stored ? stored.assigned : [];
   if (place?.outcome === 'appended') return place.index;

@@ -6,8 +6,7 @@ import type { BillingSummary } from '../../contract/billing.ts';
 import { GovError } from '../../contract/problems.ts';
 import { addTotals } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { requireTag } from '../call/entity-tag.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Call, Handlers } from '../port/handler.ts';
@@ -100,9 +99,8 @@ async function recordPortalOpened<
     projectId,
     leaves: [event()],
     toHome: [event()],
-    meter: unmetered,
     ...sealedWrite(idempotency, answer, services),
   };
-  const stored = await appendFor(services, { caller, scopes: ['billing:write'] }, request);
+  const stored = await append(services, request, { by: { caller, scopes: ['billing:write'] } });
   return 'replayed' in stored ? stored : answer;
 }

@@ -8,88 +8,95 @@
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { countable } from '../../core/planes/metering.ts';
-import type { AppendRequest, Store } from '../../store/port/store.ts';
-import { append, appendOrStale, overQuota, unmetered, type PlainRequest } from '../writes/append.ts';
+import type { Store } from '../../store/port/store.ts';
+import { append, type Meter } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
-import { monthOf } from '../call/month.ts';
+import { endOfMonth, monthOf } from '../call/month.ts';
 import { monthUsage, recentUsage } from './month-usage.ts';
 import { quotaExceeded, thresholdReached } from '../access/project-events.ts';
 import type { Services } from '../port/services.ts';
 
-/** The meter of a call, and the caller whose quota it uses. */
-export interface MeteredCall {
+/** What a call uses of the quota of its caller. */
+interface MeteredCall {
   readonly caller: Caller;
   readonly op: MeteredType;
   readonly units: number | 'accepted';
 }
 
-/** The meter of an append. No limit for an unlimited quota, and where the project pays for an excess. */
-function metered({ caller, op, units }: MeteredCall): AppendRequest['meter'] {
-  const { quotas, settings } = caller.rules;
-  return { op, units, limit: settings.quotaMode === 'overage' ? null : quotas[op] };
-}
+/** No limit for an unlimited quota, and where the project pays for an excess. */
+const limitOf = ({ quotas, settings }: Caller['rules'], op: MeteredType): number | null =>
+  settings.quotaMode === 'overage' ? null : quotas[op];
 
-/** The rest of an append to the caller's project. */
-export type Uncounted = Omit<PlainRequest, 'projectId' | 'meter'>;
-
-const counting =
-  <Outcome extends object>(appendBy: (services: Services, request: PlainRequest) => Promise<Outcome>) =>
-  (services: Services, counted: MeteredCall, request: Uncounted): Promise<Outcome> => {
-    const { project, rules } = counted.caller;
-    const appended = { ...request, projectId: project.projectId, meter: metered(counted) };
-    // an unlimited quota has no thresholds, so a plane waits for nothing else
-    if (rules.quotas[counted.op] === null) return appendBy(services, appended);
-    return appendAndAnnounce(services, counted, () => appendBy(services, appended));
-  };
-
-async function appendAndAnnounce<Outcome extends object>(
-  services: Services,
-  counted: MeteredCall,
-  work: () => Promise<Outcome>,
-): Promise<Outcome> {
-  // read before the append: an append right after midnight must not count for the old month
+/** The meter of an append to the caller's project. Make it right before the append: the quota is that of this month. */
+export function meterOf(services: Services, { caller, op, units }: MeteredCall): Meter {
+  const { rules } = caller;
+  // now, because an append right after midnight must not count for the old month
   const atMs = services.now();
-  const stored = await work().catch((error: unknown) => {
-    announceExcess(services, counted, error);
-    throw error;
-  });
-  if ('used' in stored && typeof stored.used === 'number') {
-    announceOwn(services, counted, { used: stored.used, atMs });
-  }
-  return stored;
+  const meter: Meter = {
+    counts: { op, units, limit: limitOf(rules, op) },
+    refused: ({ used, units: asked }) => refusedExcess(services, caller, { op, used, units: asked }),
+  };
+  // an unlimited quota has no thresholds, so a plane waits for nothing else
+  if (rules.quotas[op] === null) return meter;
+  return { ...meter, stored: (used) => announceOwn(services, caller, { op, used, atMs }) };
 }
-
-/** Appends to the caller's project like `append`. */
-export const appendMetered = counting(append);
-/** Appends to the caller's project like `appendOrStale`. */
-export const appendMeteredOrStale = counting(appendOrStale);
 
 /**
  * QUOTA_EXCEEDED where no unit is left. Call it before expensive work; the append still decides. Cost: one
  * read.
  */
 export async function requireRoom(services: Services, caller: Caller, op: MeteredType): Promise<void> {
-  const { limit = null } = metered({ caller, op, units: 1 });
+  const limit = limitOf(caller.rules, op);
   if (limit === null) return;
+  const used = (await services.store.usage(caller.project.projectId, monthOf(services.now())))[op];
+  if (used + 1 > limit) throw refusedExcess(services, caller, { op, used, units: 1 });
+}
+
+/** A request that does not fit into the month's quota. */
+interface Excess {
+  readonly op: MeteredType;
+  readonly limit: number;
+  /** Units used before the request, and units of the request. */
+  readonly used: number;
+  readonly units: number;
+}
+
+/** QUOTA_EXCEEDED, of which the first one of a month is recorded. `used`: units before the request. */
+function refusedExcess(
+  services: Services,
+  caller: Caller,
+  { op, used, units }: Omit<Excess, 'limit'>,
+): GovError {
   const nowMs = services.now();
-  const used = (await services.store.usage(caller.project.projectId, monthOf(nowMs)))[op];
-  if (used + 1 <= limit) return;
-  const refused = overQuota({ type: op, limit, used, units: 1 }, nowMs);
-  announceExcess(services, { caller, op, units: 1 }, refused);
-  throw refused;
+  const limit = limitOf(caller.rules, op) ?? 0;
+  recordExcess(services, caller, { op, month: monthOf(nowMs), used, limit, nowMs });
+  return overQuota({ op, limit, used, units }, nowMs);
+}
+
+const daySeconds = 86_400;
+
+/** QUOTA_EXCEEDED with the members of contract C6: the quota, its use, and when it resets. */
+export function overQuota({ op, limit, used, units }: Excess, nowMs: number): GovError {
+  const remaining = Math.max(0, limit - used);
+  const resetMs = endOfMonth(monthOf(nowMs));
+  const resetAt = new Date(resetMs).toISOString();
+  const detail =
+    `expected at most ${remaining} more of ${op} this month, where ${used} of ${limit} are used, got ${units}; ` +
+    `wait until ${resetAt}, or ask the operator for more`;
+  return new GovError('QUOTA_EXCEEDED', detail, {
+    extensions: {
+      'violated-policies': [`${op}-month`],
+      quota: { type: op, limit, used, remaining, resetAt },
+      remaining,
+    },
+    retryAfterSeconds: Math.min(daySeconds, Math.ceil((resetMs - nowMs) / 1000)),
+  });
 }
 
 /** Months with a known event of an excess, by project and kind. */
 const exceeded = new WeakMap<Store, Map<string, string>>();
 
 /** Records the first refusal of a month. Never delays or fails the answer. */
-function announceExcess(services: Services, { caller, op }: MeteredCall, error: unknown): void {
-  if (!(error instanceof GovError) || error.code !== 'QUOTA_EXCEEDED') return;
-  const nowMs = services.now();
-  const { used, limit } = error.extensions['quota'] as { used: number; limit: number }; // overQuota wrote it
-  recordExcess(services, caller, { op, month: monthOf(nowMs), used, limit, nowMs });
-}
-
 function recordExcess(
   services: Services,
   of: Of,
@@ -105,7 +112,7 @@ function recordExcess(
   memory.set(name, month);
   const leaves = [quotaExceeded({ type: op, month, limit, used }, { nowMs, salt })];
   const fingerprints = new Map([[0, 'quota.exceeded'] as const]);
-  append(services, { projectId, leaves, meter: unmetered, fingerprints }).catch((error: unknown) => {
+  append(services, { projectId, leaves, fingerprints }).catch((error: unknown) => {
     memory.delete(name);
     log.warn(
       { err: error, projectId, quota: op },
@@ -139,11 +146,7 @@ interface Used {
 }
 
 /** Checks thresholds after an append of the project. Never delays or fails the answer. */
-function announceOwn(
-  services: Services,
-  { caller, op }: MeteredCall,
-  { used, atMs }: { used: number; atMs: number },
-): void {
+function announceOwn(services: Services, caller: Caller, { op, used, atMs }: Omit<Used, 'month'>): void {
   const month = monthOf(atMs);
   if (isDone(services, caller, { op, month })) return;
   const { store } = services;
@@ -208,7 +211,7 @@ function announceThresholds(services: Services, of: Of, { op, month, used, atMs 
   );
   // a constant fingerprint: the id alone identifies the fact, whatever else the event contains
   const fingerprints = new Map(leaves.map((_, at) => [at, 'quota.threshold_reached'] as const));
-  append(services, { projectId, leaves, meter: unmetered, fingerprints }).catch((error: unknown) => {
+  append(services, { projectId, leaves, fingerprints }).catch((error: unknown) => {
     memory.delete(name);
     log.warn(
       { err: error, projectId, quota: op },

@@ -68,7 +68,6 @@ export async function keepAnswer<const Kept extends PlainAnswer>(
   await store.append({
     projectId: caller.project.projectId,
     leaves: [],
-    meter: { op: 'none', units: 0 },
     ...idempotencyWrite(idempotency, answer),
   });
   return answer;

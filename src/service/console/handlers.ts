@@ -11,7 +11,7 @@ import { keySessionClosed, keySessionOpened, type EndReason } from '../access/te
 import { untrustedSite } from '../credentials/shown.ts';
 import type { Handlers } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { plainCookieName } from './cookie-names.ts';
 
 export const consoleSessions: Pick<
@@ -75,7 +75,7 @@ async function record(
   event: (context: { nowMs: number; salt: () => string }) => SessionEvent,
 ): Promise<void> {
   const { now, salt } = services;
-  await append(services, { projectId, leaves: [event({ nowMs: now(), salt })], meter: unmetered });
+  await append(services, { projectId, leaves: [event({ nowMs: now(), salt })] });
 }
 
 /**

@@ -10,8 +10,8 @@ import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Copies } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendForOrStale, byOperator, type Asking } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
+import { byOperator, type Asking } from '../writes/asking.ts';
 import type { Replayed } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
 import { cleanupReports } from '../reports/removal.ts';
@@ -60,24 +60,26 @@ export async function erase(
     const reports = await withdrawnReports(services, projectId, leaves);
     const by = asking === byOperator ? null : asking.caller;
     // a worker may start or complete a report meanwhile: its document then has another version
-    const stored = await appendForOrStale(services, asking, {
-      projectId,
-      leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
-      meter: unmetered,
-      effects: [
-        {
-          kind: 'eraseFields',
-          targets,
-          leaf: 0,
-          copies,
-          ...(subject === undefined ? {} : { subject }),
-          ...(destroysKey ? { destroysKey } : {}),
-        },
-        { kind: 'saveDocuments', changes: reports },
-      ],
-      ...(revisedMs === null ? {} : { revisedMs }),
-      ...kept?.(erasureId),
-    }).catch(reportChanged);
+    const stored = await append(
+      services,
+      {
+        projectId,
+        leaves: [draftErasure(record), erasureExecuted(record, { nowMs, salt: services.salt, by })],
+        effects: [
+          {
+            kind: 'eraseFields',
+            targets,
+            leaf: 0,
+            copies,
+            ...(subject === undefined ? {} : { subject }),
+            ...(destroysKey ? { destroysKey } : {}),
+          },
+          { kind: 'saveDocuments', changes: reports },
+        ],
+        ...kept?.(erasureId),
+      },
+      { by: asking, expect: revisedMs === null ? {} : { revisedMs } },
+    ).catch(reportChanged);
     if (stored === null || 'replayed' in stored) return stored;
     if (stored.outcome !== 'stored') return null;
     services.searchIndexer.erased(projectId);

@@ -5,9 +5,10 @@
 import type { EventInput } from '../../contract/events.ts';
 import { isRefused } from '../../core/json/items.ts';
 import type { EventDraft } from '../../core/events/record.ts';
-import type { Uncounted } from '../billing/quota.ts';
+import { meterOf } from '../billing/quota.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
+import type { Meter, PlainRequest } from '../writes/append.ts';
 import { subjectsOf } from '../call/subjects.ts';
 import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
 import { redactionOf } from './redaction.ts';
@@ -19,7 +20,7 @@ export const recordingOf = (caller: Caller, services: Services): Recording => ({
 });
 
 /** The leaves of a request that the service appends. */
-export function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerprints'> & {
+export function acceptedOf(results: readonly Judged[]): Pick<PlainRequest, 'fingerprints'> & {
   readonly leaves: readonly EventDraft[];
 } {
   const leaves: EventDraft[] = [];
@@ -36,7 +37,8 @@ export function acceptedOf(results: readonly Judged[]): Pick<Uncounted, 'fingerp
 }
 
 /** Counts accepted events. Duplicates and rejected events cost no units (contract I8, E11). */
-export const asEvents = (caller: Caller) => ({ caller, op: 'audit_event', units: 'accepted' }) as const;
+export const eventMeter = (services: Services, caller: Caller): Meter =>
+  meterOf(services, { caller, op: 'audit_event', units: 'accepted' });
 
 /**
  * Judges a batch in slices, so that other requests run in between. A batch of 16 MiB takes a few hundred

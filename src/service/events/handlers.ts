@@ -10,14 +10,14 @@ import { openEvent, systemRun } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { RunSummary } from '../../store/port/store.ts';
 import type { Leaf } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { Erasures, lostFields } from '../erased/fields.ts';
-import { acceptedOf, asEvents, judgeAll, recordingOf } from './batch.ts';
+import { acceptedOf, judgeAll, recordingOf } from './batch.ts';
 import { judgeEvent } from './judge.ts';
-import { appendJudged } from './judged.ts';
+import { recordEvents } from './judged.ts';
 import { listPage, pageLimit, timeRange } from '../call/pages.ts';
 import { batchTemplate, createdTemplate, recordedAnswer } from './recorded.ts';
 import { fieldError } from '../call/schema.ts';
@@ -36,9 +36,7 @@ export const events: Pick<
       return idempotency === null ? accepted : { ...accepted, idempotency: { ...idempotency, response } };
     };
     const first = judge(caller);
-    const stored = await appendJudged(services, asEvents(caller), (by) =>
-      by === caller ? first : judge(by),
-    );
+    const stored = await recordEvents(services, caller, (by) => (by === caller ? first : judge(by)));
     return 'replayed' in stored ? stored : recordedAnswer(response, stored.assigned);
   },
 
@@ -52,8 +50,8 @@ export const events: Pick<
     const { projectId } = caller.project;
     const stored =
       leaves.length === 0
-        ? await append(services, { projectId, leaves, meter: unmetered, ...kept() })
-        : await appendJudged(services, asEvents(caller), async (by) => {
+        ? await append(services, { projectId, leaves, ...kept() })
+        : await recordEvents(services, caller, async (by) => {
             if (by === caller) return { ...accepted, ...kept() };
             const again = await judgeAll(body.events, services, by);
             response = batchTemplate(again);

@@ -5,39 +5,44 @@
  * check costs nothing else. Proven by `test/service/events/judged.test.ts`.
  */
 import { refusedCredential } from '../../core/credential.ts';
-import { refuseOutdated } from '../writes/append.ts';
+import { append, type PlainRequest } from '../writes/append.ts';
 import type { StoredAppend } from '../log/append-result.ts';
 import { notFound, type Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import { appendMeteredOrStale, type MeteredCall, type Uncounted } from '../billing/quota.ts';
 import type { Services } from '../port/services.ts';
 import { rulesOf } from '../call/settings.ts';
+import { eventMeter } from './batch.ts';
 
 /**
- * Appends the result of `judge` like `appendMetered`. INVALID_CREDENTIAL or NOT_FOUND where the project was
- * deleted in the meantime, OVERLOADED where it keeps changing.
+ * Appends the events that `judge` returns to the caller's project, metered. INVALID_CREDENTIAL or NOT_FOUND
+ * where the project was deleted in the meantime, OVERLOADED where it keeps changing.
  */
-export async function appendJudged(
+export async function recordEvents(
   services: Services,
-  counted: MeteredCall,
-  judge: (caller: Caller) => Promise<Uncounted> | Uncounted,
+  caller: Caller,
+  judge: (by: Caller) => Promise<JudgedEvents> | JudgedEvents,
 ): Promise<StoredAppend | Replayed> {
-  let { caller } = counted;
+  let by = caller;
   const { projectId } = caller.project;
   return services.runs.untilJudged(projectId, 'the project', async () => {
-    const { revisedMs } = caller.rules;
-    const judged = judge(caller);
+    const { revisedMs } = by.rules;
+    const judged = judge(by);
     // avoids a turn of the loop where no promise is needed, which is nearly always
     const request = judged instanceof Promise ? await judged : judged;
-    const appended = revisedMs === undefined ? request : { ...request, revisedMs };
-    const by = caller === counted.caller ? counted : { ...counted, caller };
-    const stored = await appendMeteredOrStale(services, by, appended);
-    if (!('outcome' in stored) || stored.outcome !== 'revised') return refuseOutdated(stored);
+    const stored = await append(
+      services,
+      { ...request, projectId },
+      { meter: eventMeter(services, by), expect: revisedMs === undefined ? {} : { revisedMs } },
+    );
+    if ('replayed' in stored || stored.outcome === 'stored') return stored;
     services.forgetCredential(projectId);
-    caller = await asOfNow(services, caller);
+    by = await asOfNow(services, by);
     return null;
   });
 }
+
+/** A request of judged events to the caller's project. */
+type JudgedEvents = Omit<PlainRequest, 'projectId'>;
 
 /** The caller with the project's current rules. */
 async function asOfNow({ store, hosting }: Services, caller: Caller): Promise<Caller> {

@@ -28,11 +28,11 @@ import {
 import { observationOf, reportKey } from '../../core/coverage/report.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
-import { acceptedOf, asEvents, judgeAll } from './batch.ts';
+import { append } from '../writes/append.ts';
+import { acceptedOf, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
 import { rejection, type Judged } from './judge.ts';
-import { appendJudged } from './judged.ts';
+import { recordEvents } from './judged.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
@@ -123,8 +123,8 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
   const isEmpty = requestOf(plan).leaves.length === 0;
   if (isEmpty && plan.facts.isEmpty) return recordedOf(batch, plan, { repeated: new Set() });
   const stored = isEmpty
-    ? await append(services, { projectId, leaves: [], meter: unmetered, effects: plan.facts.effects() })
-    : await appendJudged(services, asEvents(caller), async (by) => {
+    ? await append(services, { projectId, leaves: [], effects: plan.facts.effects() })
+    : await recordEvents(services, caller, async (by) => {
         if (by !== caller) plan = await planOf(services, by, batch);
         return requestOf(plan);
       });
@@ -284,7 +284,7 @@ async function countRepeated(
       facts.set(factNames.source + id, JSON.stringify(after));
     }
     try {
-      await append(services, { projectId, leaves: [], meter: unmetered, effects: facts.effects() });
+      await append(services, { projectId, leaves: [], effects: facts.effects() });
       return;
     } catch (error) {
       if (!(error instanceof GovError && error.code === 'CONFLICT')) throw error;

@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { ByteRange } from '../hosting/artifacts.ts';
 import { notFound, type Streamed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
@@ -99,7 +99,6 @@ async function recordDownload(services: Services, exported: StoredExport, by: Ca
     await append(services, {
       projectId: exported.projectId,
       leaves: [event],
-      meter: unmetered,
       fingerprints,
     });
   } catch (error) {

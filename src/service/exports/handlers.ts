@@ -10,7 +10,7 @@ import { typeId } from '../../core/id.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredExport } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
@@ -58,7 +58,6 @@ export const exports: Pick<
     const stored = await append(services, {
       projectId,
       leaves: [exportCreated(exported, { salt: services.salt, by: caller })],
-      meter: unmetered,
       effects: [
         { kind: 'createExport', most: services.exports.most, exported },
         { kind: 'enqueueJob', job: { ...queued, request: JSON.stringify(request) } },
@@ -128,7 +127,7 @@ export const exports: Pick<
       const nowMs = now();
       const event = exportDeleted(exported, { nowMs, salt, by: caller });
       const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
-      await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+      await append(services, { projectId, leaves: [event], fingerprints });
       await store.expireExport(projectId, exportId, nowMs);
     }
     await removeExport(services, exported);

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { hashText } from '../../core/hash.ts';
 import type { ClaimedJob, StoredExport } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { ExportManifest } from '../../contract/exports.ts';
 import { exportCompleted } from './events.ts';
 import { prunedBelow } from '../events/run-stream.ts';
@@ -150,7 +150,6 @@ async function complete(
   await append(services, {
     projectId,
     leaves: [exportCompleted(told, { nowMs: completedMs, salt })],
-    meter: unmetered,
     effects: [
       { kind: 'finishExport', most: exports.most, exportId, done },
       { kind: 'completeJob', jobId, lease, result: 'null', atMs: completedMs },

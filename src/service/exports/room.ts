@@ -7,7 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { ExportName } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { exportEnded, exportFailed } from './events.ts';
 import type { Services } from '../port/services.ts';
 
@@ -109,8 +109,8 @@ async function endEarly(services: Services, { projectId, exportId }: ExportName)
   log.warn({ projectId, exportId }, 'an export ended early because the disk is low; it can be created again');
   const event = exportEnded({ exportId, reason: 'disk_low' }, { nowMs, salt });
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
-  await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints }).catch(
-    (error: unknown) => log.warn({ err: error, exportId }, 'the end of an export could not be recorded'),
+  await append(services, { projectId, leaves: [event], fingerprints }).catch((error: unknown) =>
+    log.warn({ err: error, exportId }, 'the end of an export could not be recorded'),
   );
 }
 
@@ -124,7 +124,7 @@ export async function removeExport(services: Services, { projectId, exportId }: 
     const failed = { exportId, errorSummary: exported.errorSummary ?? '' };
     const event = exportFailed(failed, { nowMs: now(), salt });
     const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
-    await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+    await append(services, { projectId, leaves: [event], fingerprints });
   }
   await store.markExportRemoved(projectId, exportId);
 }

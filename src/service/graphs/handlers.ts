@@ -2,6 +2,7 @@
  * Handlers of causal graphs (contract F13-F16). The worker thread derives graphs and writes answers. Proven
  * by `test/service/graphs/handlers.engines.test.ts`.
  */
+import { append } from '../writes/append.ts';
 import { refuseSystemRun } from '../writes/system-run.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Json } from '../../core/json/parse.ts';
@@ -29,10 +30,9 @@ export const graphs: Pick<Handlers, 'getGraph' | 'declareGraph' | 'commitGraph' 
     const input = { ...of, graph, salt: salt() };
     const declaration = await work.run('declaration', input, { events: await eventsOf(services, of) });
     const { declaredMs } = await store.graphState(of.projectId, of.runId);
-    await store.append({
+    await append(services, {
       projectId: of.projectId,
       leaves: [],
-      meter: { op: 'none', units: 0 },
       effects: [{ kind: 'declareGraph', runId: of.runId, declaration, atMs: declaredMs ?? now() }],
     });
     const answer = await graphBody(services, of);

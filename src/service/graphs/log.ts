@@ -9,7 +9,7 @@ import { graphLeafFields } from '../../core/graphs/rows.ts';
 import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/events/record.ts';
 import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
-import { appendOrStale, unmetered, type PlainEffect } from '../writes/append.ts';
+import { append, type PlainEffect } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
@@ -78,13 +78,15 @@ async function derivedGraph(
   const { facts } = derived;
   const graph = { graphId, unresolved: facts.unresolved, facts };
   if (signed !== null) return { graph: { ...graph, leafIndex: null }, atSize: { signed, leaf, saved } };
-  const stored = await appendOrStale(services, {
-    projectId: of.projectId,
-    leaves: [leaf],
-    meter: unmetered,
-    expect: { runId: of.runId, events: facts.events },
-    effects: [{ kind: 'saveGraph', graph: saved, leaf: 0 }],
-  });
+  const stored = await append(
+    services,
+    {
+      projectId: of.projectId,
+      leaves: [leaf],
+      effects: [{ kind: 'saveGraph', graph: saved, leaf: 0 }],
+    },
+    { expect: { run: { runId: of.runId, events: facts.events } } },
+  );
   if ('replayed' in stored || stored.outcome !== 'stored') return null;
   return { graph: { ...graph, leafIndex: place(stored.assigned).index }, atSize: null };
 }
@@ -136,13 +138,12 @@ async function appendSeal(
     { kind: 'saveGraph', graph: saved, leaf: 0 },
     { kind: 'sealGraph', runId, rootHash, declarationHash: declared, leaf: 0 },
   ];
-  const stored = await appendOrStale(services, {
-    projectId,
-    leaves: [leaf, graphCommitted({ runId, rootHash }, { nowMs: services.now(), salt: services.salt, by })],
-    meter: unmetered,
-    ...(mayGrow ? {} : { expect: { runId, events } }),
-    effects,
-  });
+  const told = graphCommitted({ runId, rootHash }, { nowMs: services.now(), salt: services.salt, by });
+  const stored = await append(
+    services,
+    { projectId, leaves: [leaf, told], effects },
+    { expect: mayGrow ? {} : { run: { runId, events } } },
+  );
   if ('replayed' in stored || stored.outcome !== 'stored') return null;
   return { rootHash, atMs: place(stored.assigned).serverMs };
 }

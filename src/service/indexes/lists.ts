@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftIndex } from '../../core/completeness/index-leaf.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { AppendRequest, Store } from '../../store/port/store.ts';
+import type { Store } from '../../store/port/store.ts';
 import type { Log } from '../call/log.ts';
 import type { Indexed, IndexInput, TaskHost, TaskRunner } from '../call/work.ts';
 import type { SignedCheckpoint } from '../log/checkpoints.ts';
@@ -111,9 +111,8 @@ export class Indexer {
     const { store, grew } = this.#options;
     return {
       appendIndex: async (map) => {
-        const meter: AppendRequest['meter'] = { op: 'none', units: 0 };
-        const exact = map.isExact ? { auditSize: map.size } : {};
-        const result = await store.append({ projectId, leaves: [draftIndex(map)], meter, ...exact });
+        const expect = map.isExact ? { auditSize: map.size } : {};
+        const result = await store.append({ projectId, leaves: [draftIndex(map)], expect });
         if (result.outcome === 'outdated') return -1;
         const [assigned] = result.outcome === 'stored' ? result.assigned : [];
         if (assigned?.outcome !== 'appended') throw new Error('expected an index leaf to be stored');

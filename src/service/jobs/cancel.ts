@@ -6,7 +6,7 @@
 import { isOpen, type JobStatus } from '../../contract/job-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { EventDraft } from '../../core/events/record.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { PlainAnswer, Replayed } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
@@ -46,7 +46,6 @@ export async function cancel<Found extends Cancellable, Answer extends PlainAnsw
       const stored = await append(services, {
         projectId,
         leaves: [event(found, atMs)],
-        meter: unmetered,
         effects: [{ kind: 'cancelJob', jobId, from: { status, startedMs }, atMs }],
         ...idempotencyWrite(call.idempotency, answered),
       });

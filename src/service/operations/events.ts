@@ -4,7 +4,7 @@
  */
 import type { TreeName } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { systemEvent } from '../writes/system.ts';
 
 export interface AlteredPlace {
@@ -34,5 +34,5 @@ export async function recordViolation(
     { nowMs: now(), salt },
   );
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
-  await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+  await append(services, { projectId, leaves: [event], fingerprints });
 }

@@ -17,7 +17,7 @@ import { readJson } from '../../core/json/parse.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Fault, PlaneIdentity } from '../../core/planes/usage-report.ts';
 import type { StoredPlane, StoredReport } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
@@ -125,7 +125,7 @@ async function answer(
     answer: kept,
   } as const;
   const fingerprints = new Map(leaves.map((_, at) => [at, 'telemetry'] as const));
-  const request = { projectId, leaves, meter: unmetered, effects: [effect], fingerprints };
+  const request = { projectId, leaves, effects: [effect], fingerprints };
   const stored = await unlessOvertaken(append(services, request), 'CONFLICT');
   return stored === null ? null : kept;
 }

@@ -14,8 +14,7 @@ import {
 } from '../../core/planes/enrolment-request.ts';
 import type { EnrolmentAnswer } from '../../contract/telemetry.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';
@@ -47,12 +46,11 @@ export const enrolmentByFile: Pick<Handlers, 'enrollDataPlaneByFile'> = {
       const request = {
         projectId,
         leaves,
-        meter: unmetered,
         effects,
         ...sealedWrite(idempotency, answer, services),
       };
       try {
-        const stored = await appendFor(services, { caller, scopes: ['telemetry:manage'] }, request);
+        const stored = await append(services, request, { by: { caller, scopes: ['telemetry:manage'] } });
         services.forgetCredential(plane.planeId);
         return 'replayed' in stored ? stored : answer;
       } catch (error) {

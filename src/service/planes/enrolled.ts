@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { Fault, PlaneIdentity } from '../../core/planes/usage-report.ts';
 import type { StoredPlane } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append, type PlainRequest } from '../writes/append.ts';
 import { createToken, keyDigest } from '../credentials/token-format.ts';
 import { hostingOf } from '../access/projects.ts';
 import { fieldError } from '../call/schema.ts';
@@ -134,12 +134,12 @@ export function freshCredentials(services: Services) {
 export async function savePlane(
   services: Services,
   plane: StoredPlane,
-  request: Pick<Parameters<typeof append>[1], 'leaves' | 'idempotency'>,
+  request: Pick<PlainRequest, 'leaves' | 'idempotency'>,
 ) {
   const { projectId } = plane;
   try {
     const effects = [{ kind: 'savePlane', plane }] as const;
-    const stored = await append(services, { ...request, projectId, meter: unmetered, effects });
+    const stored = await append(services, { ...request, projectId, effects });
     return 'replayed' in stored ? stored : true;
   } catch (error) {
     if (!(error instanceof GovError) || error.code !== 'CONFLICT') throw error;

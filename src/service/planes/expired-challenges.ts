@@ -6,7 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { Services } from '../port/services.ts';
 import { challengeExpired } from './events.ts';
 
@@ -48,7 +48,7 @@ async function expire(services: Services, { projectId, expiresMs, ...challenge }
   const effects = [{ kind: 'expireChallenge', planeId, reportId }] as const;
   const fingerprints = new Map([[0, 'telemetry'] as const]);
   try {
-    await append(services, { projectId, leaves, meter: unmetered, effects, fingerprints });
+    await append(services, { projectId, leaves, effects, fingerprints });
     return true;
   } catch (error) {
     if (error instanceof GovError && error.code === 'CONFLICT') return false;

@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { EventDraft } from '../../core/events/record.ts';
 import type { Fault } from '../../core/planes/usage-report.ts';
 import type { Store, StoredPlane } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { Services } from '../port/services.ts';
 
 interface Refusal {
@@ -51,7 +51,7 @@ export async function recordOnce(services: Services, projectId: string, event: E
   try {
     // a constant fingerprint: the id alone identifies the fact, whatever else the event contains
     const fingerprints = new Map([[0, 'telemetry'] as const]);
-    await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+    await append(services, { projectId, leaves: [event], fingerprints });
   } catch (error) {
     services.log.warn({ err: error, projectId }, 'the fault of a data plane could not be recorded');
   }

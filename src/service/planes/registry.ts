@@ -6,8 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, StoredPlane } from '../../store/port/store.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import { sealedWrite } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
@@ -50,16 +49,15 @@ export const planes: Pick<
       ...(await tokenAnswer(services, caller, plane, token)),
       headers: shownAt(plane, basePath),
     };
-    const stored = await appendFor(
+    const stored = await append(
       services,
-      { caller, scopes },
       {
         projectId,
         leaves: [planeChanged('registered', plane, { nowMs, salt, by: caller })],
-        meter: unmetered,
         effects: [{ kind: 'savePlane', plane }],
         ...sealedWrite(idempotency, answer, services),
       },
+      { by: { caller, scopes } },
     );
     return 'replayed' in stored ? stored : answer;
   },
@@ -79,8 +77,8 @@ export const planes: Pick<
       const leaves = [planeChanged('token_issued', plane, { nowMs, salt: services.salt, by: caller })];
       const effects = [{ kind: 'savePlane', plane }] as const;
       const sealed = sealedWrite(idempotency, answer, services);
-      const request = { projectId, leaves, meter: unmetered, effects, ...sealed };
-      const stored = await unlessOvertaken(appendFor(services, { caller, scopes }, request), 'CONFLICT');
+      const request = { projectId, leaves, effects, ...sealed };
+      const stored = await unlessOvertaken(append(services, request, { by: { caller, scopes } }), 'CONFLICT');
       if (stored === null) return null;
       return 'replayed' in stored ? stored : answer;
     });
@@ -119,10 +117,9 @@ export const planes: Pick<
       const request = {
         projectId,
         leaves,
-        meter: unmetered,
         effects: [{ kind: 'savePlane', plane }] as const,
       };
-      return unlessOvertaken(appendFor(services, { caller, scopes }, request), 'CONFLICT');
+      return unlessOvertaken(append(services, request, { by: { caller, scopes } }), 'CONFLICT');
     });
     services.forgetCredential(params.dataPlaneId);
     return { status: 204, body: null };

@@ -24,7 +24,7 @@ import { checkOrder } from '../../core/planes/usage-order.ts';
 import { checkSuccession, reportHash, reportMonth, type Fault } from '../../core/planes/usage-report.ts';
 import type { EventDraft } from '../../core/events/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../../store/port/store.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import { isBilled } from '../call/month.ts';
 import { hostingOf } from '../access/projects.ts';
@@ -120,7 +120,7 @@ async function storeReport(
   const fingerprints = new Map(leaves.map((_, at) => [at, 'telemetry'] as const));
   const { projectId } = sent.plane;
   try {
-    await append(services, { projectId, leaves, meter: unmetered, effects, fingerprints });
+    await append(services, { projectId, leaves, effects, fingerprints });
     return stored;
   } catch (error) {
     await recordLimit(services, sent, error);

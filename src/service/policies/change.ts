@@ -11,7 +11,7 @@ import { systemRun } from '../../core/events/record.ts';
 import { draftPolicyChange } from '../../core/decided/policy-change.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
-import { appendOrStale, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
 import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
@@ -89,18 +89,17 @@ async function appendChange<Answer extends PlainAnswer>(
     headers: { ...('headers' in answer ? (answer.headers as object) : {}), ...etag(revision) },
   };
   const { policyId } = change;
-  const appendTo = (before: InForce | null): ReturnType<typeof appendOrStale> =>
-    appendOrStale(services, {
-      projectId,
-      leaves: [
-        draftPolicyChange(recorded, services.salt),
-        policyChanged(told, { nowMs: atMs, salt: services.salt, by: caller }),
-      ],
-      meter: unmetered,
-      ...(before === null ? {} : { inForce: { policyIndex: before.policyIndex } }),
-      effects: [effect],
-      ...idempotencyWrite(idempotency, answered),
-    });
+  const request = {
+    projectId,
+    leaves: [
+      draftPolicyChange(recorded, services.salt),
+      policyChanged(told, { nowMs: atMs, salt: services.salt, by: caller }),
+    ],
+    effects: [effect],
+    ...idempotencyWrite(idempotency, answered),
+  };
+  const appendTo = (before: InForce | null) =>
+    append(services, request, { expect: before === null ? {} : { policyIndex: before.policyIndex } });
   let stored = await policySets.change(projectId, { policyId, ...standing }, appendTo);
   // another process changed a policy: the effect compares the revision of this one, and the set is loaded again
   if ('outcome' in stored && stored.outcome === 'outdated')

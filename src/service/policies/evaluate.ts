@@ -21,7 +21,7 @@ import type { PolicyDecision, PolicySet, SetSummary } from '../../core/policies/
 import type { LeafDraft, OtherDraft } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
-import { appendOrStale, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
@@ -112,14 +112,16 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
     const leaf = { ...draftDecided(decided, asked, services), ...about };
     const { answer, idempotency, leaves = [] } = compose(decided);
     const writes = approvalWrites(decided.approval, decided);
-    const appending = appendOrStale(services, {
-      projectId,
-      leaves: [leaf, ...writes.leaves, ...leaves],
-      meter: unmetered,
-      inForce: { policyIndex: inForce.policyIndex },
-      effects: writes.effects,
-      ...idempotencyWrite(idempotency, answer),
-    });
+    const appending = append(
+      services,
+      {
+        projectId,
+        leaves: [leaf, ...writes.leaves, ...leaves],
+        effects: writes.effects,
+        ...idempotencyWrite(idempotency, answer),
+      },
+      { expect: { policyIndex: inForce.policyIndex } },
+    );
     // another evaluation of the same call may open or use its approval first
     const stored = await unlessOvertaken(appending, 'CONFLICT');
     if (stored === null || 'replayed' in stored) return stored;

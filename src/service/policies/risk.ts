@@ -23,14 +23,14 @@ import { checkRiskConfig, riskRouter, type RiskRouter, type RiskSettings } from 
 import { canonicalInputs, type CanonicalInputs } from '../../core/risk/inputs.ts';
 import { bands, evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { appendOrStale, unmetered, type PlainRequest } from '../writes/append.ts';
+import { append, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import { requireTag } from '../call/entity-tag.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { pageLimit, sizedPage } from '../call/pages.ts';
-import { appendMeteredOrStale } from '../billing/quota.ts';
+import { meterOf } from '../billing/quota.ts';
 import { routerOf } from './risk-router.ts';
 import type { Services } from '../port/services.ts';
 import { riskConfigured } from '../writes/system.ts';
@@ -47,12 +47,15 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
         const router = await routerOf(services.store, projectId);
         const decision = decideBy(router, { runId, inputs, services });
         const answer = { status: 200, body: riskDecisionBody(decision) } as const;
-        const counted = { caller, op: 'risk_decision', units: 1 } as const;
-        const stored = await appendMeteredOrStale(services, counted, {
-          leaves: [draftRiskDecision(decision, services.salt)],
-          inForce: { configIndex: router.configIndex },
-          ...idempotencyWrite(idempotency, answer),
-        });
+        const leaves = [draftRiskDecision(decision, services.salt)];
+        const stored = await append(
+          services,
+          { projectId, leaves, ...idempotencyWrite(idempotency, answer) },
+          {
+            meter: meterOf(services, { caller, op: 'risk_decision', units: 1 }),
+            expect: { configIndex: router.configIndex },
+          },
+        );
         if ('replayed' in stored) return stored;
         return stored.outcome === 'stored' ? answer : null;
       });
@@ -76,9 +79,9 @@ export const risk: Pick<Handlers, 'evaluateRisk' | 'getRiskConfig' | 'putRiskCon
           await services.runs.overtaken(projectId);
           const before = ifMatch === null ? null : await routerOf(services.store, projectId);
           if (before !== null) requireTag(ifMatch, configBody(before), 'the configuration');
-          const inForce = before === null ? {} : { inForce: { configIndex: before.configIndex } };
-          const request = { ...configChange(router, { projectId, caller, services }), ...inForce };
-          const stored = await appendOrStale(services, request);
+          const expect = before === null ? {} : { configIndex: before.configIndex };
+          const request = configChange(router, { projectId, caller, services });
+          const stored = await append(services, request, { expect });
           return 'replayed' in stored || stored.outcome === 'stored'
             ? ({ status: 200, body: answered } as const)
             : null;
@@ -117,7 +120,7 @@ function configChange(
     caller,
     services,
   }: { readonly projectId: string; readonly caller: Caller; readonly services: Services },
-): Omit<PlainRequest, 'inForce'> {
+): PlainRequest {
   const atMs = services.now();
   const changed = {
     configHash: router.configHash,
@@ -132,7 +135,6 @@ function configChange(
       draftConfigChange(changed, services.salt),
       riskConfigured(router, { nowMs: atMs, salt: services.salt, by: caller }),
     ],
-    meter: unmetered,
     effects: [{ kind: 'saveRiskConfig', config: router.text, atMs }],
   };
 }

@@ -6,7 +6,7 @@
 import { refuseSystemRun } from '../writes/system-run.ts';
 import { GovError } from '../../contract/problems.ts';
 import { draftSnapshot, snapshotFields, type Snapshot } from '../../core/decided/snapshot.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { snapshotOf } from './run-snapshot.ts';
@@ -47,7 +47,6 @@ async function claimSnapshot(services: Services, of: RunOf, snapshot: Snapshot):
     await append(services, {
       projectId,
       leaves: [draftSnapshot(runId, snapshot, services.salt)],
-      meter: unmetered,
       effects: [{ kind: 'claimSnapshot', runId }],
     });
     return snapshot;

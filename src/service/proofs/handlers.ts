@@ -14,8 +14,9 @@ import { notFound } from '../call/answer.ts';
 import type { Call, Handlers } from '../port/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
-import { asProof, listsOf, prove, provedAnswer } from './prove.ts';
-import { appendMetered, requireRoom } from '../billing/quota.ts';
+import { listsOf, proofMeter, prove, provedAnswer } from './prove.ts';
+import { append } from '../writes/append.ts';
+import { requireRoom } from '../billing/quota.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { refusal } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
@@ -177,16 +178,17 @@ async function enqueue(
     headers: { location: `${basePath}/jobs/${jobId}`, ...retryAfter },
   } as const;
   const request = canonicalize(body as ProofRequest as unknown as Json);
-  const stored = await appendMetered(services, asProof(caller), {
-    leaves: [],
-    effects: [
-      {
-        kind: 'enqueueJob',
-        job: { jobId, type: 'proof', runId: body.runId, request, createdMs },
-      },
-    ],
-    ...idempotencyWrite(idempotency, answer),
-  });
+  const job = { jobId, type: 'proof', runId: body.runId, request, createdMs } as const;
+  const stored = await append(
+    services,
+    {
+      projectId: caller.project.projectId,
+      leaves: [],
+      effects: [{ kind: 'enqueueJob', job }],
+      ...idempotencyWrite(idempotency, answer),
+    },
+    { meter: proofMeter(services, caller) },
+  );
   if ('replayed' in stored) return stored;
   services.wakeJobs();
   return answer;

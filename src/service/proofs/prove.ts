@@ -17,14 +17,14 @@ import type { Checkpoint } from '../../core/note/checkpoint.ts';
 import { draftLeaf } from '../../core/events/record.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredProof } from '../../store/port/store.ts';
-import { append, unmetered, type PlainEffect, type PlainRequest } from '../writes/append.ts';
+import { append, type Meter, type PlainEffect, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
 import type { Replayed } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { provedGraph, type ProvedGraph } from '../graphs/log.ts';
-import { appendMetered } from '../billing/quota.ts';
+import { meterOf } from '../billing/quota.ts';
 import { missingRun } from '../completeness/missing-run.ts';
 import { jobCompleted } from '../jobs/events.ts';
 import type { Services } from '../port/services.ts';
@@ -95,10 +95,8 @@ async function attemptProof(services: Services, request: ProveRequest): Promise<
   const draft = { ...composed, computed, graphIndex: graph?.leafIndex ?? null, isChecked, atSize };
   const made = appendRequest(services, request, draft);
   const { by } = request;
-  const stored =
-    by.kind === 'call'
-      ? await appendMetered(services, asProof(by.caller), made)
-      : await append(services, { ...made, projectId, meter: unmetered });
+  const counted = by.kind === 'call' ? { meter: proofMeter(services, by.caller) } : {};
+  const stored = await append(services, made, counted);
   if ('replayed' in stored) return stored;
   await signOver(services, projectId);
   return { proof: composed.proof, isChecked };
@@ -137,10 +135,10 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 
 function appendRequest(
   { now, salt }: Services,
-  { runId, by }: ProveRequest,
+  { projectId, runId, by }: ProveRequest,
   draft: Proved &
     Pick<ProvedGraph, 'atSize'> & { preimage: string; computed: Layers; graphIndex: number | null },
-): Omit<PlainRequest, 'projectId' | 'meter'> {
+): PlainRequest {
   const { proof, preimage, computed, graphIndex, atSize } = draft;
   // a proof is JSON by its type
   const text = canonicalText(proof);
@@ -170,6 +168,7 @@ function appendRequest(
   const graphEffect: PlainEffect[] =
     atSize === null ? [] : [{ kind: 'saveGraph', graph: atSize.saved, leaf: 1 }];
   return {
+    projectId,
     leaves: [
       draftLeaf('gov.proof/1', proofLeafFields(proof), { runId }),
       ...(atSize === null ? [] : [atSize.leaf]),
@@ -186,7 +185,8 @@ function appendRequest(
   };
 }
 
-export const asProof = (caller: Caller) => ({ caller, op: 'compliance_proof', units: 1 }) as const;
+export const proofMeter = (services: Services, caller: Caller): Meter =>
+  meterOf(services, { caller, op: 'compliance_proof', units: 1 });
 
 export const provedAnswer = ({ proof, isChecked }: Proved, basePath: string) =>
   ({

@@ -2,6 +2,7 @@
  * Handlers of replays (contract F10-F16, G10, O4): a replay is accepted as a job, and its result is served
  * when the job completes. Proven by `test/service/replay/handlers.engines.test.ts`.
  */
+import { append } from '../writes/append.ts';
 import { refuseSystemRun } from '../writes/system-run.ts';
 import type { SnapshotInput } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
@@ -22,7 +23,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { retryAfter } from '../jobs/handlers.ts';
 import { byAge, pageLimit, sizedPage } from '../call/pages.ts';
-import { appendMetered } from '../billing/quota.ts';
+import { meterOf } from '../billing/quota.ts';
 import { loggedResult } from '../jobs/result.ts';
 import type { Services } from '../port/services.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
@@ -147,14 +148,15 @@ async function enqueue(
   const isFirst =
     snapshot !== null && (await snapshotOf(services.store, { projectId, runId: body.runId })) === null;
   const store = (claimed: SnapshotInput | null) =>
-    appendMetered(
+    append(
       services,
-      { caller, op: 'replay_verification', units: 1 },
       {
+        projectId,
         leaves: claimed === null ? [] : [draftSnapshot(body.runId, claimed, services.salt)],
         effects: claimed === null ? [job] : [{ kind: 'claimSnapshot', runId: body.runId }, job],
         ...idempotencyWrite(call.idempotency, answer),
       },
+      { meter: meterOf(services, { caller, op: 'replay_verification', units: 1 }) },
     );
   const stored = await store(isFirst ? snapshot : null).catch((error: unknown) => {
     const claimedMeanwhile = isFirst && error instanceof GovError && error.code === 'CONFLICT';

@@ -11,7 +11,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { ClaimedJob } from '../../store/port/store.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { missingRun } from '../completeness/missing-run.ts';
-import { append, unmetered, type PlainEffect } from '../writes/append.ts';
+import { append, type PlainEffect } from '../writes/append.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { jobCompleted } from '../jobs/events.ts';
 import type { Services } from '../port/services.ts';
@@ -81,7 +81,6 @@ async function complete(services: Services, job: ClaimedJob, replayed: ReplayedR
       draftReplay({ ...record, at: formatTimestamp(atMs) }, services.salt),
       jobCompleted(job, { nowMs: atMs, salt: services.salt }),
     ],
-    meter: unmetered,
     effects,
   });
 }

@@ -11,7 +11,7 @@ import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { ReportOutput } from '../call/report-work.ts';
 import { deliveryKind, type StoredDelivery } from './deliveries/document.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { witnessedNote } from '../exports/job.ts';
 import { reportCompleted, reportFailed } from './events.ts';
 import { ReportFiles, removeArtifacts } from './files.ts';
@@ -153,7 +153,6 @@ async function settle(
     await append(services, {
       projectId,
       leaves: [end.event],
-      meter: unmetered,
       effects: [{ kind: 'saveDocuments', changes }],
     });
     if (waiting.length > 0) services.wakeScheduler();

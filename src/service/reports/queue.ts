@@ -19,7 +19,7 @@ import { isTimeZone } from '../call/settings.ts';
 import { checkDeliveries } from './deliveries/checks.ts';
 import { newDelivery } from './deliveries/document.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { requireReporting } from './entitlement.ts';
 import { reportCreated } from './events.ts';
 import { reportKind, type StoredReport } from './stored.ts';
@@ -99,7 +99,6 @@ async function store(
   const outcome = await append(services, {
     projectId,
     leaves: [reportCreated({ executionId, stored }, context)],
-    meter: unmetered,
     effects: [{ kind: 'saveDocuments', changes }],
     ...idempotencyWrite(kept.idempotency, kept.answer),
   });

@@ -1,7 +1,7 @@
 /** Records in the log who read a report. Proven by `test/service/reports/handlers.test.ts`. */
 import type { ReportFormat } from '../../contract/report-parts.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { reportDownloaded } from './events.ts';
 
 /** One event for each reader and day. A full disk does not prevent the download. */
@@ -19,7 +19,7 @@ export async function recordDownload(
   const event = reportDownloaded({ executionId, format }, { nowMs: now(), salt, by });
   const fingerprints = new Map([[0, fingerprint(event.clientEventId ?? '')]]);
   try {
-    await append(services, { projectId, leaves: [event], meter: unmetered, fingerprints });
+    await append(services, { projectId, leaves: [event], fingerprints });
   } catch (error) {
     log.warn({ err: error, executionId }, 'a download could not be recorded');
   }

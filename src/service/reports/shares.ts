@@ -19,7 +19,7 @@ import { sealedWrite } from '../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { artifactAnswer, completeArtifact, findReport, gone, isExpired } from './artifact.ts';
 import { requireReporting } from './entitlement.ts';
 import { reportShared } from './events.ts';
@@ -91,7 +91,6 @@ export const shares: Pick<
     const outcome = await append(services, {
       projectId,
       leaves: [event],
-      meter: unmetered,
       effects: [{ kind: 'saveDocuments', changes: [{ save: document, most: limits.sharesKept }] }],
       ...sealedWrite(idempotency, answer, services),
     });
@@ -143,7 +142,6 @@ export const shares: Pick<
         await append(services, {
           projectId,
           leaves: [reportShared(shared, { nowMs, salt, by: caller })],
-          meter: unmetered,
           effects: [{ kind: 'saveDocuments', changes: [{ save }] }],
         });
       },

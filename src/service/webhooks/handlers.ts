@@ -19,8 +19,7 @@ import { fieldError, refuseReadOnly } from '../call/schema.ts';
 import { eventsFault } from '../call/settings.ts';
 import { isMasked } from '../outbox/masked.ts';
 import type { Services } from '../port/services.ts';
-import { unmetered } from '../writes/append.ts';
-import { appendFor } from '../writes/asking.ts';
+import { append } from '../writes/append.ts';
 import { newCursor } from '../outbox/follow.ts';
 import { outcomeOf, send } from './attempt.ts';
 import {
@@ -299,10 +298,10 @@ function judged<Answer extends object>(
       const { answer, request } = await judge();
       const { changes, ...rest } = request;
       const effects = [{ kind: 'saveDocuments', changes }] as const;
-      const appending = appendFor(
+      const appending = append(
         services,
-        { caller, scopes: ['webhooks:write'] },
-        { ...rest, projectId, meter: unmetered, effects },
+        { ...rest, projectId, effects },
+        { by: { caller, scopes: ['webhooks:write'] } },
       );
       const stored = await unlessOvertaken(appending, 'PRECONDITION_FAILED');
       if (stored === null) return null;

@@ -10,7 +10,7 @@ import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { byAge, pageLimit } from '../call/pages.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import { calledLane, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryBody, deliveryData, deliveryKind, newDelivery } from './message.ts';
 
@@ -90,7 +90,6 @@ export const history: Pick<Handlers, 'listWebhookDeliveries' | 'getWebhookDelive
         const stored = await append(services, {
           projectId,
           leaves: [],
-          meter: unmetered,
           effects: [{ kind: 'saveDocuments', changes: [...made, calledLane(lane, nowMs)] }],
           ...idempotencyWrite(idempotency, answer),
         });

@@ -12,7 +12,7 @@ import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { isDeletedProject } from '../call/deleted.ts';
-import { append, unmetered } from '../writes/append.ts';
+import { append } from '../writes/append.ts';
 import type { OutboundAnswer } from '../hosting/outbound.ts';
 import { isSlow } from '../outbox/slow.ts';
 import { outcomeOf, send, type Outcome } from './attempt.ts';
@@ -277,7 +277,6 @@ async function disable(
     await append(services, {
       projectId,
       leaves: [event],
-      meter: unmetered,
       effects: [{ kind: 'saveDocuments', changes }],
     });
   } catch (error) {

@@ -1,18 +1,17 @@
 /**
  * The only way in which handlers append. The store writes the whole request in one durable transaction; then
  * readers that wait for events wake. A crash before the store answers leaves all of the request or none of
- * it. Effects that need a known caller go through `asking.ts`; metered requests go through
- * `src/service/billing/quota.ts`. Proven by `test/service/events/handlers.engines.test.ts`.
+ * it. Proven by `test/service/writes/append.test.ts` and `test/service/events/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AppendRequest, Effect } from '../../store/port/store.ts';
+import type { AppendOutcome, AppendRequest, Effect, Expectations } from '../../store/port/store.ts';
 import type { Replayed } from '../call/answer.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
-import { endOfMonth, monthOf } from '../call/month.ts';
 import type { Services } from '../port/services.ts';
+import { believed, requiredOf, type Asking } from './asking.ts';
 
-/** Effects that need a known caller; `asking.ts` appends them. */
-type Guarded = Extract<
+/** Effects that need a caller whom the store checks. */
+type CallersEffect = Extract<
   Effect,
   {
     kind:
@@ -27,32 +26,76 @@ type Guarded = Extract<
   }
 >;
 
-export type PlainEffect = Exclude<Effect, Guarded>;
+export type PlainEffect = Exclude<Effect, CallersEffect>;
+
+/** A request of a known caller. Meter and expectations are options. */
+type CallersRequest = Omit<AppendRequest, 'meter' | 'expect'>;
 
 /** A request without effects that need a known caller. */
-export type PlainRequest = Omit<AppendRequest, 'effects'> & {
+export type PlainRequest = Omit<CallersRequest, 'effects'> & {
   readonly effects?: readonly PlainEffect[];
 };
 
-/** The meter of a request that counts nothing. */
-export const unmetered: AppendRequest['meter'] = { op: 'none', units: 0 };
+/** Units of a request, and the quota that they use. `src/service/billing/quota.ts` makes it. */
+export interface Meter {
+  readonly counts: AppendRequest['meter'] & object;
+  /** Gets the units of the month, with those of this request. Must not throw or wait. */
+  readonly stored?: (used: number) => void;
+  /** The error for a request above the quota. */
+  readonly refused: (excess: Extract<AppendOutcome, { outcome: 'over_quota' }>) => GovError;
+}
+
+export interface AppendOptions {
+  /**
+   * The caller, whom the store checks in the transaction: INVALID_CREDENTIAL and INSUFFICIENT_SCOPE where the
+   * credential has changed since this process cached it.
+   */
+  readonly by?: Asking;
+  /** What the request counts: QUOTA_EXCEEDED where the month has too few units left. Absent: nothing. */
+  readonly meter?: Meter;
+  /** The state that the caller decided on. Where it has changed, the result is a refusal. */
+  readonly expect?: Expectations;
+}
+
+type RequestOf<Options> = Options extends { readonly by: Asking } ? CallersRequest : PlainRequest;
+type ResultOf<Options> = StoredAppend | Replayed | ('expect' extends keyof Options ? RefusedAppend : never);
 
 /**
- * Appends a request. Throws IDEMPOTENCY_KEY_REUSE, QUOTA_EXCEEDED, CLIENT_EVENT_ID_CONFLICT of a `whole`
- * request, STORAGE_FULL, STORAGE_FAULT, and errors of effects.
+ * Appends a request to the log of its project, whole or not at all, and returns when it is durable.
+ *
+ * - The caller MUST look for `replayed` first where the request has an idempotency key. The result is then
+ *   the answer to an earlier, equal request, and this one wrote nothing.
+ * - The caller MUST read and decide again after a refusal, and MUST NOT send the same request again.
+ *   `untilStored` repeats, with a limit.
+ * - The caller MUST NOT decide on state that another request can change, unless `expect` or an effect names
+ *   that state.
+ * - The caller MUST NOT take STORAGE_FAULT to mean that nothing was stored: only a repeat with the same
+ *   idempotency key or `clientEventId` is safe.
+ *
+ * Errors: IDEMPOTENCY_KEY_REUSE, CLIENT_EVENT_ID_CONFLICT of a `whole` request, STORAGE_FULL, STORAGE_FAULT,
+ * and those of options and effects.
  */
-export const appendOrStale = (
+export function append<Options extends AppendOptions = Record<never, never>>(
   services: Services,
-  request: PlainRequest,
-): Promise<StoredAppend | Replayed | RefusedAppend> => appendGuarded(services, request);
-
-/** Like `appendOrStale`, for any effect. Only `asking.ts` may call it. */
-export async function appendGuarded(
+  request: RequestOf<Options>,
+  options?: Options,
+): Promise<ResultOf<Options>>;
+export async function append(
   services: Services,
-  request: AppendRequest,
+  request: CallersRequest,
+  { by, meter, expect }: AppendOptions = {},
 ): Promise<StoredAppend | Replayed | RefusedAppend> {
   const { store, tail, checkpoints, now } = services;
-  const result = await store.append(request);
+  const required = by === undefined ? null : requiredOf(by, now());
+  const whole: AppendRequest = {
+    ...request,
+    ...(required === null ? {} : { effects: [required, ...(request.effects ?? [])] }),
+    ...(meter === undefined ? {} : { meter: meter.counts }),
+    ...(expect === undefined ? {} : { expect }),
+  };
+  const result = await (by === undefined
+    ? store.append(whole)
+    : believed(services, by, () => store.append(whole)));
   switch (result.outcome) {
     case 'stored':
       if (request.leaves.length > 0) {
@@ -60,21 +103,24 @@ export async function appendGuarded(
         checkpoints.grew(request.projectId);
       }
       if (result.home !== undefined) wakeHome(services, result.home);
+      meter?.stored?.(result.used);
       return result;
     case 'replayed':
       return { replayed: result.response };
     case 'key_reused':
       throw keyReused();
-    case 'over_quota': {
-      const { op, limit } = request.meter;
-      throw overQuota({ type: op, limit: limit ?? 0, used: result.used, units: result.units }, now());
-    }
+    case 'over_quota':
+      throw meter?.refused(result) ?? unexpected(result);
     case 'stale':
     case 'outdated':
     case 'revised':
+      if (expect === undefined) throw unexpected(result);
       return result;
   }
 }
+
+const unexpected = ({ outcome }: AppendOutcome): Error =>
+  new Error(`expected an append without this option to be stored, got ${outcome}`);
 
 /** Wakes readers of a home project's log after another project's append added an event to it. */
 export function wakeHome({ tail, checkpoints }: Services, home: string): void {
@@ -84,44 +130,3 @@ export function wakeHome({ tail, checkpoints }: Services, home: string): void {
 
 export const keyReused = (): GovError =>
   new GovError('IDEMPOTENCY_KEY_REUSE', 'expected a fresh Idempotency-Key for another request');
-
-/** A request that does not fit into the month's quota. */
-interface Excess {
-  readonly type: AppendRequest['meter']['op'];
-  readonly limit: number;
-  /** Units used before the request, and units of the request. */
-  readonly used: number;
-  readonly units: number;
-}
-
-const daySeconds = 86_400;
-
-/** QUOTA_EXCEEDED with the members of contract C6: the quota, its use, and when it resets. */
-export function overQuota({ type, limit, used, units }: Excess, nowMs: number): GovError {
-  const remaining = Math.max(0, limit - used);
-  const resetMs = endOfMonth(monthOf(nowMs));
-  const resetAt = new Date(resetMs).toISOString();
-  const detail =
-    `expected at most ${remaining} more of ${type} this month, where ${used} of ${limit} are used, got ${units}; ` +
-    `wait until ${resetAt}, or ask the operator for more`;
-  return new GovError('QUOTA_EXCEEDED', detail, {
-    extensions: {
-      'violated-policies': [`${type}-month`],
-      quota: { type, limit, used, remaining, resetAt },
-      remaining,
-    },
-    retryAfterSeconds: Math.min(daySeconds, Math.ceil((resetMs - nowMs) / 1000)),
-  });
-}
-
-/** Like `appendOrStale`, for a request without `expect`, `inForce` and `revisedMs`. */
-export const append = async (services: Services, request: PlainRequest): Promise<StoredAppend | Replayed> =>
-  refuseOutdated(await appendOrStale(services, request));
-
-/** The result of a request without expectations, which the store never refuses as outdated. */
-export function refuseOutdated(result: StoredAppend | Replayed | RefusedAppend): StoredAppend | Replayed {
-  if ('outcome' in result && result.outcome !== 'stored') {
-    throw new Error(`expected an append without expectations to be stored, got ${result.outcome}`);
-  }
-  return result;
-}

@@ -1,16 +1,12 @@
 /**
- * Changes that need a valid credential at the moment of the change (contract B8, M6): of credentials,
- * projects and approvals. The store checks the caller against its own rows in the transaction of the change,
- * so a revoked key changes nothing. `append` does not accept these effects. Proven by
- * `test/service/access/callers.test.ts`.
+ * The caller of a change that needs a valid credential at the moment of the change (contract B8, M6): of
+ * credentials, projects and approvals. The store checks the caller against its own rows in the transaction of
+ * the change, so a revoked key changes nothing. Proven by `test/service/access/callers.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import type { Scope } from '../../contract/operation.ts';
-import type { AppendRequest, Effect, RequiredCaller } from '../../store/port/store.ts';
-import { appendGuarded, refuseOutdated } from './append.ts';
-import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
+import type { RequiredCaller } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Replayed } from '../call/answer.ts';
 import type { Services } from '../port/services.ts';
 
 /** The caller, and the scopes that the change needs: those of the operation, and those that it grants. */
@@ -33,29 +29,6 @@ export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null 
   if (asking === byOperator || asking.caller.credential === null) return null;
   const { credential } = asking.caller;
   return { kind: 'requireCaller', credential, scopes: asking.scopes, atMs };
-}
-
-/**
- * Appends effects that need a known caller. INVALID_CREDENTIAL and INSUFFICIENT_SCOPE where the caller has
- * changed since this process cached it.
- */
-export async function appendFor(
-  services: Services,
-  asking: Asking,
-  request: AppendRequest,
-): Promise<StoredAppend | Replayed> {
-  return refuseOutdated(await appendForOrStale(services, asking, request));
-}
-
-/** Like `appendFor`, and returns a refusal like `appendOrStale`. */
-export async function appendForOrStale(
-  services: Services,
-  asking: Asking,
-  request: AppendRequest,
-): Promise<StoredAppend | Replayed | RefusedAppend> {
-  const required = requiredOf(asking, services.now());
-  const effects: Effect[] = [...(required === null ? [] : [required]), ...(request.effects ?? [])];
-  return believed(services, asking, () => appendGuarded(services, { ...request, effects }));
 }
 
 /**

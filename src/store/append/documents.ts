@@ -74,7 +74,7 @@ export const documentSaver =
   async (projectId, changes) => {
     try {
       const effects = [{ kind: 'saveDocuments', changes } as const];
-      await append({ projectId, leaves: [], meter: { op: 'none', units: 0 }, effects });
+      await append({ projectId, leaves: [], effects });
       return 'saved';
     } catch (error) {
       if (error instanceof GovError && error.code === 'PRECONDITION_FAILED') return 'conflict';

@@ -6,7 +6,7 @@
  */
 import type { Totals } from '../../core/planes/metering.ts';
 import type { LeafDraft } from '../../core/events/record.ts';
-import type { AppendRequest, Assigned } from '../port/store.ts';
+import type { Assigned, Expectations } from '../port/store.ts';
 import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';
 
@@ -91,13 +91,14 @@ export class Pending {
   }
 
   /**
-   * Whether the given indexes are those of the policies and configuration in force. An absent index always
-   * matches.
+   * Whether the log has the expected size, and the expected policies and configuration in force. An absent
+   * member always matches.
    */
-  isCurrent({ policyIndex, configIndex }: NonNullable<AppendRequest['inForce']>): boolean {
+  isCurrent({ policyIndex, configIndex, auditSize }: Expectations): boolean {
     return (
       (policyIndex === undefined || policyIndex === this.policyIndex) &&
-      (configIndex === undefined || configIndex === this.configIndex)
+      (configIndex === undefined || configIndex === this.configIndex) &&
+      (auditSize === undefined || auditSize === this.size)
     );
   }
 

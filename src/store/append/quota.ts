@@ -29,8 +29,8 @@ export function overQuota(
   { meter, leaves }: AppendRequest,
   { period, clients }: { readonly period: Period; readonly clients: Pick<ClientEvents, 'has'> },
 ): OverQuota | null {
-  const { op, limit = null } = meter;
-  if (op === 'none' || limit === null) return null;
+  const { op = 'none', limit = null } = meter ?? {};
+  if (meter === undefined || op === 'none' || limit === null) return null;
   const used = usedOf(op, period, totals);
   const most = meter.units === 'accepted' ? leaves.length : meter.units;
   if (used + most <= limit) return null;

@@ -79,21 +79,19 @@ export class Sequencer {
   /** Plans one request. If it throws, memory keeps nothing of the request. */
   append(request: AppendRequest): AppendOutcome {
     const pending = this.#pendingOf(request.projectId);
-    const { idempotency, expect, inForce } = request;
+    const { idempotency, expect = {} } = request;
     const repeated = idempotency === undefined ? null : this.#find(pending, idempotency);
     if (repeated !== null) return repeated;
-    const { revisedMs = pending.revisedMs } = request;
+    const { run, revisedMs = pending.revisedMs } = expect;
     if (revisedMs !== pending.revisedMs) return { outcome: 'revised' };
     const plan = this.#newPlan(pending);
     const refused = overQuota(pending, request, { period: plan.period, clients: this.#parts.clients });
     if (refused !== null) return refused;
-    if (expect !== undefined) {
-      const events = this.#runOf(pending, expect.runId)?.events ?? 0;
-      if (events !== expect.events) return { outcome: 'stale', events };
+    if (run !== undefined) {
+      const events = this.#runOf(pending, run.runId)?.events ?? 0;
+      if (events !== run.events) return { outcome: 'stale', events };
     }
-    if (inForce !== undefined && !pending.isCurrent(inForce)) return { outcome: 'outdated' };
-    const { auditSize = pending.size } = request;
-    if (auditSize !== pending.size) return { outcome: 'outdated' };
+    if (!pending.isCurrent(expect)) return { outcome: 'outdated' };
     this.#assignAll(pending, plan, request);
     if (request.whole === true && plan.assigned.some(({ outcome }) => outcome === 'conflict'))
       throw conflict();
@@ -104,7 +102,7 @@ export class Sequencer {
     for (const effect of request.effects ?? []) {
       if (effect.kind === 'changeProject') pending.revisedMs = effect.atMs;
     }
-    const used = usedOf(request.meter.op, plan.period, pending.totals);
+    const used = usedOf(request.meter?.op ?? 'none', plan.period, pending.totals);
     return { outcome: 'stored', assigned: plan.assigned, response, used };
   }
 
@@ -299,7 +297,11 @@ export class Sequencer {
   }
 
   /** Adds the metering leaf: one for each request that appends leaves or counts units. */
-  #meter(pending: Pending, { meter }: AppendRequest, { entries, serverMs, period }: Plan): void {
+  #meter(
+    pending: Pending,
+    { meter = { op: 'none', units: 0 } }: AppendRequest,
+    { entries, serverMs, period }: Plan,
+  ): void {
     const units = meter.units === 'accepted' ? (meter.op === 'none' ? 0 : entries.length) : meter.units;
     if (entries.length === 0 && units === 0) return;
     const totals = addUnits(pending.totals, meter.op, units);

@@ -7,14 +7,29 @@ import type { LeafDraft } from '../../core/events/record.ts';
 import type { Effect } from './effect.ts';
 import type { StoredResponse, IdempotencyWrite } from './repeats.ts';
 
+/** The state that a request was decided on. The store refuses the request where the project has another one. */
+export interface Expectations {
+  /** Refused as `stale` if the run does not have exactly this many events. */
+  readonly run?: { readonly runId: string; readonly events: number };
+  /** Refused as `outdated` if the newest gov.policy/1 leaf has another index. Null: the project has no such leaf. */
+  readonly policyIndex?: number | null;
+  /** Like `policyIndex`, for the newest gov.config/1 leaf. */
+  readonly configIndex?: number | null;
+  /** Refused as `outdated` if the audit log has another size. A leaf can therefore name its own index. */
+  readonly auditSize?: number;
+  /** Refused as `revised` if the last change of the project (`changeProject`) has another time. */
+  readonly revisedMs?: number;
+}
+
 /** Plain data, because an engine may store it in another thread. */
 export interface AppendRequest {
   readonly projectId: string;
   /** May be empty: an accepted asynchronous proof appends nothing but is metered. */
   readonly leaves: readonly LeafDraft[];
-  /** Units `accepted` are the leaves that this request appends, without duplicates. */
-  readonly meter: {
+  /** What the request counts. Absent: nothing. */
+  readonly meter?: {
     readonly op: MeterOp;
+    /** `accepted`: the leaves that this request appends, without duplicates. */
     readonly units: number | 'accepted';
     /** Refused as `over_quota` if the month of the append would exceed this many units. Null: no limit. */
     readonly limit?: number | null;
@@ -24,17 +39,7 @@ export interface AppendRequest {
    * with the original event and refuses other content as `client_event_id_conflict`.
    */
   readonly fingerprints?: ReadonlyMap<number, string>;
-  /** Refused as `stale` if the run does not have exactly this many events. */
-  readonly expect?: { readonly runId: string; readonly events: number };
-  /**
-   * Refused as `outdated` if the project's newest gov.policy/1 or gov.config/1 leaf has another index. Null:
-   * the project has no such leaf.
-   */
-  readonly inForce?: { readonly policyIndex?: number | null; readonly configIndex?: number | null };
-  /** Refused as `outdated` if the audit log has another size. A leaf can therefore name its own index. */
-  readonly auditSize?: number;
-  /** Refused as `revised` if the last change of the project (`changeProject`) has another time. */
-  readonly revisedMs?: number;
+  readonly expect?: Expectations;
   /**
    * If true, one `conflict` leaf refuses the request (VALIDATION_ERROR). Otherwise the store leaves out that
    * leaf alone.

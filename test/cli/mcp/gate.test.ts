@@ -4,9 +4,9 @@ import type { Pins } from '../../../src/cli/mcp/pins.ts';
 import { GovApiError } from '../../../src/client/errors.ts';
 import type { Client } from '../../../src/client/create.ts';
 import type { CallMessage } from '../../../src/core/mcp/message.ts';
-import { overQuota } from '../../../src/service/writes/append.ts';
+import { overQuota } from '../../../src/service/billing/quota.ts';
 
-const { message, status } = overQuota({ type: 'audit_event', limit: 100, used: 100, units: 1 }, Date.now());
+const { message, status } = overQuota({ op: 'audit_event', limit: 100, used: 100, units: 1 }, Date.now());
 const spent = new GovApiError(
   status,
   { title: 'The quota is used up', detail: message, code: 'QUOTA_EXCEEDED' },

@@ -32,8 +32,8 @@ describe('an evaluation that the operator forges below the service', () => {
     const leaves = [draftEvaluation(forged, salt)];
     const { policyIndex } = await store.policiesInForce(projectId);
     expect(policyIndex).toBeGreaterThan(old.policyIndex!);
-    const inForce = { policyIndex: old.policyIndex };
-    expect((await store.append({ projectId, leaves, meter, inForce })).outcome).toBe('outdated');
+    const decidedBy = { policyIndex: old.policyIndex };
+    expect((await store.append({ projectId, leaves, meter, expect: decidedBy })).outcome).toBe('outdated');
     expect((await store.append({ projectId, leaves, meter })).outcome).toBe('stored');
     const lie = { ...forged, id: old.id.replace(/.$/, '1'), runId: 'lied', combined: 'deny' } as const;
     await store.append({ projectId, leaves: [draftEvaluation(lie, salt)], meter });

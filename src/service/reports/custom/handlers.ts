@@ -24,7 +24,7 @@ import type { Position } from '../../call/cursors.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
 import { refuseReadOnly } from '../../call/schema.ts';
 import type { Services } from '../../port/services.ts';
-import { append, unmetered } from '../../writes/append.ts';
+import { append } from '../../writes/append.ts';
 import { requireReporting } from '../entitlement.ts';
 import { dataOf } from '../stored.ts';
 import { templateOf, templates } from '../templates/list.ts';
@@ -317,7 +317,6 @@ async function change(
   const outcome = await append(services, {
     projectId,
     leaves: [templateChanged(made, { nowMs: now(), salt, by: caller })],
-    meter: unmetered,
     effects: [{ kind: 'saveDocuments', changes }],
     ...(answer === undefined ? {} : idempotencyWrite(idempotency, answer)),
   }).catch((error: unknown) => {

@@ -9,7 +9,7 @@ import { GovError } from '../../../contract/problems.ts';
 import type { DocumentChange, StoredDocument } from '../../../store/port/store.ts';
 import type { Services } from '../../port/services.ts';
 import { isDeletedProject } from '../../call/deleted.ts';
-import { append, unmetered } from '../../writes/append.ts';
+import { append } from '../../writes/append.ts';
 import type { OutboundAnswer } from '../../hosting/outbound.ts';
 import type { Bounds, Counts } from '../bounds.ts';
 import { statusOf } from '../body.ts';
@@ -203,7 +203,6 @@ async function saveWith(
   await append(services, {
     projectId: document.projectId,
     leaves: [event],
-    meter: unmetered,
     effects: [{ kind: 'saveDocuments', changes: [changeOf(document, delivery, { status, dueMs: null })] }],
   });
 }

@@ -13,7 +13,7 @@ import type { Handlers } from '../../port/handler.ts';
 import { idempotencyWrite } from '../../call/idempotency.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
 import type { Services } from '../../port/services.ts';
-import { append, unmetered } from '../../writes/append.ts';
+import { append } from '../../writes/append.ts';
 import { statusOf } from '../body.ts';
 import { requireReporting } from '../entitlement.ts';
 import { dataOf, reportKind, type StoredReport } from '../stored.ts';
@@ -69,7 +69,6 @@ export const reportDeliveries: Pick<
     const outcome = await append(services, {
       projectId,
       leaves: [deliveryRetried(of, { nowMs, salt, by: caller })],
-      meter: unmetered,
       effects: [{ kind: 'saveDocuments', changes: [{ save }] }],
       ...idempotencyWrite(idempotency, answer),
     }).catch((error: unknown) => {

@@ -21,7 +21,7 @@ import { isTimeZone } from '../../call/settings.ts';
 import { checkDeliveries } from '../deliveries/checks.ts';
 import { sealed } from '../deliveries/document.ts';
 import type { Services } from '../../port/services.ts';
-import { append, unmetered } from '../../writes/append.ts';
+import { append } from '../../writes/append.ts';
 import { knownTemplate, usesOf, type KnownTemplate } from '../custom/known.ts';
 import { requireReporting } from '../entitlement.ts';
 import { persistently } from '../persistently.ts';
@@ -198,7 +198,6 @@ async function change(
   const outcome = await append(services, {
     projectId,
     leaves: [scheduleChanged(made, { nowMs: now(), salt, by: caller })],
-    meter: unmetered,
     effects: [{ kind: 'saveDocuments', changes }],
     ...(answer === undefined ? {} : idempotencyWrite(idempotency, answer)),
   }).catch((error: unknown) => {

@@ -81,7 +81,7 @@ interface NewLog {
 function logSteps({ clock, random, database }: MakerOptions, { no, project, leaves }: NewLog): Step[] {
   const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
   const commit = new CommitPlan({ clock, random, database, ledger: emptyLedger(no), facts: noFacts() });
-  const settled = commit.plan({ projectId, leaves, meter: { op: 'none', units: 0 } });
+  const settled = commit.plan({ projectId, leaves });
   if (!settled.done) throw settled.error;
   return [
     scoped({ project: no }),

@@ -95,7 +95,7 @@ export async function logBeside(
   { clock, random, database }: Pick<PlanOptions, 'clock' | 'random' | 'database'>,
   { projectId, leaves }: { readonly projectId: string; readonly leaves: readonly LeafDraft[] },
 ): Promise<Step[]> {
-  const request: AppendRequest = { projectId, leaves, meter: { op: 'none', units: 0 } };
+  const request: AppendRequest = { projectId, leaves };
   const [{ rows }] = await run([step(numberOf, projectId)]);
   const no = rows[0]?.project;
   if (no === undefined)

@@ -21,7 +21,7 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
   };
   for (const { idempotency, expect, leaves } of requests) {
     if (idempotency !== undefined) ids.keys.add(idempotency.key);
-    if (expect !== undefined) ids.runs.add(expect.runId);
+    if (expect?.run !== undefined) ids.runs.add(expect.run.runId);
     for (const draft of leaves) {
       if (draft.kind !== 'event') continue;
       ids.runs.add(draft.runId);

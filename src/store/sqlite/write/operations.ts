@@ -119,7 +119,7 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return append(write.request, statements);
     case 'createProject':
       tasks.createProject(write.project);
-      sequencer.append(unmetered(write.project.projectId, [write.genesis]));
+      sequencer.append({ projectId: write.project.projectId, leaves: [write.genesis] });
       return undefined;
     case 'createTenant':
       return createTenant(write.tenant, statements);
@@ -167,12 +167,6 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
   }
 }
 
-const unmetered = (projectId: string, leaves: readonly LeafDraft[]): AppendRequest => ({
-  projectId,
-  leaves,
-  meter: { op: 'none', units: 0 },
-});
-
 /** Appends to the home's log last: only the effects decide which project is the home. */
 function append(request: AppendRequest, { sequencer, tenants }: WriteStatements): AppendOutcome {
   const outcome = sequencer.append(request);
@@ -180,7 +174,7 @@ function append(request: AppendRequest, { sequencer, tenants }: WriteStatements)
   if (toHome === undefined || outcome.outcome !== 'stored') return outcome;
   const home = unlessTorn(() => {
     const beside = tenants.homeBeside(projectId);
-    if (beside !== null) sequencer.append(unmetered(beside, toHome));
+    if (beside !== null) sequencer.append({ projectId: beside, leaves: toHome });
     return beside;
   });
   return home === null ? outcome : { ...outcome, home };
@@ -223,12 +217,13 @@ function repeatedTenant(
 function writeTenant(tenant: NewTenant, { sequencer, tenants }: WriteStatements): string | null {
   const { idempotency, projects, toHome } = tenant;
   tenants.create(tenant);
-  if (idempotency !== undefined) sequencer.append({ ...unmetered(idempotency.projectId, []), idempotency });
+  if (idempotency !== undefined)
+    sequencer.append({ projectId: idempotency.projectId, leaves: [], idempotency });
   const ids = projects.map(({ stored }) => stored.project.projectId);
-  projects.forEach(({ leaves }, at) => sequencer.append(unmetered(ids[at] ?? '', leaves)));
+  projects.forEach(({ leaves }, at) => sequencer.append({ projectId: ids[at] ?? '', leaves }));
   const home = toHome === undefined ? null : tenants.homeBeside(ids[0] ?? '');
   if (toHome === undefined || home === null || ids.includes(home)) return null;
-  sequencer.append(unmetered(home, toHome));
+  sequencer.append({ projectId: home, leaves: toHome });
   return home;
 }
 

@@ -9,7 +9,7 @@ import { draftPrune } from '../../../../src/core/decided/prune.ts';
 import { draftReplay } from '../../../../src/core/decided/replay.ts';
 import { clockChanged, systemEvent } from '../../../../src/service/writes/system.ts';
 import type { Services } from '../../../../src/service/port/services.ts';
-import { append, unmetered } from '../../../../src/service/writes/append.ts';
+import { append } from '../../../../src/service/writes/append.ts';
 import { templates } from '../../../../src/service/reports/templates/list.ts';
 import type { DraftedReport, ReportSource } from '../../../../src/service/reports/templates/source.ts';
 import type { AppendRequest, StoreReader } from '../../../../src/store/port/store.ts';
@@ -138,7 +138,7 @@ function brokenPlanes({ salt }: Services): LeafDraft[] {
 }
 
 async function write(services: Services, projectId: string, leaves: readonly LeafDraft[]): Promise<void> {
-  for (const leaf of leaves) await append(services, { projectId, leaves: [leaf], meter: unmetered });
+  for (const leaf of leaves) await append(services, { projectId, leaves: [leaf] });
 }
 
 /** Builds a report over a source of which some members are others, and a store that answers some questions otherwise. */

@@ -245,12 +245,12 @@ describe('integrity-completeness', () => {
     const other = await service.signUp('bob');
     const { projectId } = (await other.call('GET', '/auth/identity')).body;
     const { clockChanged } = await import('../../../../src/service/writes/system.ts');
-    const { append, unmetered } = await import('../../../../src/service/writes/append.ts');
+    const { append } = await import('../../../../src/service/writes/append.ts');
     const leaf = clockChanged(
       { eventType: 'clock.jumped', aheadMs: 7_200_000 },
       { nowMs: Date.now(), salt: services.salt },
     );
-    await append(services, { projectId, leaves: [leaf], meter: unmetered });
+    await append(services, { projectId, leaves: [leaf] });
     const made = await built(services, [projectId, 'integrity-completeness']);
     expect(rowsOf(made, 'faults', 'eventType', 'detail')).toEqual([
       { eventType: 'clock.jumped', detail: '{"aheadMs":7200000}' },

@@ -1,6 +1,6 @@
 /** Policies and their versions, by revision; what is in force, of one moment; the risk router's configuration. */
 import { describe, expect, it } from 'vitest';
-import type { AppendRequest, Store } from '../../../../src/store/port/store.ts';
+import type { AppendRequest, Expectations, Store } from '../../../../src/store/port/store.ts';
 import { codeOf, event, genesis, projectOf, request, startMs, stored } from '../../support/fixture.ts';
 import {
   addVersion,
@@ -219,7 +219,7 @@ describe('policies', () => {
 describe('a request decided by the policies in force', () => {
   it('a request is outdated when the newest policy leaf has changed, also within one commit', async () => {
     const { store, reopen, drop } = await open();
-    const decided = (policyIndex: number | null) => request([event()], { inForce: { policyIndex } });
+    const decided = (policyIndex: number | null) => request([event()], { expect: { policyIndex } });
     const outcomes = async (from: Store, ...indexes: (number | null)[]) =>
       (await Promise.all(indexes.map((index) => from.append(decided(index))))).map(({ outcome }) => outcome);
     expect(await outcomes(store, null, 0)).toEqual(['stored', 'outdated']);
@@ -246,20 +246,20 @@ describe('a request decided by the policies in force', () => {
     const { store, drop } = await open();
     const [refused, kept] = await Promise.allSettled([
       store.append(movePolicy('none', 'active', { revision: 1 })),
-      store.append(request([event()], { inForce: { policyIndex: null } })),
+      store.append(request([event()], { expect: { policyIndex: null } })),
     ]);
     expect(refused.status).toBe('rejected');
     expect(kept).toMatchObject({ value: { outcome: 'stored' } });
     const { size } = await store.head('prj_a', 'audit');
     const outdated = unmetered([policyLeaf('1')], [{ kind: 'saveRiskConfig', config: '{}', atMs: 1 }], {
-      inForce: { policyIndex: 3 },
+      expect: { policyIndex: 3 },
       idempotency: { key: 'k', fingerprint: 'f', response: { status: 200, body: '', headers: {} } },
     });
     expect(await store.append(outdated)).toEqual({ outcome: 'outdated' });
     expect((await store.head('prj_a', 'audit')).size).toBe(size);
     expect((await store.riskConfig('prj_a')).config).toBeNull();
     expect(await store.keptResponse('prj_a', 'k')).toBeNull();
-    expect((await store.append({ ...outdated, inForce: { policyIndex: null } })).outcome).toBe('stored');
+    expect((await store.append({ ...outdated, expect: { policyIndex: null } })).outcome).toBe('stored');
     await drop();
   });
 });
@@ -278,8 +278,7 @@ describe('the configuration of the risk router', () => {
 
   it('a new risk configuration outdates only the requests decided by the one before it', async () => {
     const { store, reopen, drop } = await open();
-    const decided = (inForce: AppendRequest['inForce']) =>
-      request([event()], inForce === undefined ? {} : { inForce });
+    const decided = (expected: Expectations) => request([event()], { expect: expected });
     const outcomes = async (of: Store): Promise<string[]> => {
       const asked = [null, 1, 2].map((configIndex) => of.append(decided({ configIndex })));
       return (await Promise.all(asked)).map(({ outcome }) => outcome);

@@ -111,7 +111,7 @@ describe('append', () => {
     await appended(store, request([event(), event()]));
     const proof = draftLeaf('gov.proof/1', { proofId: 'p' }, { runId: 'r1' });
     const expecting = (events: number, runId = 'r1') =>
-      store.append(request([proof], { expect: { runId, events }, meter: { op: 'none', units: 0 } }));
+      store.append(request([proof], { expect: { run: { runId, events } }, meter: { op: 'none', units: 0 } }));
     expect(await expecting(1)).toEqual({ outcome: 'stale', events: 2 });
     expect(await expecting(3)).toEqual({ outcome: 'stale', events: 2 });
     expect(await expecting(1, 'unknown')).toEqual({ outcome: 'stale', events: 0 });
@@ -122,7 +122,7 @@ describe('append', () => {
 
   it('append refuses a request as outdated when the log has another size, also within one commit', async () => {
     const { store, drop } = await open();
-    const at = (auditSize: number) => ({ ...request([event()]), auditSize });
+    const at = (auditSize: number) => request([event()], { expect: { auditSize } });
     const sizes = [2, 1, 1, 2];
     const outcomes = await Promise.all(sizes.map((size) => store.append(at(size))));
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['outdated', 'stored', 'outdated', 'stored']);
@@ -135,8 +135,12 @@ describe('append', () => {
     const proof = draftLeaf('gov.proof/1', { proofId: 'p' }, { runId: 'r1' });
     const outcomes = await Promise.all([
       store.append(request([event()])),
-      store.append(request([proof], { expect: { runId: 'r1', events: 0 }, meter: { op: 'none', units: 0 } })),
-      store.append(request([proof], { expect: { runId: 'r1', events: 1 }, meter: { op: 'none', units: 0 } })),
+      store.append(
+        request([proof], { expect: { run: { runId: 'r1', events: 0 } }, meter: { op: 'none', units: 0 } }),
+      ),
+      store.append(
+        request([proof], { expect: { run: { runId: 'r1', events: 1 } }, meter: { op: 'none', units: 0 } }),
+      ),
     ]);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['stored', 'stale', 'stored']);
     await drop();

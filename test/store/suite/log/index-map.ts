@@ -91,7 +91,7 @@ describe('index leaves', () => {
     const { size } = await store.head('prj_a', 'audit');
     const draft = draftIndex({ size, root: Buffer.alloc(32, 1), keys: 3, ms: startMs, fn: 'gov.mapfn/2' });
     const meter = { op: 'none', units: 0 } as const;
-    await appended(store, { projectId: 'prj_a', leaves: [draft], meter, auditSize: size });
+    await appended(store, { projectId: 'prj_a', leaves: [draft], meter, expect: { auditSize: size } });
     clock.ms -= 9000;
     await appended(store, request([event()]));
     const [leaf, later] = await store.leaves('prj_a', 'audit', { from: size, to: size + 2 });

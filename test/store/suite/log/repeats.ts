@@ -51,7 +51,7 @@ describe('a repeat under an idempotency key', () => {
 
   it('a refused request keeps no answer under its idempotency key', async () => {
     const { store, drop } = await open();
-    const stale = keyed('k', 'f', { expect: { runId: 'r1', events: 9 } });
+    const stale = keyed('k', 'f', { expect: { run: { runId: 'r1', events: 9 } } });
     expect((await store.append(stale)).outcome).toBe('stale');
     const broken = keyed('k2');
     const failing: AppendRequest = {

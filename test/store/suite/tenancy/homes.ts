@@ -78,7 +78,7 @@ describe('the record of changes in the home', () => {
     const { size } = await store.head('prj_x_live', 'audit');
     expect(await codeOf(store.append(tell('prj_x_more', 'told', set({ name: 'LIVE' }))))).toBe('NAME_TAKEN');
     expect(await codeOf(create(store, made('MORE')))).toBe('NAME_TAKEN');
-    const stale = { ...tell('prj_x_more', 'told'), expect: { runId: 'gov.system', events: 77 } };
+    const stale = { ...tell('prj_x_more', 'told'), expect: { run: { runId: 'gov.system', events: 77 } } };
     expect((await store.append(stale)).outcome).toBe('stale');
     expect((await store.head('prj_x_live', 'audit')).size).toBe(size);
     await drop();
