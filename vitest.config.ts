@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import type { Reporter } from 'vitest/node';
+import { watchdog } from './test/support/watchdog/stuck.ts';
 
 // Tests run on two cores beside real daemons, and often wait for them: three forks, generous time-outs, no retries.
 // GOV_TEST_REPORT names a file for the machine-readable report that .ci/run counts from.
@@ -60,16 +60,6 @@ const builtThreads = {
       : null,
 };
 
-/** Names the test files that have not ended when .ci/run stops a run that takes too long. */
-const unfinished = (): Reporter => {
-  const files = new Set<string>();
-  process.once('SIGTERM', () => process.stderr.write(`stopped; not ended: ${[...files].join(', ')}\n`));
-  return {
-    onTestModuleQueued: ({ relativeModuleId }) => void files.add(relativeModuleId),
-    onTestModuleEnd: ({ relativeModuleId }) => void files.delete(relativeModuleId),
-  };
-};
-
 export default defineConfig({
   plugins: [builtThreads],
   // the examples import the library as a program does
@@ -96,8 +86,7 @@ export default defineConfig({
     // one second by default, which a busy machine needs for the start of a process
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
-    reporters:
-      report === undefined ? ['default'] : ['default', ['json', { outputFile: report }], unfinished()],
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }], watchdog()],
     isolate: false,
     projects: isLong
       ? longProjects

@@ -1,7 +1,10 @@
 /** Runs before each test file: a warning of the process (a leak, a deprecation) fails the run. */
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
+import { makeVisible } from './watchdog/stuck.ts';
+
+makeVisible(expect.getState().testPath ?? '');
 
 const fail = (warning: Error): never => {
   throw warning;

@@ -8,6 +8,8 @@ import { text } from 'node:stream/consumers';
 import { missingServer, sharedServer, startServer, type Server, type Shared } from './server.ts';
 
 const asked = 'GOV_TEST_POSTGRES_ASK';
+/** More than a server may take to start (`server.ts`); a test file that waits longer fails, and says why. */
+const answerMs = 90_000;
 
 interface Missing {
   readonly missing: string;
@@ -18,7 +20,11 @@ export async function runServer(): Promise<Server | Missing> {
   const missing = missingServer();
   if (missing !== null) return { missing };
   const port = Number(process.env[asked]);
-  const answer = JSON.parse(await text(connect(port, '127.0.0.1'))) as Shared | Missing | { failed: string };
+  const socket = connect(port, '127.0.0.1');
+  socket.setTimeout(answerMs, () => {
+    socket.destroy(new Error(`the server of the run did not answer within ${answerMs / 1000} s`));
+  });
+  const answer = JSON.parse(await text(socket)) as Shared | Missing | { failed: string };
   if ('failed' in answer) throw new Error(answer.failed);
   return 'missing' in answer ? answer : sharedServer(answer);
 }
