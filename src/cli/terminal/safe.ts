@@ -5,10 +5,11 @@
  * Tested by `test/cli/terminal/safe.test.ts`.
  */
 
-import { visibleJson, visibleLine, visibleText } from '../../core/visible.ts';
+import { escaped, visibleJson, visibleLine, visibleText } from '../../core/visible.ts';
 
-/** `::set-output …` at the start of a line is a command to GitHub's runner. */
-const runnerCommand = /^([ \t]*)::/gm;
+/** Runners of CI read `::set-output …` at the start of a line, and `##[set-output …]` and `##vso[…]` anywhere, as commands. */
+const runnerCommand = /:(?<=^[ \t]*:)(?=:[a-z])|#(?=#[a-z]*\[)/gim;
+const withoutCommands = (text: string): string => text.replace(runnerCommand, escaped);
 
 /** Text fit for a terminal, with styles in some places. */
 export class Safe {
@@ -22,19 +23,19 @@ export class Safe {
     return this.#text;
   }
 
-  /** Cleans text of several lines. A line that a CI runner would read as a command gets an escaped colon. */
+  /** Cleans text of several lines. What a CI runner would read as a command gets an escape. */
   static clean(text: string): Safe {
-    return new Safe(visibleText(text).replace(runnerCommand, '$1\\u003a:'));
+    return new Safe(withoutCommands(visibleText(text)));
   }
 
   /** Cleans text to one line: newlines and tabs become `\n` and `\t`. */
   static cell(text: string): Safe {
-    return new Safe(visibleLine(text));
+    return new Safe(withoutCommands(visibleLine(text)));
   }
 
   /** Returns one JSON value that parses to the same value. `indent` 0: on one line. */
   static json(value: unknown, indent = 0): Safe {
-    return new Safe(visibleJson(value, indent));
+    return new Safe(withoutCommands(visibleJson(value, indent)));
   }
 
   /** The template tag. Cleans each string value to one line. */

@@ -36,6 +36,19 @@ describe('remote text', () => {
     expect(String(Safe.cell(text))).not.toContain('\n');
   });
 
+  it.each([
+    ['the name of a tool at the start of a row', '::add-mask::x', '\\u003a:add-mask::x'],
+    ['the older form of GitHub, anywhere', 'a ##[set-output name=x]b', 'a \\u0023#[set-output name=x]b'],
+    ['the form of Azure Pipelines', '##vso[task.setvariable variable=a]b', '\\u0023#vso[task.setvariable variable=a]b'],
+    ['an address and a heading, which are no commands', '::1 ## x ##', '::1 ## x ##'],
+  ])('no cell and no JSON contains a command for a CI runner: %s', (_what, text, shown) => {
+    expect(String(Safe.cell(text))).toBe(shown);
+    expect(String(Safe.clean(text))).toBe(shown);
+    expect(String(Safe.json([text]))).not.toContain('##[');
+    expect(String(Safe.json([text]))).not.toContain('##vso[');
+    expect(JSON.parse(String(Safe.json([text])))).toEqual([text]);
+  });
+
   it('remote text keeps all characters that people write', () => {
     const text = 'naïve – „Zitat“ 日本語 العربية 👍🏽 ½ e\u0301';
     expect(String(Safe.cell(text))).toBe(text);
