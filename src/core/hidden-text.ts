@@ -7,10 +7,10 @@ import { hiddenCharacters, isPlain, visibleLine } from './visible.ts';
 
 /** The members of a call that a person approves. */
 interface Call {
-  readonly tool: object | string | null;
-  readonly arguments?: object | null;
-  readonly actor?: object | string | null;
-  readonly context?: object | null;
+  readonly tool: unknown;
+  readonly arguments?: unknown;
+  readonly actor?: unknown;
+  readonly context?: unknown;
 }
 
 export interface HiddenText {
@@ -24,12 +24,7 @@ export interface HiddenText {
 }
 
 /** What is hidden in names and values of a call, in their order. Cost: linear; next to nothing for ASCII. */
-export function hiddenIn({
-  tool,
-  arguments: given = null,
-  actor = null,
-  context = null,
-}: Call): HiddenText[] {
+export function hiddenIn({ tool, arguments: given, actor, context }: Call): HiddenText[] {
   return [
     ...walk(tool, 'tool', true),
     ...walk(given, ''),

@@ -11,7 +11,8 @@ import type { OperationId } from '../../contract/table.ts';
 import type { Invocation } from '../context/command.ts';
 import { exit } from '../program/exit.ts';
 import { flagName } from '../program/manifest.ts';
-import type { ListPage, Row } from '../terminal/out.ts';
+import type { ListPage, Out, Row } from '../terminal/out.ts';
+import { safe } from '../terminal/safe.ts';
 import { schemaOf } from '../program/schema.ts';
 import { viewOf } from '../terminal/answer-view.ts';
 
@@ -46,13 +47,27 @@ export async function runOperation(id: OperationId, invocation: Invocation): Pro
     const isPaged = schemaOf(row.query).properties?.['limit'] !== undefined;
     const all = isPaged && (flags['all'] === true || (limit === undefined && !settings.tty));
     const bounds = { limit, all };
-    await out.list(pagesOf(call, input, bounds), view, view.items);
+    const pages = pagesOf(call, input, bounds);
+    const isCalls = id === 'listApprovals' && !out.isJson;
+    await out.list(isCalls ? withHidden(pages, out) : pages, view, view.items);
     return exit.ok;
   }
   const answer = await call(input);
   await out.one(answer.body, view);
   // a success status may mean no, such as 503 of a health check
   return answer.status >= 400 ? exit.checkFailed : exit.ok;
+}
+
+/** Names the rows whose call has something that nobody sees in it. */
+async function* withHidden(pages: AsyncIterable<ListPage>, out: Out): AsyncGenerator<ListPage> {
+  const { hiddenSummary } = await import('../../core/hidden-text.ts');
+  for await (const page of pages) {
+    yield page;
+    for (const { approvalId, tool, arguments: given, actor, context } of page.items) {
+      const hidden = hiddenSummary({ tool, arguments: given, actor, context });
+      if (hidden !== null) await out.warn(safe`${String(approvalId)}: ${hidden}`);
+    }
+  }
 }
 
 interface Bounds {

@@ -39,6 +39,21 @@ describe('approvals show', () => {
     expect((await plane.json(`approvals show ${approvalId}`)).arguments.note).toHaveLength(30_000);
   });
 
+  it('approvals list names the approvals whose call has something that nobody sees', async () => {
+    const ids = [];
+    for (const to of ['bob', 'b\u043eb\u3164']) {
+      plane.write('seen.json', { tool: { name: 'pay' }, arguments: { to }, runId: 'r9' });
+      ids.push((await plane.json('tools evaluate seen.json')).approvalId);
+    }
+    const [plain, hidden] = ids;
+    for (const flags of ['', ' -o csv']) {
+      const { stderr } = await plane.gov(`approvals list${flags}`, terminal);
+      expect(stderr).toContain(`warning: ${hidden}: 1 hidden character, letters of several scripts\n`);
+      expect(stderr).not.toContain(plain);
+    }
+    expect((await plane.gov('approvals list -o json', terminal)).stderr).toBe('');
+  });
+
   it('approvals show prints no two calls alike: texts that could be read as others are in quotes', async () => {
     const given = {
       'to: bob': 'x',
