@@ -156,8 +156,9 @@ const scripts = [
   'Lisu',
 ].map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
 
+/** With digits and `_`: a Cyrillic `е` in `0x12е4` is no word of its own. */
 const wordsOf = (text: string): string[] =>
-  (text.match(/[\p{L}\p{M}]+/gu) ?? []).filter((word) => !isPlain(word));
+  (text.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []).filter((word) => !isPlain(word));
 
 const isMixed = (word: string): boolean => scripts.filter((script) => script.test(word)).length > 1;
 /** Without Latin letters, in a script with letters that look like Latin ones. */
@@ -166,7 +167,7 @@ const isForeign = (word: string): boolean =>
 
 /** `p\u0430ypal`: the letters that are not Latin as escapes; without Latin ones, all beyond ASCII. */
 const marked = (word: string): string => {
-  const spelledOut = word.replace(/[^\p{Script=Latin}]/gu, (letter) => `\\u${hex(letter)}`);
+  const spelledOut = word.replace(/(?![ -~])[^\p{Script=Latin}]/gu, (letter) => `\\u${hex(letter)}`);
   return `${visibleLine(word)} (${spelledOut})`;
 };
 

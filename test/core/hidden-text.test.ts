@@ -67,7 +67,11 @@ describe('hidden text in a call', () => {
     expect(notices({ to: 'Привет, мир! SQL-запрос, naïve, 日本語テキスト, Straße, Ωmega' })).toEqual([
       'letters of several scripts in `to`: Ωmega (\\u03a9mega)',
     ]);
-    expect(notices({ to: 'SQL-запрос 日本語 컴퓨터 e\u0301 µs' })).toEqual([]);
+    expect(notices({ to: 'SQL-запрос 日本語 컴퓨터 e\u0301 µs 5кг' })).toEqual([]);
+    expect(notices({ to: '0x12\u0435f', key: 'a_\u0430_1' })).toEqual([
+      'letters of several scripts in `to`: 0x12\u0435f (0x12\\u0435f)',
+      'letters of several scripts in `key`: a_\u0430_1 (a_\\u0430_1)',
+    ]);
   });
 
   it('a line of a list names both kinds, and nothing of a plain call', () => {

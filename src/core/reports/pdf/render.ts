@@ -12,6 +12,7 @@ import { choosePrinted } from '../printed-rows.ts';
 import { answerEnd, proofEnd, unitsEnd, type ReportAttachment, type ReportFonts } from '../inputs.ts';
 import { presentationBytes, producer } from '../presentation.ts';
 import type { Report, ReportBranding } from '../model.ts';
+import { visibleLine } from '../../visible.ts';
 import { reserveContents, setSections, setSummary } from './body.ts';
 import { setFeet, setReview, setVerification } from './closing.ts';
 import { colorsOf } from './colors.ts';
@@ -185,18 +186,16 @@ const documentOptions = (
   bufferPages: true,
   autoFirstPage: false,
   font: null,
+  // windows show the title; controls are not XML 1.0, and others are hidden
   info: {
-    Title: singleLine(report.title),
-    Author: singleLine(branding.companyName ?? report.organization ?? report.project.projectId),
+    Title: visibleLine(report.title),
+    Author: visibleLine(branding.companyName ?? report.organization ?? report.project.projectId),
     Subject: `Data hash ${hash}`,
     Creator: 'gov',
     Producer: named,
     CreationDate: new Date(report.generatedAt),
   },
 });
-
-/** XML 1.0 has no other control characters. */
-const singleLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029\ufffe\uffff]+/gu, ' ');
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 

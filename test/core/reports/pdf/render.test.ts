@@ -40,6 +40,15 @@ describe('a report as PDF', () => {
     expect(Buffer.compare(one, other)).toBe(0);
   });
 
+  it('the title of the window and the author of the file show no hidden character', async () => {
+    const report = sampleReport({ title: 'All paid\u3164\u{e0061}\u{e0062}' });
+    const file = Buffer.from(await render(report, { ...plainBranding, companyName: 'Acme\u00ad' }));
+    // the metadata of PDF/A is plain XML
+    const metadata = file.toString().match(/<x:xmpmeta[^]+<\/x:xmpmeta>/)?.[0];
+    expect(metadata).toContain('>All paid\\u3164\\u{e0061}\\u{e0062}<');
+    expect(metadata).toContain('>Acme\\u00ad<');
+  });
+
   it('an attachment that the report does not name, lacks, or names with another hash is refused', async () => {
     const report = sampleReport();
     const options = { paper: 'A4', fonts, signature: null } as const;
@@ -141,7 +150,7 @@ describe.skipIf(!hasTools)('a report as PDF, read by other programs (needs qpdf 
     const objects = output('qpdf', '--json', path);
     for (const name of ['/JavaScript"', '/JS"', '/URI"', '/Launch"', '/AcroForm"', '/OpenAction"'])
       expect(objects).not.toContain(`"${name}`);
-    expect(output('pdfinfo', path)).toMatch(/^Title: +A\) Tj ET endstream/m);
+    expect(output('pdfinfo', path)).toMatch(/^Title: +A\) Tj ET\\nendstream/m);
     expect(output('pdfinfo', '-meta', path)).toContain('&lt;b&gt;&amp;amp;');
   });
 
