@@ -4,6 +4,7 @@
  * `test/host/process/log.test.ts`.
  */
 import { pino } from 'pino';
+import { escapedLine } from '../../core/visible.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { LogLevel } from '../config/layers.ts';
 
@@ -35,6 +36,7 @@ export function createLog(
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: headers, censor: '[redacted]' },
     },
-    { write: (line: string) => write(scrub(line)) },
+    // JSON escapes the controls of ASCII alone
+    { write: (line: string) => write(`${scrub(escapedLine(line.trimEnd()))}\n`) },
   );
 }

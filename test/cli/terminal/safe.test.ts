@@ -39,7 +39,11 @@ describe('remote text', () => {
   it.each([
     ['the name of a tool at the start of a row', '::add-mask::x', '\\u003a:add-mask::x'],
     ['the older form of GitHub, anywhere', 'a ##[set-output name=x]b', 'a \\u0023#[set-output name=x]b'],
-    ['the form of Azure Pipelines', '##vso[task.setvariable variable=a]b', '\\u0023#vso[task.setvariable variable=a]b'],
+    [
+      'the form of Azure Pipelines',
+      '##vso[task.setvariable variable=a]b',
+      '\\u0023#vso[task.setvariable variable=a]b',
+    ],
     ['an address and a heading, which are no commands', '::1 ## x ##', '::1 ## x ##'],
   ])('no cell and no JSON contains a command for a CI runner: %s', (_what, text, shown) => {
     expect(String(Safe.cell(text))).toBe(shown);

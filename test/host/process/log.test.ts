@@ -54,6 +54,10 @@ describe('a log line', () => {
     log.info({ text: '\u001b[2J\n{"forged":true}' }, 'x');
     expect(last().split('\n').length).toBe(2);
     expect(last()).not.toContain('\u001b');
+    const remote = { why: 'a\u009b31m\u202eb\u{e0041}\u2028c', [`k\u200b`]: 'Zürich' };
+    log.warn(remote, 'x\u3164');
+    expect(last().trimEnd()).toMatch(/^[ -~ü]+$/);
+    expect(JSON.parse(last())).toMatchObject({ ...remote, msg: 'x\u3164' });
   });
 
   it('a log line below the level is not written', () => {
