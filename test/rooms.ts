@@ -112,6 +112,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'pending period random repeats sequencer spell tile-parts time-counts trees usage-row',
     },
     read: { may: 'port rules append' },
+    write: { may: 'port rules read' },
     file: {
       may: 'port schema erasure append',
       doors:
@@ -123,8 +124,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'port erasure rules append file',
       doors: 'check run tables tenants/organization-life tenants/rows',
     },
-    sqlite: { may: 'port erasure rules append read file', doors: 'store' },
-    postgres: { may: 'port schema erasure rules append read file fsck', doors: 'store' },
+    sqlite: { may: 'port erasure rules append read write file', doors: 'store' },
+    postgres: { may: 'port schema erasure rules append read write file fsck', doors: 'store' },
   },
   'src/service/': {
     // A call and its answer, whatever it is about.

@@ -5,17 +5,19 @@
 import { limits } from '../../contract/limits.ts';
 import { endOfTime } from '../port/bounds.ts';
 import type { StoredApproval, StoreReader } from '../port/store.ts';
+import { decoder, selected } from '../rules/columns.ts';
 import { approvalColumns, approvalOf, type ApprovalRow } from '../rules/approval-row.ts';
 import { both, firstOf, rowsOf, type Param, type Queries, type Sql } from './queries.ts';
 
+const members = selected(approvalColumns);
 const openMs = limits.approvalHours * 3_600_000;
 
 const one = both<ApprovalRow>(
-  `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND approval_id = $2`,
+  `SELECT ${members} FROM approval WHERE project = $1 AND approval_id = $2`,
 );
 
 const ofCall = both<ApprovalRow>(
-  `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND call_key = $2
+  `SELECT ${members} FROM approval WHERE project = $1 AND call_key = $2
    ORDER BY requested_ms DESC, approval_id DESC LIMIT 1`,
 );
 
@@ -26,7 +28,7 @@ function pageOf(conditions: string): Sql<ApprovalRow> {
   let page = pages.get(conditions);
   if (page === undefined) {
     page = both<ApprovalRow>(
-      `SELECT ${approvalColumns} FROM approval WHERE project = $1 AND (requested_ms, approval_id) < ($2, $3) ${conditions}
+      `SELECT ${members} FROM approval WHERE project = $1 AND (requested_ms, approval_id) < ($2, $3) ${conditions}
        ORDER BY requested_ms DESC, approval_id DESC LIMIT $4`,
     );
     pages.set(conditions, page);
@@ -54,9 +56,8 @@ function conditionsOf({ status, runId, atMs }: Filter): { readonly sql: string; 
 export function approvalReads(
   queries: Queries,
 ): Pick<StoreReader, 'approval' | 'approvalOfCall' | 'approvals'> {
-  /** Decodes the texts that people wrote. */
-  const readApproval = (row: ApprovalRow): StoredApproval =>
-    approvalOf({ ...row, reason: queries.text(row.reason), comment: queries.text(row.comment) });
+  const decoded = decoder(approvalColumns, queries.text);
+  const readApproval = (row: ApprovalRow): StoredApproval => approvalOf(decoded(row));
   return {
     approval: async (projectId, approvalId) =>
       firstOf(await rowsOf(queries, projectId, one, approvalId), readApproval),

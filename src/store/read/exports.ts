@@ -15,8 +15,9 @@ import {
   statusAt,
   type ExportRow,
 } from '../rules/export-row.ts';
+import { selected } from '../rules/columns.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from '../rules/work-row.ts';
 import { both, firstOf, rowsOf, step, type Queries } from './queries.ts';
-import { graphColumns, proofColumns, proofOf, type ProofRow } from './work.ts';
 
 const one = both<ExportRow>(
   `SELECT ${exportColumns} FROM ${exportTables} WHERE e.project = $1 AND e.export_id = $2`,
@@ -46,11 +47,11 @@ const nameOf = ({ project_id: projectId, export_id: exportId }: NameRow): Export
 });
 
 const proofsLogged = both<ProofRow>(
-  `SELECT ${proofColumns} FROM proof WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
+  `SELECT ${selected(proofColumns)} FROM proof WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
      AND ($4::text IS NULL OR run_id = $4) ORDER BY leaf_index LIMIT $5`,
 );
 const graphsLogged = both<StoredGraph>(
-  `SELECT ${graphColumns} FROM graph g WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
+  `SELECT ${selected(graphColumns)} FROM graph g WHERE project = $1 AND leaf_index > $2::int8 AND leaf_index < $3::int8
      AND ($4::text IS NULL OR run_id = $4) AND NOT EXISTS (SELECT 1 FROM graph newer WHERE newer.project = $1
        AND newer.run_id = g.run_id AND newer.leaf_index > g.leaf_index AND newer.leaf_index < $3::int8)
    ORDER BY leaf_index LIMIT $5`,

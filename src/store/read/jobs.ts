@@ -4,10 +4,11 @@
  */
 import { endOfTime } from '../port/bounds.ts';
 import type { StoreReader } from '../port/store.ts';
-import { isListed, jobColumns, jobOf, keptRequestSql, type JobRow } from '../rules/job-row.ts';
+import { selected } from '../rules/columns.ts';
+import { isListed, jobColumns, keptRequestSql, queueMembers, type JobRow } from '../rules/job-row.ts';
 import { both, firstOf, rowsOf, type Queries } from './queries.ts';
 
-const listed = `${jobColumns}, ${keptRequestSql} AS request`;
+const listed = `${selected(jobColumns, { not: ['request', 'result', ...queueMembers] })}, ${keptRequestSql} AS request`;
 const one = both<JobRow>(
   `SELECT ${listed}, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed}`,
 );
@@ -23,7 +24,7 @@ const page = both<JobRow>(
 );
 
 export function jobReads(queries: Queries): Pick<StoreReader, 'job' | 'jobWithResult' | 'jobs'> {
-  const readJob = (row: JobRow) => jobOf({ ...row, error_summary: queries.text(row.error_summary) });
+  const readJob = (row: JobRow): JobRow => ({ ...row, errorSummary: queries.text(row.errorSummary) });
   return {
     job: async (projectId, jobId) => firstOf(await rowsOf(queries, projectId, one, jobId), readJob),
     jobWithResult: async (projectId, resultId) =>

@@ -4,58 +4,44 @@
  */
 import { endOfTime } from '../port/bounds.ts';
 import type { ActivePolicy, StoredPolicy, StoredPolicyVersion, StoreReader } from '../port/store.ts';
+import { decoder, selected, type Raw } from '../rules/columns.ts';
 import { typeNumbers } from '../rules/decided.ts';
+import { policyColumns, versionColumns } from '../rules/policy-row.ts';
 import { both, each, firstOf, rowsOf, step, type Queries } from './queries.ts';
 
-const policyColumns = `policy_id AS "policyId", name, description, status, active_version AS "activeVersion",
-  last_active_version AS "lastActiveVersion", latest_version AS "latestVersion", revision,
-  created_ms AS "createdMs", created_by AS "createdBy", updated_ms AS "updatedMs"`;
+type VersionRow = Raw<StoredPolicyVersion>;
+type ActiveRow = Raw<ActivePolicy>;
 
-const versionColumns = `v.policy_id AS "policyId", v.version, v.condition, v.normalized, v.action, v.severity,
-  v.policy_hash AS "policyHash", v.created_ms AS "createdMs", v.created_by AS "createdBy", v.published,
-  v.require_signed AS "requireSignedApproval"`;
-
-/** `published` and `requireSignedApproval` are 0 or 1. */
-type Read<Version> = Omit<Version, 'published' | 'requireSignedApproval'> & {
-  readonly published: number;
-  readonly requireSignedApproval: number;
-};
-type VersionRow = Read<StoredPolicyVersion>;
-type ActiveRow = Read<ActivePolicy>;
-
-const flagsOf = ({ published, requireSignedApproval }: VersionRow) => ({
-  published: published === 1,
-  requireSignedApproval: requireSignedApproval === 1,
-});
-const versionOf = (row: VersionRow): StoredPolicyVersion => ({ ...row, ...flagsOf(row) });
+const policyMembers = selected(policyColumns);
+const versionMembers = selected(versionColumns, { from: 'v' });
 
 const onePolicy = both<StoredPolicy>(
-  `SELECT ${policyColumns} FROM policy WHERE project = $1 AND policy_id = $2`,
+  `SELECT ${policyMembers} FROM policy WHERE project = $1 AND policy_id = $2`,
 );
 const policyPage = (ofStatus: string) =>
   both<StoredPolicy>(
-    `SELECT ${policyColumns} FROM policy WHERE project = $1 ${ofStatus} AND (created_ms, policy_id) < ($2, $3)
+    `SELECT ${policyMembers} FROM policy WHERE project = $1 ${ofStatus} AND (created_ms, policy_id) < ($2, $3)
      ORDER BY created_ms DESC, policy_id DESC LIMIT $4`,
   );
 const page = policyPage('');
 const pageOfStatus = policyPage('AND status = $5');
 
 const oneVersion = both<VersionRow>(
-  `SELECT ${versionColumns} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version = $3::int8`,
+  `SELECT ${versionMembers} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version = $3::int8`,
 );
 const versionPage = both<VersionRow>(
-  `SELECT ${versionColumns} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version < $3::int8
+  `SELECT ${versionMembers} FROM policy_version v WHERE project = $1 AND policy_id = $2 AND version < $3::int8
    ORDER BY version DESC LIMIT $4`,
 );
 
 /** `OFFSET 0` makes PostgreSQL look each version up by its key, for any statistics; SQLite has no LATERAL. */
 const evaluated = (status: 'active' | 'review', version: string) =>
   each<ActiveRow>({
-    postgres: `SELECT p.name, ${versionColumns} FROM policy p
+    postgres: `SELECT p.name, ${versionMembers} FROM policy p
      CROSS JOIN LATERAL (SELECT * FROM policy_version
        WHERE project = $1 AND policy_id = p.policy_id AND version = p.${version} OFFSET 0) v
      WHERE p.project = $1 AND p.status = '${status}'`,
-    sqlite: `SELECT p.name, ${versionColumns} FROM policy p
+    sqlite: `SELECT p.name, ${versionMembers} FROM policy p
      JOIN policy_version v ON v.project = p.project AND v.policy_id = p.policy_id AND v.version = p.${version}
      WHERE p.project = $1 AND p.status = '${status}'`,
   });
@@ -81,14 +67,11 @@ type PolicyReads = Pick<
 >;
 
 export function policyReads(queries: Queries): PolicyReads {
-  const policyOf = (row: StoredPolicy): StoredPolicy => ({
-    ...row,
-    name: queries.text(row.name),
-    description: queries.text(row.description),
-  });
+  const policyOf = decoder(policyColumns, queries.text);
+  const versionOf = decoder(versionColumns, queries.text);
   const sorted = (rows: readonly ActiveRow[]): ActivePolicy[] =>
     rows
-      .map((row) => ({ ...row, ...flagsOf(row), name: queries.text(row.name) }))
+      .map((row) => ({ ...versionOf(row), name: queries.text(row.name) }))
       .toSorted((one, other) => (one.policyId < other.policyId ? -1 : 1));
   return {
     policy: async (projectId, policyId) =>

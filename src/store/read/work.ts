@@ -5,7 +5,9 @@
 import { keptOf, type KeptRow } from '../append/repeats.ts';
 import { treeNumber } from '../append/trees.ts';
 import { endOfTime } from '../port/bounds.ts';
-import type { GraphPart, StoredGraph, StoredProof, StoreReader } from '../port/store.ts';
+import type { GraphPart, StoredGraph, StoreReader } from '../port/store.ts';
+import { selected } from '../rules/columns.ts';
+import { graphColumns, proofColumns, proofOf, type ProofRow } from '../rules/work-row.ts';
 import { both, firstOf, rowsOf, step, type Queries, type Sql } from './queries.ts';
 
 type Of<Names extends keyof StoreReader> = Pick<StoreReader, Names>;
@@ -17,17 +19,16 @@ export const workReads = (queries: Queries) => ({
   ...keptReads(queries),
 });
 
-export const graphColumns = `graph_id AS "graphId", run_id AS "runId", leaf_index AS "leafIndex", events,
-  declaration_hash AS "declarationHash", root_hash AS "rootHash", summary`;
+const graphMembers = selected(graphColumns);
 const state = both<
   Record<'declaration' | 'sealed_hash', string | null> & Record<'declared_ms' | 'sealed_ms', number | null>
 >(
   'SELECT declaration, declared_ms, sealed_hash, sealed_ms FROM run_graph WHERE project = $1 AND run_id = $2',
 );
 const newest = both<StoredGraph>(
-  `SELECT ${graphColumns} FROM graph WHERE project = $1 AND run_id = $2 ORDER BY leaf_index DESC LIMIT 1`,
+  `SELECT ${graphMembers} FROM graph WHERE project = $1 AND run_id = $2 ORDER BY leaf_index DESC LIMIT 1`,
 );
-const graphAt = both<StoredGraph>(`SELECT ${graphColumns} FROM graph WHERE project = $1 AND leaf_index = $2`);
+const graphAt = both<StoredGraph>(`SELECT ${graphMembers} FROM graph WHERE project = $1 AND leaf_index = $2`);
 /** Only parts of logged graphs: another process may be staging parts of a graph that is never logged. */
 const nextPart = both<GraphPart>(
   `SELECT list, part, items FROM graph_part WHERE project = $1 AND graph_id = $2 AND list = $3 AND part > $4
@@ -62,23 +63,15 @@ const graphReads = (queries: Queries): Of<'graphState' | 'graphAt' | 'graphParts
   },
 });
 
-export type ProofRow = Omit<StoredProof, 'statements'> & { readonly statements: string };
-
-export const proofColumns = `proof_id AS "proofId", run_id AS "runId", created_ms AS "createdMs", proof, preimage, statements,
-  tree_size AS "treeSize", graph_index AS "graphIndex", leaf_index AS "leafIndex"`;
-const oneProof = both<ProofRow>(`SELECT ${proofColumns} FROM proof WHERE project = $1 AND proof_id = $2`);
+const proofMembers = selected(proofColumns);
+const oneProof = both<ProofRow>(`SELECT ${proofMembers} FROM proof WHERE project = $1 AND proof_id = $2`);
 const proofPage = (ofRun: string) =>
   both<ProofRow>(
-    `SELECT ${proofColumns} FROM proof WHERE project = $1 ${ofRun} AND (created_ms, proof_id) < ($2, $3)
+    `SELECT ${proofMembers} FROM proof WHERE project = $1 ${ofRun} AND (created_ms, proof_id) < ($2, $3)
      ORDER BY created_ms DESC, proof_id DESC LIMIT $4`,
   );
 const page = proofPage('');
 const pageOfRun = proofPage('AND run_id = $5');
-
-export const proofOf = (row: ProofRow): StoredProof => ({
-  ...row,
-  statements: Object.fromEntries(JSON.parse(row.statements) as [string, string][]),
-});
 
 const proofReads = (queries: Queries): Of<'proof' | 'proofs'> => ({
   proof: async (projectId, proofId) => firstOf(await rowsOf(queries, projectId, oneProof, proofId), proofOf),

@@ -4,44 +4,49 @@
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import type { StoredApproval } from '../port/store.ts';
+import { columnsOf, words } from './columns.ts';
 
-export interface ApprovalRow {
-  approval_id: string;
-  evaluation_id: string;
-  run_id: string;
-  reason: string;
-  requested_ms: number;
-  requested_by: string;
-  expires_ms: number;
-  outcome: ApprovalOutcome | null;
-  decided_by: string | null;
-  comment: string | null;
-  decided_ms: number | null;
-  call_key: string | null;
-  used_by: string | null;
-  used_ms: number | null;
-}
+export type ApprovalRow = Omit<StoredApproval, 'decision' | 'used'> & {
+  readonly outcome: ApprovalOutcome | null;
+  readonly decidedBy: string | null;
+  readonly comment: string | null;
+  readonly decidedMs: number | null;
+  readonly usedBy: string | null;
+  readonly usedMs: number | null;
+};
 
-export const approvalColumns = `approval_id, evaluation_id, run_id, reason, requested_ms, requested_by, expires_ms, outcome,
-  decided_by, comment, decided_ms, call_key, used_by, used_ms`;
-
-export const approvalOf = (row: ApprovalRow): StoredApproval => ({
-  approvalId: row.approval_id,
-  evaluationId: row.evaluation_id,
-  runId: row.run_id,
-  reason: row.reason,
-  requestedMs: row.requested_ms,
-  requestedBy: row.requested_by,
-  expiresMs: row.expires_ms,
-  decision: decisionOf(row),
-  callKey: row.call_key,
-  used: usedOf(row),
+export const approvalColumns = columnsOf<ApprovalRow>('approval', {
+  approvalId: 'approval_id',
+  evaluationId: 'evaluation_id',
+  runId: 'run_id',
+  reason: words('reason'),
+  requestedMs: 'requested_ms',
+  requestedBy: 'requested_by',
+  expiresMs: 'expires_ms',
+  outcome: 'outcome',
+  decidedBy: 'decided_by',
+  comment: words('comment'),
+  decidedMs: 'decided_ms',
+  callKey: 'call_key',
+  usedBy: 'used_by',
+  usedMs: 'used_ms',
 });
 
-function decisionOf(row: ApprovalRow): StoredApproval['decision'] {
-  const { outcome, decided_by: by, decided_ms: atMs, comment } = row;
-  return outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
+export function approvalOf(row: ApprovalRow): StoredApproval {
+  const { outcome, decidedBy, comment, decidedMs, usedBy, usedMs, ...rest } = row;
+  return { ...rest, ...stateOf({ outcome, decidedBy, comment, decidedMs, usedBy, usedMs }) };
 }
 
-const usedOf = ({ used_by: evaluationId, used_ms: atMs }: ApprovalRow): StoredApproval['used'] =>
-  evaluationId === null || atMs === null ? null : { evaluationId, atMs };
+type StateRow = Pick<
+  ApprovalRow,
+  'outcome' | 'decidedBy' | 'comment' | 'decidedMs' | 'usedBy' | 'usedMs'
+>;
+
+/** The decision and the use; their columns are all null or all set. */
+export const stateOf = (row: StateRow): Pick<StoredApproval, 'decision' | 'used'> => {
+  const { outcome, decidedBy: by, comment, decidedMs: atMs, usedBy: evaluationId, usedMs } = row;
+  return {
+    decision: outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs },
+    used: evaluationId === null || usedMs === null ? null : { evaluationId, atMs: usedMs },
+  };
+};

@@ -2,29 +2,42 @@
  * The row of a job, the same in both engines. Lists read it without request and result.
  * Proven by `test/store/suite/governance/jobs.ts`.
  */
-import type { JobStatus, JobType } from '../../contract/job-words.ts';
+import type { JobType } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { QueuedType, StoredJob } from '../port/store.ts';
+import { columnsOf, words } from './columns.ts';
 
-export interface JobRow<Type extends QueuedType = JobType> {
-  job_id: string;
-  type: Type;
-  run_id: string;
-  request: string | null;
-  created_ms: number;
-  status: JobStatus;
-  attempt: number;
-  started_ms: number | null;
-  completed_ms: number | null;
-  result: string | null;
-  result_id: string | null;
-  summary: string | null;
-  error_summary: string | null;
+/** What reads return, of jobs and of exports. */
+export type JobRow<Type extends QueuedType = JobType> = Omit<StoredJob, 'type'> & { readonly type: Type };
+
+/** Its place in the queue. */
+interface QueueRow {
+  readonly attemptsBefore: number;
+  readonly dueMs: number;
+  readonly lease: string | null;
 }
 
-export const jobColumns = `job_id, type, run_id, created_ms, status, attempt, started_ms, completed_ms, result_id, summary,
-  error_summary`;
+export const jobColumns = columnsOf<JobRow<QueuedType> & QueueRow>('job', {
+  jobId: 'job_id',
+  type: 'type',
+  runId: 'run_id',
+  request: 'request',
+  createdMs: 'created_ms',
+  status: 'status',
+  attempt: 'attempt',
+  startedMs: 'started_ms',
+  completedMs: 'completed_ms',
+  result: 'result',
+  resultId: 'result_id',
+  summary: 'summary',
+  errorSummary: words('error_summary'),
+  attemptsBefore: 'attempts_before',
+  dueMs: 'due_ms',
+  lease: 'lease',
+});
+/** Members that no read shows. */
+export const queueMembers = ['attemptsBefore', 'dueMs', 'lease'] as const;
 /** SQL: the stored request of a job; a larger one is kept only until the job ends (contract H5). */
 export const keptRequestSql = `CASE WHEN octet_length(request) <= ${limits.jobRequestBytes} THEN request END`;
 /** SQL: jobs that have not ended: their index has the same condition. */
@@ -33,24 +46,6 @@ export const openSql = "status IN ('pending', 'processing')";
 export const endedSql = "status IN ('completed', 'failed', 'cancelled')";
 /** SQL: the jobs that /jobs lists. /exports shows the others. */
 export const isListed = "type <> 'export'";
-
-export const jobOf = <Type extends QueuedType>(
-  row: JobRow<Type>,
-): Omit<StoredJob, 'type'> & { type: Type } => ({
-  jobId: row.job_id,
-  type: row.type,
-  runId: row.run_id,
-  request: row.request,
-  createdMs: row.created_ms,
-  status: row.status,
-  attempt: row.attempt,
-  startedMs: row.started_ms,
-  completedMs: row.completed_ms,
-  result: row.result,
-  resultId: row.result_id,
-  summary: row.summary,
-  errorSummary: row.error_summary,
-});
 
 /** Throws unless the job failed or was cancelled, and its request is still stored. */
 export function refuseRetry(jobId: string, row: JobRow | undefined): void {

@@ -8,26 +8,24 @@
 import { limits } from '../../../contract/limits.ts';
 import type { QueuedType, Store } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
-import {
-  isListed,
-  jobColumns,
-  jobOf,
-  keptRequestSql,
-  openSql,
-  refuseRetry,
-  type JobRow,
-} from '../../rules/job-row.ts';
+import { selected } from '../../rules/columns.ts';
+import { isListed, jobColumns, openSql, queueMembers, refuseRetry, type JobRow } from '../../rules/job-row.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { kept, readOrNull } from './texts.ts';
+import { readOrNull } from './texts.ts';
+import { stepper } from './writing.ts';
 import { sql, step } from '../../read/queries.ts';
+import { jobMoveWrites } from '../../write/jobs.ts';
 
+const columns = selected(jobColumns, { not: queueMembers });
 /** Decodes the error text. */
-const readJob = <Type extends QueuedType>(row: JobRow<Type>) =>
-  jobOf<Type>({ ...row, error_summary: readOrNull(row.error_summary) });
+const readJob = <Row extends JobRow<QueuedType>>(row: Row): Row => ({
+  ...row,
+  errorSummary: readOrNull(row.errorSummary),
+});
 
 interface ClaimedRow extends JobRow<QueuedType> {
   project: number;
-  project_id: string;
+  projectId: string;
   tries: number;
 }
 
@@ -55,37 +53,17 @@ const claim = sql<ClaimedRow>(
      due_ms = $3::int8,
      started_ms = CASE WHEN ${lost} THEN j.started_ms ELSE $1::int8 END
    FROM due WHERE j.project = due.project AND j.job_id = due.job_id
-   RETURNING ${jobColumns
-     .split(', ')
-     .map((name) => `j.${name.trim()}`)
-     .join(', ')}, j.request, j.result, due.tries, j.project,
-     (SELECT project_id FROM project p WHERE p.project = j.project) AS project_id`,
+   RETURNING ${selected(jobColumns, { from: 'j', not: queueMembers })}, due.tries, j.project,
+     (SELECT project_id FROM project p WHERE p.project = j.project) AS "projectId"`,
 );
 
-/**
- * A running job has a lease. A condition on its status could make PostgreSQL use the index of due jobs of all
- * projects.
- */
-const held = 'WHERE project = $1 AND job_id = $2 AND lease = $3';
-const renew = sql(`UPDATE job SET due_ms = $4 ${held}`);
-const fail = sql(
-  `UPDATE job SET status = 'failed', lease = NULL, completed_ms = $4, error_summary = $5, request = ${keptRequestSql}
-   ${held}`,
-);
-const putBack = sql(
-  `UPDATE job SET status = 'pending', lease = NULL, due_ms = $4, attempt = attempt + 1,
-     attempts_before = attempts_before + $6::int4, error_summary = $5 ${held}`,
-);
-const findLocked = sql<JobRow>(
-  `SELECT ${jobColumns}, request, result FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
-);
-const retry = sql<JobRow>(
-  `UPDATE job SET status = 'pending', attempt = attempt + 1, attempts_before = attempt, due_ms = $3,
-     started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL
-   WHERE project = $1 AND job_id = $2 RETURNING ${jobColumns}, request, result`,
+const find = sql<JobRow>(
+  `SELECT ${columns} FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
 );
 
 type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
+
+const of = (project: number) => jobMoveWrites(stepper(project));
 
 export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: () => string): JobMoves {
   /** Claims of one process run one after the other, so that they get the jobs in order. */
@@ -100,8 +78,8 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       if (row === undefined && served === 0) return null;
       served = row?.project ?? 0;
       if (row === undefined) continue;
-      const { request, project_id: projectId, tries } = row;
-      return { ...readJob(row), request: request ?? '', projectId, lease, tries };
+      const { project: _, request, ...job } = readJob(row);
+      return { ...job, request: request ?? '', lease };
     }
   };
   return {
@@ -112,26 +90,21 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
     },
     renewJob: async (projectId, jobId, lease, untilMs) => {
       const project = await numberOf(projectId);
-      const [{ count }] = await database.write({ project }, [step(renew, project, jobId, lease, untilMs)]);
+      const [{ count }] = await database.write({ project }, [of(project).renewJob(jobId, lease, untilMs)]);
       return count === 1;
     },
-    failJob: async (projectId, jobId, { lease, errorSummary, atMs, retryAtMs, isExcused = false }) => {
+    failJob: async (projectId, jobId, failure) => {
       const project = await numberOf(projectId);
-      const summary = kept(errorSummary.slice(0, limits.jobErrorChars));
-      // Without the lease the job belongs to another worker, or was cancelled: nothing changes.
-      const move =
-        retryAtMs === null
-          ? step(fail, project, jobId, lease, atMs, summary)
-          : step(putBack, project, jobId, lease, retryAtMs, summary, isExcused ? 1 : 0);
-      const [{ count }] = await database.write({ project }, [move]);
+      const [{ count }] = await database.write({ project }, [of(project).failJob(jobId, failure)]);
       return count === 1;
     },
     retryJob: async (projectId, jobId, atMs) => {
       const project = await numberOf(projectId);
       return database.transaction({ project }, async ({ run, commit }) => {
-        const [{ rows }] = await run([step(findLocked, project, jobId)]);
+        const look = step(find, project, jobId);
+        const [{ rows }] = await run([look]);
         refuseRetry(jobId, rows[0]);
-        const [retried] = await commit([step(retry, project, jobId, atMs)]);
+        const [, retried] = await commit([of(project).retryJob(jobId, atMs), look]);
         if (retried.rows[0] === undefined)
           throw new Error(`expected job ${jobId} after its update, got no row`);
         return readJob(retried.rows[0]);

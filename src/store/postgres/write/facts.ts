@@ -9,6 +9,8 @@ import type { AppendRequest, ExportHolding, OpenJob, StoredPolicy } from '../../
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../../read/exports.ts';
+import { approvalColumns, stateOf, type ApprovalRow as StoredRow } from '../../rules/approval-row.ts';
+import { selected } from '../../rules/columns.ts';
 import { nothingHeld } from '../../rules/export-row.ts';
 import { named } from './named.ts';
 import { documentLookups, noDocumentFacts } from '../effects/documents.ts';
@@ -230,29 +232,14 @@ const activePolicies = sql<{ n: number }>(
   "SELECT count(*) AS n FROM policy WHERE project = $1 AND status = 'active'",
 );
 
-interface ApprovalRow {
-  approval_id: string;
-  expires_ms: number;
-  outcome: 'approved' | 'denied' | null;
-  decided_by: string | null;
-  comment: string | null;
-  decided_ms: number | null;
-  used_by: string | null;
-  used_ms: number | null;
-}
+type ApprovalRow = Omit<StoredRow, 'evaluationId' | 'runId' | 'reason'>;
 
 const approvals = sql<ApprovalRow>(
-  `SELECT approval_id, expires_ms, outcome, decided_by, comment, decided_ms, used_by, used_ms
-   FROM approval
-   WHERE project = $1 AND approval_id = ANY($2::text[])`,
+  `SELECT ${selected(approvalColumns, { not: ['evaluationId', 'runId', 'reason'] })}
+   FROM approval WHERE project = $1 AND approval_id = ANY($2::text[])`,
 );
-const takeApproval: Take<ApprovalRow> = (row, facts) => {
-  const { outcome, decided_by: by, comment, decided_ms: atMs } = row;
-  const decision = outcome === null || by === null || atMs === null ? null : { outcome, by, comment, atMs };
-  const { used_by: evaluationId, used_ms: usedMs } = row;
-  const used = evaluationId === null || usedMs === null ? null : { evaluationId, atMs: usedMs };
-  facts.approvals.set(row.approval_id, { expiresMs: row.expires_ms, decision, used });
-};
+const takeApproval: Take<ApprovalRow> = (row, facts) =>
+  facts.approvals.set(row.approvalId, { expiresMs: row.expiresMs, ...stateOf(row) });
 
 const newestOfCalls = sql<{ call_key: string; approval_id: string }>(
   `SELECT DISTINCT ON (call_key) call_key, approval_id FROM approval

@@ -8,6 +8,7 @@ import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type SequencerParts } from '../../append/sequencer.ts';
 import { effectRows } from '../effects/rows.ts';
+import { stepper } from '../effects/writing.ts';
 import type { Database } from '../connection/database.ts';
 import type { Facts } from './known.ts';
 import { problemOf } from '../connection/faults.ts';
@@ -41,12 +42,14 @@ export class CommitPlan {
   constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
     this.#ledger = ledger;
     this.#rows = new CommitRows(seal, facts);
+    const stepOf = stepper(ledger.no);
     const effects = effectRows({
       project: ledger.no,
       facts,
       undo: this.#undo,
       seal,
       write: (made) => this.#write(made),
+      add: (made, values) => this.#write(stepOf(made, values)),
     });
     this.#sequencer = new Sequencer({
       clock,

@@ -12,13 +12,15 @@ import { bodyRows, type EffectSealing } from './bodies.ts';
 import { documentRows } from './documents.ts';
 import { eventTermRows } from './event-terms.ts';
 import { exportRows } from './exports.ts';
-import { failJobSql } from './jobs.ts';
-import { keptRequestSql } from '../../rules/job-row.ts';
 import { policyRows } from './policy-changes.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { tenantRows } from './tenants.ts';
 import { withdrawer } from './withdrawn.ts';
+import { runner } from './writing.ts';
 import type { Current } from './current.ts';
+import { jobEffectWrites } from '../../write/jobs.ts';
+import type { Writer } from '../../write/statement.ts';
+import { claimWrites, graphWrites } from '../../write/work.ts';
 
 /**
  * Applies one effect of a request to the project with this number. The leaves of the request are already
@@ -28,14 +30,14 @@ export type EffectWriter = (project: number, effect: Effect, assigned: readonly 
 
 export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWriter {
   const current: Current = { project: 0 };
+  const run = runner(prepare);
+  const write: Writer<number> = (made, values) => run(current.project, made, values);
   const rows: EffectRows = {
-    ...proofRows(prepare, current),
-    ...runGraphRows(prepare, current),
-    ...jobRows(prepare, current),
-    ...policyRows(prepare, current),
-    ...approvalRows(prepare, current),
-    ...claimRows(prepare, current),
-    ...factRows(prepare, current),
+    ...graphRows(prepare, current, write),
+    ...jobRows(write),
+    ...policyRows(prepare, current, write),
+    ...approvalRows(prepare, current, write),
+    ...claimRows(prepare, current, write),
     ...bodyRows(prepare, current, sealing),
     ...documentRows(prepare, current),
     ...eventTermRows(prepare, current),
@@ -51,138 +53,48 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
 
 type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
 
-function proofRows(prepare: Prepare, current: Current): Of<'saveProof' | 'saveGraph'> {
-  const saveProof = prepare(
-    'save proof',
-    `INSERT INTO proof (project, proof_id, run_id, created_ms, proof, preimage, statements, tree_size,
-       graph_index, leaf_index) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const saveGraph = prepare(
-    'save graph',
-    `INSERT INTO graph (project, graph_id, run_id, leaf_index, events, declaration_hash, root_hash, summary)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  return {
-    saveProof: ({
-      proofId,
-      runId,
-      createdMs,
-      proof,
-      preimage,
-      statements,
-      treeSize,
-      graphIndex,
-      leafIndex,
-    }) => {
-      const texts = JSON.stringify(Object.entries(statements));
-      const numbers = [treeSize, graphIndex, leafIndex];
-      saveProof.run(current.project, proofId, runId, createdMs, proof, preimage, texts, ...numbers);
-    },
-    saveGraph: ({ graphId, runId, leafIndex, events, declarationHash, rootHash, summary }) => {
-      saveGraph.run(current.project, graphId, runId, leafIndex, events, declarationHash, rootHash, summary);
-    },
-  };
-}
-
-function runGraphRows(
+function graphRows(
   prepare: Prepare,
   current: Current,
-): Of<'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
+  write: Writer<number>,
+): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
   const find = prepare<{ sealed_ms: number | null; declaration: string | null }>(
     'find graph of run',
     'SELECT sealed_ms, declaration FROM run_graph WHERE project = ? AND run_id = ?',
   );
-  const declare = prepare(
-    'declare graph',
-    `INSERT INTO run_graph (project, run_id, declaration, declared_ms) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET declaration = excluded.declaration, declared_ms = excluded.declared_ms`,
-  );
-  const seal = prepare(
-    'seal graph',
-    `INSERT INTO run_graph (project, run_id, sealed_hash, sealed_ms) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET sealed_hash = excluded.sealed_hash, sealed_ms = excluded.sealed_ms`,
-  );
   return {
+    ...graphWrites(write),
     isSealed: (runId) => (find.get(current.project, runId)?.sealed_ms ?? null) !== null,
     declarationHash: (runId) => {
       const text = find.get(current.project, runId)?.declaration ?? null;
       return text === null ? null : declarationHash(text);
     },
-    declareGraph: ({ runId, declaration, atMs }) => {
-      declare.run(current.project, runId, declaration, atMs);
-    },
-    sealGraph: (runId, { rootHash, atMs }) => {
-      seal.run(current.project, runId, rootHash, atMs);
-    },
   };
 }
 
-function jobRows(
+function jobRows(write: Writer<number>): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+  const writes = jobEffectWrites(write);
+  return {
+    ...writes,
+    completeJob: (effect) => writes.completeJob(effect) === 1,
+    failJob: (effect) => writes.failJob(effect) === 1,
+    cancelJob: (effect) => writes.cancelJob(effect) === 1,
+  };
+}
+
+function claimRows(
   prepare: Prepare,
   current: Current,
-): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
-  const enqueue = prepare(
-    'enqueue job',
-    `INSERT INTO job (project, job_id, type, run_id, request, result_id, created_ms, status, attempt,
-       attempts_before, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', 1, 0, ?)`,
-  );
-  const complete = prepare(
-    'complete job',
-    `UPDATE job SET status = 'completed', result = ?, summary = ?, completed_ms = ?, lease = NULL,
-       request = ${keptRequestSql}
-     WHERE project = ? AND job_id = ? AND lease = ? AND status = 'processing'`,
-  );
-  const fail = prepare('fail job', failJobSql);
-  const cancel = prepare(
-    'cancel job',
-    `UPDATE job SET status = 'cancelled', completed_ms = ?, lease = NULL, request = ${keptRequestSql}
-     WHERE project = ? AND job_id = ? AND status = ? AND started_ms IS ?`,
-  );
-  return {
-    enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }) => {
-      enqueue.run(current.project, jobId, type, runId, request, resultId, createdMs, createdMs);
-    },
-    completeJob: ({ jobId, lease, result, summary = null, atMs }) =>
-      complete.run(result, summary, atMs, current.project, jobId, lease).changes === 1,
-    failJob: ({ jobId, lease, errorSummary, atMs }) =>
-      fail.run(atMs, errorSummary, current.project, jobId, lease).changes === 1,
-    cancelJob: ({ jobId, from: { status, startedMs }, atMs }) =>
-      cancel.run(atMs, current.project, jobId, status, startedMs).changes === 1,
-  };
-}
-
-function claimRows(prepare: Prepare, current: Current): Of<'saveRiskConfig' | 'claimSnapshot'> {
-  const saveConfig = prepare(
-    'save risk config',
-    `INSERT INTO risk_config (project, config, updated_ms) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET config = excluded.config, updated_ms = excluded.updated_ms`,
-  );
-  const claimSnapshot = prepare(
-    'claim snapshot',
-    'INSERT INTO run_snapshot (project, run_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  );
-  return {
-    saveRiskConfig: ({ config, atMs }) => {
-      saveConfig.run(current.project, config, atMs);
-    },
-    claimSnapshot: (runId) => claimSnapshot.run(current.project, runId).changes === 1,
-  };
-}
-
-function factRows(prepare: Prepare, current: Current): Of<'fact' | 'saveFact'> {
+  write: Writer<number>,
+): Of<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
+  const writes = claimWrites(write);
   const find = prepare<{ value: string }>(
     'find intake fact',
     'SELECT value FROM intake_fact WHERE project = ? AND name = ?',
   );
-  const save = prepare(
-    'save intake fact',
-    `INSERT INTO intake_fact (project, name, value, day) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET value = excluded.value, day = max(day, excluded.day)`,
-  );
   return {
+    ...writes,
+    claimSnapshot: (runId) => writes.claimSnapshot(runId) === 1,
     fact: (name) => find.get(current.project, name)?.value ?? null,
-    saveFact: (name, { value, day }) => {
-      save.run(current.project, name, value, day);
-    },
   };
 }

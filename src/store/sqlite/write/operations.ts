@@ -22,7 +22,8 @@ import type {
 import type { Project } from '../../port/store.ts';
 import { draftBytes, requestBytes } from '../../port/request-bytes.ts';
 import { troubleOf } from '../../file/faults.ts';
-import type { JobFailure, JobMoves } from '../effects/jobs.ts';
+import type { JobMoves } from '../effects/jobs.ts';
+import type { JobFailure } from '../../write/jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
 import type { Cosigned, Note, TaskStatements } from '../effects/tasks.ts';
 import type { MapSaving } from '../effects/index-map.ts';

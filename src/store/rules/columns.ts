@@ -1,0 +1,73 @@
+/**
+ * How the members of a row are columns of its table: declared once, for the reads and writes of both engines. The type
+ * asks for each member, so a new one without a column does not compile.
+ * Proven by `test/store/write/statement.test.ts`.
+ */
+
+/** `words`: a text that people wrote. PostgreSQL stores it encoded (`src/store/postgres/effects/texts.ts`). */
+interface Words {
+  readonly column: string;
+  readonly is: 'words';
+}
+/** A boolean, stored as 0 or 1. */
+interface Flag {
+  readonly column: string;
+  readonly is: 'flag';
+}
+
+type ColumnOf<Value> = [Value] extends [boolean]
+  ? Flag
+  : [Value] extends [string | null]
+    ? string | Words
+    : string;
+
+export interface Columns<Row> {
+  readonly table: string;
+  /** The name of the column of each member. */
+  readonly names: Readonly<Record<keyof Row & string, string>>;
+  readonly words: readonly string[];
+  readonly flags: readonly string[];
+}
+
+export const words = (column: string): Words => ({ column, is: 'words' });
+export const flag = (column: string): Flag => ({ column, is: 'flag' });
+
+/** `of`: the column of each member. */
+export function columnsOf<Row extends object>(
+  table: string,
+  of: { readonly [Member in keyof Row & string]-?: ColumnOf<Row[Member]> },
+): Columns<Row> {
+  const all = Object.entries<string | Words | Flag>(of);
+  const those = (kind: 'words' | 'flag') =>
+    all.flatMap(([member, column]) => (typeof column !== 'string' && column.is === kind ? [member] : []));
+  const names = Object.fromEntries(
+    all.map(([member, column]) => [member, typeof column === 'string' ? column : column.column]),
+  ) as Columns<Row>['names']; // the members of `of`
+  return { table, names, words: those('words'), flags: those('flag') };
+}
+
+/** SQL: the columns as members of a row. `from`: the name of the table in the statement. `not`: members left out. */
+export const selected = <Row>(
+  { names }: Columns<Row>,
+  { from, not = [] }: { readonly from?: string; readonly not?: readonly (keyof Row & string)[] } = {},
+): string =>
+  Object.entries<string>(names)
+    .filter(([member]) => !(not as readonly string[]).includes(member))
+    .map(([member, column]) => {
+      const place = from === undefined ? column : `${from}.${column}`;
+      return column === member ? place : `${place} AS "${member}"`;
+    })
+    .join(', ');
+
+/** A row as the engines return it. */
+export type Raw<Row> = { readonly [Member in keyof Row]: [Row[Member]] extends [boolean] ? number : Row[Member] };
+
+/** Returns a function that decodes a row. `text` decodes a text that people wrote. */
+export const decoder =
+  <Row>({ words: texts, flags }: Columns<Row>, text: (stored: string | null) => string | null) =>
+  (raw: Raw<Row>): Row => {
+    const row: Record<string, unknown> = { ...raw };
+    for (const member of texts) row[member] = text(row[member] as string | null); // `words` are texts
+    for (const member of flags) row[member] = row[member] === 1;
+    return row as Row; // the members of `Row`, decoded
+  };
