@@ -5,15 +5,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import {
-  versionOf,
-  type DocumentChange,
-  type DocumentStore,
-  type StoredDocument,
-} from '../port/documents.ts';
+import { versionOf, type DocumentChange, type DocumentStore } from '../port/documents.ts';
 import type { AppendOutcome, AppendRequest } from '../port/request.ts';
-
-type NewDocument = Omit<StoredDocument, 'projectId'>;
+import type { NewDocument } from '../rules/document-row.ts';
 
 /** The rows of one project's documents. */
 export interface DocumentRows {

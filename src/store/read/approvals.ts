@@ -12,9 +12,7 @@ import { both, firstOf, rowsOf, type Param, type Queries, type Sql } from './que
 const members = selected(approvalColumns);
 const openMs = limits.approvalHours * 3_600_000;
 
-const one = both<ApprovalRow>(
-  `SELECT ${members} FROM approval WHERE project = $1 AND approval_id = $2`,
-);
+const one = both<ApprovalRow>(`SELECT ${members} FROM approval WHERE project = $1 AND approval_id = $2`);
 
 const ofCall = both<ApprovalRow>(
   `SELECT ${members} FROM approval WHERE project = $1 AND call_key = $2

@@ -1,53 +1,27 @@
 /** Reads of documents. Proven by `test/store/suite/documents.ts`. */
 import { endOfTime } from '../port/bounds.ts';
 import type { DocumentReader, StoredDocument } from '../port/documents.ts';
-import { both, each, firstOf, rowsOf, step, type Queries } from './queries.ts';
+import { selected } from '../rules/columns.ts';
+import { documentColumns, type NewDocument } from '../rules/document-row.ts';
+import { both, each, rowsOf, step, type Queries } from './queries.ts';
 
-export interface DocumentRow {
-  readonly projectId: string;
-  readonly kind: string;
-  readonly document_id: string;
-  readonly key: string | null;
-  readonly parent_id: string | null;
-  readonly status: string;
-  readonly created_ms: number;
-  readonly due_ms: number | null;
-  readonly version: number;
-  readonly data: string;
-}
-
-export const documentColumns =
-  'd.kind, d.document_id, d.key, d.parent_id, d.status, d.created_ms, d.due_ms, d.version, d.data';
-const columns = `p.project_id AS "projectId", ${documentColumns}`;
+const columns = `p.project_id AS "projectId", ${selected(documentColumns, { from: 'd' })}`;
 const from = 'FROM document d JOIN project p ON p.project = d.project';
 
-export const documentOf = (row: DocumentRow): StoredDocument => ({
-  projectId: row.projectId,
-  kind: row.kind,
-  documentId: row.document_id,
-  key: row.key,
-  parentId: row.parent_id,
-  status: row.status,
-  createdMs: row.created_ms,
-  dueMs: row.due_ms,
-  version: row.version,
-  data: row.data,
-});
-
-const one = both<DocumentRow>(
+const one = both<StoredDocument>(
   `SELECT ${columns} ${from} WHERE d.project = $1 AND d.kind = $2 AND d.document_id = $3`,
 );
-const ofKey = both<DocumentRow>(
-  `SELECT '' AS "projectId", d.project, ${documentColumns} FROM document d WHERE d.kind = $1 AND d.key = $2`,
+const ofKey = both<NewDocument & { project: number }>(
+  `SELECT d.project, ${selected(documentColumns, { from: 'd' })} FROM document d WHERE d.kind = $1 AND d.key = $2`,
 );
 const projectOf = both<{ project_id: string }>('SELECT project_id FROM project WHERE project = $1');
-const page = both<DocumentRow>(
+const page = both<StoredDocument>(
   `SELECT ${columns} ${from}
    WHERE d.project = $1 AND d.kind = $2 AND (d.created_ms, d.document_id) < ($3, $4)
      AND ($5::text IS NULL OR d.parent_id = $5) AND ($6::text IS NULL OR d.status = $6)
    ORDER BY d.created_ms DESC, d.document_id DESC LIMIT $7`,
 );
-const all = both<DocumentRow>(
+const all = both<StoredDocument>(
   `SELECT ${columns} FROM project p CROSS JOIN document d
    WHERE d.project = p.project AND d.kind = $1 AND (p.project_id, d.document_id) > ($2, $3)
    ORDER BY p.project_id, d.document_id LIMIT $4`,
@@ -64,23 +38,23 @@ const next = each<{ due_ms: number | null }>({
 
 export const documentReads = (queries: Queries): DocumentReader => ({
   document: async (projectId, kind, documentId) =>
-    firstOf(await rowsOf(queries, projectId, one, kind, documentId), documentOf),
+    (await rowsOf(queries, projectId, one, kind, documentId))[0] ?? null,
   documentByKey: async (kind, key) => {
     const [found] = await queries.read({ lookup: key }, [step(ofKey, kind, key)]);
-    const row = found.rows[0] as (DocumentRow & { project: number }) | undefined;
+    const [row] = found.rows;
     if (row === undefined) return null;
-    const [{ rows }] = await queries.read({ project: row.project }, [step(projectOf, row.project)]);
-    return rows[0] === undefined ? null : documentOf({ ...row, projectId: rows[0].project_id });
+    const { project, ...document } = row;
+    const [{ rows }] = await queries.read({ project }, [step(projectOf, project)]);
+    return rows[0] === undefined ? null : { ...document, projectId: rows[0].project_id };
   },
   documents: async (projectId, { kind, parentId = null, status = null }, { after, limit }) => {
     const start = [after?.ms ?? endOfTime, after?.id ?? ''];
-    const rows = await rowsOf(queries, projectId, page, kind, ...start, parentId, status, limit);
-    return rows.map(documentOf);
+    return rowsOf(queries, projectId, page, kind, ...start, parentId, status, limit);
   },
   allDocuments: async (kind, { after, limit }) => {
     const start = [after?.projectId ?? '', after?.documentId ?? ''];
     const [{ rows }] = await queries.read({ duty: 'jobs' }, [step(all, kind, ...start, limit)]);
-    return rows.map(documentOf);
+    return rows;
   },
   nextDue: async (kinds, statuses) => {
     const asked = step(next, JSON.stringify(kinds), JSON.stringify(statuses));

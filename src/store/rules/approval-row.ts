@@ -37,10 +37,7 @@ export function approvalOf(row: ApprovalRow): StoredApproval {
   return { ...rest, ...stateOf({ outcome, decidedBy, comment, decidedMs, usedBy, usedMs }) };
 }
 
-type StateRow = Pick<
-  ApprovalRow,
-  'outcome' | 'decidedBy' | 'comment' | 'decidedMs' | 'usedBy' | 'usedMs'
->;
+type StateRow = Pick<ApprovalRow, 'outcome' | 'decidedBy' | 'comment' | 'decidedMs' | 'usedBy' | 'usedMs'>;
 
 /** The decision and the use; their columns are all null or all set. */
 export const stateOf = (row: StateRow): Pick<StoredApproval, 'decision' | 'used'> => {

@@ -60,7 +60,9 @@ export const selected = <Row>(
     .join(', ');
 
 /** A row as the engines return it. */
-export type Raw<Row> = { readonly [Member in keyof Row]: [Row[Member]] extends [boolean] ? number : Row[Member] };
+export type Raw<Row> = {
+  readonly [Member in keyof Row]: [Row[Member]] extends [boolean] ? number : Row[Member];
+};
 
 /** Returns a function that decodes a row. `text` decodes a text that people wrote. */
 export const decoder =

@@ -68,15 +68,15 @@ export function insert<Row, Member extends Of<Row> = Of<Row>>(
   );
 }
 
-/** Inserts a row, or replaces `set` of the one with this key; `only`: as in `insert`. */
+/** Inserts a row, or replaces `set` of the one with this key, whose `also` stays. */
 export function upsert<Row, Member extends Of<Row> = Of<Row>>(
   into: Columns<Row>,
-  { key, set, only }: { key: readonly Member[]; set: readonly Member[]; only?: readonly Member[] },
+  { key, set, also = [] }: Readonly<Record<'key' | 'set', readonly Member[]>> & { also?: readonly Member[] },
 ): Write<Pick<Row, Member>> {
   const { names } = into;
   const replaced = set.map((member) => `${names[member]} = excluded.${names[member]}`).join(', ');
   const unique = ['project', ...key.map((member) => names[member])].join(', ');
-  return insert(into, only ?? [...key, ...set], `ON CONFLICT (${unique}) DO UPDATE SET ${replaced}`);
+  return insert(into, [...key, ...also, ...set], `ON CONFLICT (${unique}) DO UPDATE SET ${replaced}`);
 }
 
 interface Change<Set, By> {
@@ -113,15 +113,13 @@ export const remove = <Row, By extends Of<Row>>(
 const conditions = <Row>(of: Columns<Row>, by: readonly Of<Row>[], where?: string): string =>
   ['project = :project', ...assigned(of, by), ...(where === undefined ? [] : [where])].join(' AND ');
 
-const wordsOf = <Row, Member extends Of<Row>>({ words }: Columns<Row>, members: readonly Member[]): Member[] =>
-  members.filter((member) => words.includes(member));
+const wordsOf = <Row, Member extends Of<Row>>(
+  { words }: Columns<Row>,
+  members: readonly Member[],
+): Member[] => members.filter((member) => words.includes(member));
 
 /** The values of a write in the order of `places`; a missing one is a mistake of the caller. */
-export function valuesOf(
-  { name, places }: Write<never>,
-  project: number,
-  values: object,
-): readonly Value[] {
+export function valuesOf({ name, places }: Write<never>, project: number, values: object): readonly Value[] {
   const all = values as Readonly<Record<string, Value | boolean | undefined>>; // the type of the write names them
   return places.map((member) => {
     const found = member === 'project' ? project : all[member];

@@ -2,7 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { columnsOf, decoder, flag, selected, words } from '../../../src/store/rules/columns.ts';
 import { stepper } from '../../../src/store/postgres/effects/writing.ts';
-import { insert, remove, update, upsert, valuesOf, write, type Write } from '../../../src/store/write/statement.ts';
+import {
+  insert,
+  remove,
+  update,
+  upsert,
+  valuesOf,
+  write,
+  type Write,
+} from '../../../src/store/write/statement.ts';
 
 interface Lamp {
   readonly lampId: string;
@@ -23,9 +31,7 @@ describe('a write of both engines', () => {
       'INSERT INTO lamp (project, lamp_id, lit) VALUES ($1, $2, $3)' +
         ' ON CONFLICT (project, lamp_id) DO UPDATE SET lit = excluded.lit',
     );
-    expect(
-      texts(update(lamp, { set: ['lit'], also: 'n = n + 1', by: ['lampId'], where: 'n < 9' })),
-    ).toEqual([
+    expect(texts(update(lamp, { set: ['lit'], also: 'n = n + 1', by: ['lampId'], where: 'n < 9' }))).toEqual([
       'UPDATE lamp SET lit = $2, n = n + 1 WHERE project = $1 AND lamp_id = $3 AND n < 9',
       'UPDATE lamp SET lit = ?, n = n + 1 WHERE project = ? AND lamp_id = ? AND n < 9',
     ]);

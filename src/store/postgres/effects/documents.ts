@@ -5,11 +5,13 @@
  * Proven by `test/store/suite/documents.ts`.
  */
 import type { DocumentRows } from '../../append/documents.ts';
-import { versionOf, type DocumentStore } from '../../port/documents.ts';
+import { versionOf, type DocumentStore, type StoredDocument } from '../../port/documents.ts';
 import type { Effect } from '../../port/store.ts';
 import { textArray } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
-import { documentColumns, documentOf, type DocumentRow } from '../../read/documents.ts';
+import { selected } from '../../rules/columns.ts';
+import { documentColumns } from '../../rules/document-row.ts';
+import { documentWrites } from '../../write/documents.ts';
 import { sql, step } from '../../read/queries.ts';
 import type { DocumentFacts, Lookup } from '../write/known.ts';
 import type { Writing } from './writing.ts';
@@ -75,15 +77,8 @@ export function documentLookups(project: number, effects: readonly Effect[]): Lo
   return lookups;
 }
 
-const save = sql(
-  `INSERT INTO document (project, kind, document_id, key, parent_id, status, created_ms, due_ms, version, data)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-   ON CONFLICT (project, kind, document_id) DO UPDATE SET key = excluded.key, parent_id = excluded.parent_id,
-     status = excluded.status, due_ms = excluded.due_ms, version = excluded.version, data = excluded.data`,
-);
-const remove = sql('DELETE FROM document WHERE project = $1 AND kind = $2 AND document_id = $3');
-
-export function documentRows({ project, facts, undo, write }: Writing): DocumentRows {
+export function documentRows({ facts, undo, add }: Writing): DocumentRows {
+  const writes = documentWrites(add);
   const count = (kind: string, more: number): void =>
     undo.set(facts.documentCounts, kind, (facts.documentCounts.get(kind) ?? 0) + more);
   return {
@@ -91,11 +86,11 @@ export function documentRows({ project, facts, undo, write }: Writing): Document
     documentOfKey: (kind, key) => facts.documentKeys.get(named(kind, key)) ?? null,
     countDocuments: (kind) => facts.documentCounts.get(kind) ?? 0,
     saveDocument: (made) => {
-      const { kind, documentId, key, parentId, status, createdMs, dueMs, version, data } = made;
+      const { kind, documentId, key, version } = made;
       if (!facts.documents.has(named(kind, documentId))) count(kind, 1);
       undo.set(facts.documents, named(kind, documentId), version);
       if (key !== null) undo.set(facts.documentKeys, named(kind, key), documentId);
-      write(step(save, project, kind, documentId, key, parentId, status, createdMs, dueMs, version, data));
+      writes.saveDocument(made);
     },
     removeDocument: (kind, documentId) => {
       undo.delete(facts.documents, named(kind, documentId));
@@ -103,12 +98,12 @@ export function documentRows({ project, facts, undo, write }: Writing): Document
         if (owner === documentId && key.startsWith(`${kind}\n`)) undo.delete(facts.documentKeys, key);
       }
       count(kind, -1);
-      write(step(remove, project, kind, documentId));
+      writes.removeDocument(kind, documentId);
     },
   };
 }
 
-const claim = sql<DocumentRow & { project: number }>(
+const claim = sql<StoredDocument & { project: number }>(
   `WITH RECURSIVE turn AS (
      SELECT min(project) AS project FROM document WHERE due_ms IS NOT NULL AND project > $2::int4
      UNION ALL
@@ -123,7 +118,7 @@ const claim = sql<DocumentRow & { project: number }>(
        ORDER BY due_ms LIMIT 1 FOR UPDATE SKIP LOCKED) first LIMIT 1)
    UPDATE document d SET status = coalesce($6, d.status), due_ms = $7::int8, version = d.version + 1
    FROM due WHERE d.project = due.project AND d.kind = $1 AND d.document_id = due.document_id
-   RETURNING d.project, ${documentColumns}, (SELECT project_id FROM project p WHERE p.project = d.project) AS "projectId"`,
+   RETURNING d.project, ${selected(documentColumns, { from: 'd' })}, (SELECT project_id FROM project p WHERE p.project = d.project) AS "projectId"`,
 );
 
 export function documentClaims(database: Database): Pick<DocumentStore, 'claimDocument'> {
@@ -138,8 +133,9 @@ export function documentClaims(database: Database): Pick<DocumentStore, 'claimDo
         const [{ rows }] = await database.write({ duty: 'jobs' }, [from(above)]);
         const [row] = rows;
         if (row === undefined) continue;
-        served.set(kind, row.project);
-        return documentOf(row);
+        const { project, ...document } = row;
+        served.set(kind, project);
+        return document;
       }
       return null;
     },

@@ -9,7 +9,14 @@ import { limits } from '../../../contract/limits.ts';
 import type { QueuedType, Store } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
 import { selected } from '../../rules/columns.ts';
-import { isListed, jobColumns, openSql, queueMembers, refuseRetry, type JobRow } from '../../rules/job-row.ts';
+import {
+  isListed,
+  jobColumns,
+  openSql,
+  queueMembers,
+  refuseRetry,
+  type JobRow,
+} from '../../rules/job-row.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { readOrNull } from './texts.ts';
 import { stepper } from './writing.ts';

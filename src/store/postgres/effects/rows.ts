@@ -9,7 +9,7 @@ import type { ApprovalRows, ApprovalState } from '../../append/approvals.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { bodyRows } from './bodies.ts';
 import { documentRows } from './documents.ts';
-import { eventTermRows } from './event-terms.ts';
+import { termWrites } from '../../write/event-terms.ts';
 import { exportRows } from './exports.ts';
 import { openJobKey, versionKey } from '../write/facts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
@@ -31,7 +31,7 @@ export function effectRows(writing: Writing): EffectRows {
     ...bodyRows(writing),
     ...subjectKeyRows(writing),
     ...documentRows(writing),
-    ...eventTermRows(writing),
+    ...termWrites(writing.add),
     ...exportRows(writing),
     ...withdrawer(writing),
     ...tenantRows(writing),

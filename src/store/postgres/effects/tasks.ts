@@ -8,8 +8,6 @@ import { GovError } from '../../../contract/problems.ts';
 import type { Store, Use } from '../../port/store.ts';
 import { minuteOf } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
-import { comparesSql } from '../../erasure/withdrawn.ts';
-import { endedSql } from '../../rules/job-row.ts';
 import { dropSteps } from './bodies.ts';
 import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
@@ -17,11 +15,11 @@ import { installed } from '../../read/tenants.ts';
 import { destroyAgain } from './subject-keys.ts';
 import { putKey } from './tenants.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
+import { sweepFacts, sweepRequests, sweepRows, sweepSessions } from '../../write/tasks.ts';
+import { stepper } from './writing.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Rows deleted in one transaction. */
-const sweepRows = 1000;
 /** A graph whose parts were staged longer ago is never logged. */
 const stagedMs = dayMs;
 
@@ -67,24 +65,14 @@ const claimedKey = sql<{ text: string }>('SELECT text FROM master_key');
 const stagePart = sql(
   'INSERT INTO graph_part (project, graph_id, list, part, items, staged_ms) VALUES ($1, $2, $3, $4, $5, $6)',
 );
-const sweepRequests = sql(
-  `UPDATE job SET request = NULL
-   WHERE request IS NOT NULL AND ${endedSql} AND completed_ms < $1 AND NOT ${comparesSql}`,
-);
 const sweepAnswers = sql(
   `DELETE FROM idempotency WHERE (project, key) IN (
      SELECT project, key FROM idempotency WHERE at_ms < $1 ORDER BY at_ms LIMIT ${sweepRows})`,
-);
-const sweepFacts = sql(
-  `DELETE FROM intake_fact WHERE (project, name) IN (
-     SELECT project, name FROM intake_fact WHERE day < $1 LIMIT ${sweepRows})`,
 );
 const sweepStaged = sql(
   `DELETE FROM graph_part p WHERE staged_ms < $1
      AND NOT EXISTS (SELECT FROM graph g WHERE g.project = p.project AND g.graph_id = p.graph_id)`,
 );
-
-const sweepSessions = sql('DELETE FROM session WHERE expires_ms < $1');
 
 /** Like `PostgresStore.claimMasterKey`. */
 export async function claimMasterKey(database: Database, check: string | null): Promise<string | null> {
@@ -101,6 +89,7 @@ export function tasks(
   now: () => number,
 ): Pick<Store, 'saveApiKey' | 'claimInstallation' | 'used' | 'stageGraphPart' | 'dropPruned' | 'sweep'> {
   let isFirst = true;
+  const all = stepper(0);
   return {
     saveApiKey: async (key) => {
       const project = await numberOf(key.projectId);
@@ -133,13 +122,13 @@ export function tasks(
       if (isFirst) await database.write(scope, [step(destroyAgain)]);
       isFirst = false;
       await database.write(scope, [
-        step(sweepRequests, nowMs - limits.jobRequestDays * dayMs),
+        all(sweepRequests, { beforeMs: nowMs - limits.jobRequestDays * dayMs }),
         step(sweepStaged, nowMs - stagedMs),
-        step(sweepSessions, nowMs - sessionKeptMs),
+        all(sweepSessions, { beforeMs: nowMs - sessionKeptMs }),
       ]);
       const old = [
         step(sweepAnswers, nowMs - limits.idempotencyHours * hourMs),
-        step(sweepFacts, Math.floor(nowMs / dayMs) - limits.intakeFactDays),
+        all(sweepFacts, { beforeDay: Math.floor(nowMs / dayMs) - limits.intakeFactDays }),
       ];
       for (const wanted of old) {
         for (let count = 1; count > 0;) [{ count }] = await database.write(scope, [wanted]);

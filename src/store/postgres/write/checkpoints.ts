@@ -17,6 +17,8 @@ import type { ProjectNumbers } from '../read/leaves.ts';
 import type { Logs, Remembered } from '../connection/remembered.ts';
 import { rootAt, type Log } from './roots.ts';
 import { sql, step } from '../../read/queries.ts';
+import { saveLine, saveNote } from '../../write/tasks.ts';
+import { stepper } from '../effects/writing.ts';
 
 const origins = sql<Logs>(
   'SELECT project, project_id, audit_origin, metering_origin FROM project WHERE project = $1',
@@ -34,10 +36,6 @@ const insertAnchor = sql(
 const raiseAnchor = sql(
   'UPDATE head_anchor SET size = $3, root = $4 WHERE project = $1 AND tree = $2 AND size < $3',
 );
-const saveNote = sql(
-  `INSERT INTO checkpoint (project, tree, size, root, note) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT (project, tree, size) DO NOTHING`,
-);
 /**
  * Removes the mark if both trees are signed at their current size. A locked head is being moved: the mark
  * stays. A head that moved meanwhile is judged at its new size, so no growth loses its mark.
@@ -49,17 +47,12 @@ const settle = sql(
      FOR UPDATE SKIP LOCKED) signed)`,
 );
 
-const saveLine = sql(
-  `INSERT INTO cosignature (project, tree, size, key, line) VALUES ($1, $2, $3, $4, $5)
-   ON CONFLICT (project, tree, size, key) DO NOTHING`,
-);
-
 export const cosignatureSaver =
   (database: Database, numbers: ProjectNumbers): Store['saveCosignatures'] =>
   async (projectId, tree, size, cosignatures) => {
     const project = await numbers.of(projectId);
     const steps = cosignatures.map(({ key, line }) =>
-      step(saveLine, project, treeNumber(tree), size, key, line),
+      stepper(project)(saveLine, { tree: treeNumber(tree), size, key, line }),
     );
     await database.write({ project }, steps).catch((error: unknown) => {
       throw problemOf(error);
@@ -103,7 +96,7 @@ export function checkpointSaver(
     );
     await heads?.raise(origin, head);
     const note = sign(checkpoint);
-    await write(step(saveNote, project, no, size, head.root, note), step(settle, project));
+    await write(stepper(project)(saveNote, { tree: no, size, root, note }), step(settle, project));
     // Another process may have signed the same head at the same time: the first note stays.
     return (await database.read({ project }, [find]))[0].rows[0]?.note ?? note;
   };

@@ -3,10 +3,13 @@ import type { DocumentRows } from '../../append/documents.ts';
 import type { DocumentClaim, StoredDocument } from '../../port/documents.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Prepare } from '../../file/statement.ts';
-import { documentColumns, documentOf, type DocumentRow } from '../../read/documents.ts';
+import { selected } from '../../rules/columns.ts';
+import { documentColumns } from '../../rules/document-row.ts';
+import { documentWrites } from '../../write/documents.ts';
+import type { Writer } from '../../write/statement.ts';
 import type { Current } from './current.ts';
 
-export function documentRows(prepare: Prepare, current: Current): DocumentRows {
+export function documentRows(prepare: Prepare, current: Current, write: Writer<unknown>): DocumentRows {
   const version = prepare<{ version: number }>(
     'find document version',
     'SELECT version FROM document WHERE project = ? AND kind = ? AND document_id = ?',
@@ -19,18 +22,8 @@ export function documentRows(prepare: Prepare, current: Current): DocumentRows {
     'count documents',
     'SELECT count(*) AS n FROM document WHERE project = ? AND kind = ?',
   );
-  const save = prepare(
-    'save document',
-    `INSERT INTO document (project, kind, document_id, key, parent_id, status, created_ms, due_ms, version, data)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (project, kind, document_id) DO UPDATE SET key = excluded.key, parent_id = excluded.parent_id,
-       status = excluded.status, due_ms = excluded.due_ms, version = excluded.version, data = excluded.data`,
-  );
-  const remove = prepare(
-    'remove document',
-    'DELETE FROM document WHERE project = ? AND kind = ? AND document_id = ?',
-  );
   return {
+    ...documentWrites(write),
     documentVersion: (kind, documentId) => version.get(current.project, kind, documentId)?.version ?? null,
     documentOfKey: (kind, key) => {
       const owner = ofKey.get(kind, key);
@@ -38,14 +31,6 @@ export function documentRows(prepare: Prepare, current: Current): DocumentRows {
       return owner.project === current.project ? owner.document_id : '';
     },
     countDocuments: (kind) => count.get(current.project, kind)?.n ?? 0,
-    saveDocument: (made) => {
-      const { kind, documentId, key, parentId, status, createdMs, dueMs, data } = made;
-      const times = [createdMs, dueMs, made.version];
-      save.run(current.project, kind, documentId, key, parentId, status, ...times, data);
-    },
-    removeDocument: (kind, documentId) => {
-      remove.run(current.project, kind, documentId);
-    },
   };
 }
 
@@ -83,9 +68,9 @@ export interface DocumentTasks {
 }
 
 export function documentTasks(prepare: Prepare): DocumentTasks {
-  const due = prepare<DocumentRow & { project: number }>(
+  const due = prepare<StoredDocument & { project: number }>(
     'find due document',
-    dueAbove(`d.project, project_id AS "projectId", ${documentColumns}`),
+    dueAbove(`d.project, project_id AS "projectId", ${selected(documentColumns, { from: 'd' })}`),
   );
   const take = prepare(
     'claim document',
@@ -99,11 +84,12 @@ export function documentTasks(prepare: Prepare): DocumentTasks {
       const { kind, nowMs, leaseMs, becomes } = claim;
       const row = due.get(...asked(claim, served.get(kind) ?? 0)) ?? due.get(...asked(claim, 0));
       if (row === undefined) return null;
-      served.set(kind, row.project);
-      const status = becomes ?? row.status;
+      const { project, ...document } = row;
+      served.set(kind, project);
+      const status = becomes ?? document.status;
       const dueMs = nowMs + leaseMs;
-      take.run(status, dueMs, row.project, kind, row.document_id);
-      return { ...documentOf(row), status, dueMs, version: row.version + 1 };
+      take.run(status, dueMs, project, kind, document.documentId);
+      return { ...document, status, dueMs, version: document.version + 1 };
     },
   };
 }

@@ -5,7 +5,14 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { selected } from '../../rules/columns.ts';
-import { isListed, jobColumns, openSql, queueMembers, refuseRetry, type JobRow } from '../../rules/job-row.ts';
+import {
+  isListed,
+  jobColumns,
+  openSql,
+  queueMembers,
+  refuseRetry,
+  type JobRow,
+} from '../../rules/job-row.ts';
 import type { ClaimedJob, QueuedType, StoredJob } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Prepare } from '../../file/statement.ts';

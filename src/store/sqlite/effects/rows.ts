@@ -10,7 +10,7 @@ import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
 import { bodyRows, type EffectSealing } from './bodies.ts';
 import { documentRows } from './documents.ts';
-import { eventTermRows } from './event-terms.ts';
+import { termWrites } from '../../write/event-terms.ts';
 import { exportRows } from './exports.ts';
 import { policyRows } from './policy-changes.ts';
 import type { Prepare } from '../../file/statement.ts';
@@ -39,9 +39,9 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
     ...approvalRows(prepare, current, write),
     ...claimRows(prepare, current, write),
     ...bodyRows(prepare, current, sealing),
-    ...documentRows(prepare, current),
-    ...eventTermRows(prepare, current),
-    ...exportRows(prepare, current),
+    ...documentRows(prepare, current, write),
+    ...termWrites(write),
+    ...exportRows(prepare, current, write),
     ...withdrawer(prepare, current),
     ...tenantRows(prepare, current),
   };

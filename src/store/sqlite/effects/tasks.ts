@@ -9,20 +9,24 @@ import type { ApiKeyRow, Cosignature, GraphPart } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
 import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
-import { comparesSql } from '../../erasure/withdrawn.ts';
-import { endedSql } from '../../rules/job-row.ts';
 import { documentTasks, type DocumentTasks } from './documents.ts';
 import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
-import { exportTasks, type ExportTasks } from './exports.ts';
 import { indexMapTasks, type IndexMapTasks } from './index-map.ts';
 import { prunedDropper, type DropPruned } from './pruned.ts';
 import type { Prepare } from '../../file/statement.ts';
+import { exportMoveWrites } from '../../write/exports.ts';
+import {
+  saveLine,
+  saveNote,
+  sweepFacts,
+  sweepRequests,
+  sweepRows,
+  sweepSessions,
+} from '../../write/tasks.ts';
+import { runner, type Run } from './writing.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-
-/** Rows deleted in one transaction. */
-const sweepRows = 1000;
 
 export interface Note {
   readonly tree: number;
@@ -37,10 +41,12 @@ export interface Cosigned {
   readonly cosignatures: readonly Cosignature[];
 }
 
-export interface TaskStatements extends ExportTasks, IndexMapTasks, DocumentTasks, EventTermTasks {
+export interface TaskStatements extends IndexMapTasks, DocumentTasks, EventTermTasks {
   /** Creates a project with empty logs and returns its number. */
   createProject(project: Project): number;
   saveApiKey(project: number, key: ApiKeyRow): void;
+  expireExport(project: number, exportId: string, atMs: number): void;
+  markExportRemoved(project: number, exportId: string): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   saveCosignatures(project: number, cosigned: Cosigned): void;
@@ -58,12 +64,15 @@ export interface TaskStatements extends ExportTasks, IndexMapTasks, DocumentTask
 }
 
 export function taskStatements(prepare: Prepare): TaskStatements {
+  const run = runner(prepare);
+  const exports = (project: number) => exportMoveWrites((made, values) => run(project, made, values));
   return {
-    ...projectTasks(prepare),
-    ...sweepTasks(prepare),
+    ...projectTasks(prepare, run),
+    ...sweepTasks(prepare, run),
     ...documentTasks(prepare),
-    ...eventTermTasks(prepare),
-    ...exportTasks(prepare),
+    ...eventTermTasks(prepare, run),
+    expireExport: (project, exportId, atMs) => exports(project).expireExport(exportId, atMs),
+    markExportRemoved: (project, exportId) => exports(project).markExportRemoved(exportId),
     ...indexMapTasks(prepare),
     dropPruned: prunedDropper(prepare),
   };
@@ -71,6 +80,7 @@ export function taskStatements(prepare: Prepare): TaskStatements {
 
 function projectTasks(
   prepare: Prepare,
+  run: Run,
 ): Pick<TaskStatements, 'createProject' | 'saveApiKey' | 'stageGraphPart' | 'saveNote' | 'saveCosignatures'> {
   const known = prepare('find project', 'SELECT 1 FROM project WHERE project_id = ?');
   const project = prepare<{ project: number }>(
@@ -92,14 +102,6 @@ function projectTasks(
     'stage graph part',
     'INSERT INTO graph_part (project, graph_id, list, part, items) VALUES (?, ?, ?, ?, ?)',
   );
-  const note = prepare(
-    'save checkpoint',
-    'INSERT INTO checkpoint (project, tree, size, root, note) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  );
-  const cosignature = prepare(
-    'save cosignature',
-    'INSERT INTO cosignature (project, tree, size, key, line) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  );
   return {
     createProject: ({ projectId, organizationId, environment, auditOrigin, meteringOrigin }) => {
       if (known.get(projectId) !== undefined) {
@@ -116,34 +118,24 @@ function projectTasks(
     stageGraphPart: (no, graphId, { list, part: number, items }) => {
       part.run(no, graphId, list, number, items);
     },
-    saveNote: (no, { tree, size, root, note: text }) => {
-      note.run(no, tree, size, root, text);
+    saveNote: (no, note) => {
+      run(no, saveNote, note);
     },
     saveCosignatures: (no, { tree, size, cosignatures }) => {
-      for (const { key: by, line } of cosignatures) cosignature.run(no, tree, size, by, line);
+      for (const { key: by, line } of cosignatures) run(no, saveLine, { tree, size, key: by, line });
     },
   };
 }
 
 function sweepTasks(
   prepare: Prepare,
+  run: Run,
 ): Pick<TaskStatements, 'sweepRequests' | 'sweepSessions' | 'sweepAnswers' | 'sweepFacts' | 'sweepStaged'> {
   // Response numbers roughly follow their time: the oldest come first.
   const answers = prepare(
     'sweep answers',
     `DELETE FROM idempotency WHERE at_ms < ?
        AND seq IN (SELECT seq FROM idempotency ORDER BY seq LIMIT ${sweepRows})`,
-  );
-  const requests = prepare(
-    'sweep job requests',
-    `UPDATE job SET request = NULL
-     WHERE request IS NOT NULL AND ${endedSql} AND completed_ms < ? AND NOT ${comparesSql}`,
-  );
-  const sessions = prepare('sweep sessions', 'DELETE FROM session WHERE expires_ms < ?');
-  const facts = prepare(
-    'sweep intake facts',
-    `DELETE FROM intake_fact WHERE (project, name) IN
-       (SELECT project, name FROM intake_fact WHERE day < ? LIMIT ${sweepRows})`,
   );
   const staged = prepare(
     'sweep staged parts',
@@ -152,13 +144,14 @@ function sweepTasks(
   );
   return {
     sweepRequests: (nowMs) => {
-      requests.run(nowMs - limits.jobRequestDays * dayMs);
+      run(0, sweepRequests, { beforeMs: nowMs - limits.jobRequestDays * dayMs });
     },
     sweepSessions: (nowMs) => {
-      sessions.run(nowMs - sessionKeptMs);
+      run(0, sweepSessions, { beforeMs: nowMs - sessionKeptMs });
     },
     sweepAnswers: (nowMs) => answers.run(nowMs - limits.idempotencyHours * hourMs).changes > 0,
-    sweepFacts: (nowMs) => facts.run(Math.floor(nowMs / dayMs) - limits.intakeFactDays).changes > 0,
+    sweepFacts: (nowMs) =>
+      run(0, sweepFacts, { beforeDay: Math.floor(nowMs / dayMs) - limits.intakeFactDays }) > 0,
     sweepStaged: () => {
       staged.run();
     },

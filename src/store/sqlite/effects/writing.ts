@@ -8,7 +8,11 @@ import type { Prepare } from '../../file/statement.ts';
 import { valuesOf, type Write } from '../../write/statement.ts';
 
 /** Runs a write of the project with this number; returns how many rows it changed. */
-export type Run = <Values extends object>(project: number, made: Write<Values>, values: NoInfer<Values>) => number;
+export type Run = <Values extends object>(
+  project: number,
+  made: Write<Values>,
+  values: NoInfer<Values>,
+) => number;
 
 type Ready = (values: readonly Value[]) => number;
 
@@ -22,7 +26,10 @@ export function runner(prepare: Prepare): Run {
   };
 }
 
-function readyOf(prepare: Prepare, { name, statement: { sqlite } }: Pick<Write<never>, 'name' | 'statement'>): Ready {
+function readyOf(
+  prepare: Prepare,
+  { name, statement: { sqlite } }: Pick<Write<never>, 'name' | 'statement'>,
+): Ready {
   if (sqlite === null || sqlite === undefined) throw new Error(`expected a write of SQLite, got ${name}`);
   const { text, places } = sqlite;
   const statement = prepare(name, text);
