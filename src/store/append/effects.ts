@@ -32,7 +32,7 @@ import { applyTenantEffect, type TenantRows } from '../rules/tenants.ts';
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /** The search index of one project, block by block. */
-export interface EventTermRows {
+interface EventTermRows {
   /** Forgets the terms from this block on; they are indexed again. */
   dropTermsFrom(block: number): void;
   dropTermsBelow(block: number): void;
