@@ -9,6 +9,7 @@ import type { RunCoverage } from '../../src/contract/coverage.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { isSystemRun } from '../../src/contract/system-runs.ts';
 import type { Log } from '../../src/service/call/log.ts';
+import { Poller } from '../../src/service/call/poller.ts';
 import type { TaskRunner } from '../../src/service/call/work.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
 import type { Reporting } from './background.ts';
@@ -43,24 +44,26 @@ interface Looked {
 export class CoverageWatch implements Reporting {
   readonly #options: WatchOptions;
   #runs = new Map<string, Looked>();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #poller: Poller;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#poller = new Poller({
+      everyMs,
+      firstAfterMs: everyMs,
+      poll: () => this.look(),
+      log: options.log,
+      failed: 'the coverage of recent runs could not be checked',
+      level: 'warn',
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#looking = this.look().catch((error: unknown) =>
-        this.#options.log.warn({ err: error }, 'the coverage of recent runs could not be checked'),
-      );
-    }, everyMs).unref();
+    this.#poller.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#poller.stop();
   }
 
   /**

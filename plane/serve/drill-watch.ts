@@ -13,6 +13,7 @@ import {
   type DrillsWanted,
 } from '../../src/core/agents/drills.ts';
 import type { Log } from '../../src/service/call/log.ts';
+import { Poller } from '../../src/service/call/poller.ts';
 import { openLeaf } from '../../src/service/events/handlers.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
 import type { Reporting } from './background.ts';
@@ -32,27 +33,26 @@ export class DrillWatch implements Reporting {
   readonly #sinceMs: number;
   #seen = 0;
   #results: readonly DrillResult[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  readonly #poller: Poller;
 
   constructor(options: DrillWatchOptions) {
     this.#options = options;
     this.#sinceMs = options.now();
+    this.#poller = new Poller({
+      everyMs,
+      poll: () => this.look(),
+      log: options.log,
+      failed: 'the results of drills could not be read',
+      level: 'warn',
+    });
   }
 
   start(): void {
-    const look = (): void => {
-      this.#looking = this.look().catch((error: unknown) =>
-        this.#options.log.warn({ err: error }, 'the results of drills could not be read'),
-      );
-    };
-    look();
-    this.#timer = setInterval(look, everyMs).unref();
+    this.#poller.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#poller.stop();
   }
 
   reasons(): readonly string[] {

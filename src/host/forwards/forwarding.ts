@@ -5,6 +5,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { LogSource } from '../../core/forwards/record.ts';
+import { Poller } from '../../service/call/poller.ts';
+import { Turns } from '../../service/call/turns.ts';
 import type { Forwards, ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
@@ -23,20 +25,11 @@ export interface ForwardingOptions extends Omit<LaneOptions, 'store' | 'isShared
   readonly projects: () => AsyncIterable<LogSource>;
 }
 
-/** A lane with its place in the schedule. */
-interface Scheduled {
-  readonly lane: Lane;
-  state: 'idle' | 'queued' | 'running' | 'timed';
-  /** The log grew while the lane ran. */
-  isWoken: boolean;
-  timer: NodeJS.Timeout | undefined;
-}
-
 interface Runner {
   readonly target: ForwardTarget;
-  readonly lanes: Map<string, Scheduled>;
-  readonly queue: Scheduled[];
-  readonly running: Set<Promise<void>>;
+  /** By project. */
+  readonly lanes: Map<string, Lane>;
+  readonly turns: Turns<Lane>;
 }
 
 export class Forwarding implements Forwards {
@@ -44,40 +37,25 @@ export class Forwarding implements Forwards {
   readonly #runners: readonly Runner[];
   readonly #sources = new Map<string, LogSource>();
   readonly #sizes = new Map<string, number>();
-  readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #looking = new Set<Promise<void>>();
-  #isStopped = false;
+  readonly #pollers: readonly Poller[];
 
   constructor(options: ForwardingOptions) {
     this.#options = options;
+    const { now, log } = options;
     this.#runners = options.targets.map((target) => ({
       target,
       lanes: new Map(),
-      queue: [],
-      running: new Set(),
+      turns: new Turns({ atOnce: limits.forwardAtOnce, now, turn: (lane) => lane.turn() }),
     }));
+    const reading = { log, failed: 'forwarding could not read the logs', level: 'warn' } as const;
+    this.#pollers = [
+      new Poller({ ...reading, everyMs: discoverEveryMs, poll: () => this.#discover() }),
+      new Poller({ ...reading, everyMs: lookEveryMs, poll: () => this.#look() }),
+    ];
   }
 
   start(): void {
-    void this.#repeat(() => this.#discover(), discoverEveryMs);
-    void this.#repeat(() => this.#look(), lookEveryMs);
-  }
-
-  /** Runs work now and again a while after each end. */
-  async #repeat(work: () => Promise<void>, everyMs: number): Promise<void> {
-    if (this.#isStopped) return;
-    const looking = work().catch((error: unknown) => {
-      if (!this.#isStopped) this.#options.log.warn({ err: error }, 'forwarding could not read the logs');
-    });
-    this.#looking.add(looking);
-    await looking;
-    this.#looking.delete(looking);
-    if (this.#isStopped) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      void this.#repeat(work, everyMs);
-    }, everyMs);
-    this.#timers.add(timer.unref());
+    for (const poller of this.#pollers) poller.start();
   }
 
   /** Makes lanes for projects that are new, so that `from: now` starts when a project does. */
@@ -93,9 +71,8 @@ export class Forwarding implements Forwards {
           ...this.#options,
           isShared: store.sizes !== undefined,
         });
-        const scheduled: Scheduled = { lane, state: 'idle', isWoken: false, timer: undefined };
-        runner.lanes.set(projectId, scheduled);
-        this.#wake(runner, scheduled);
+        runner.lanes.set(projectId, lane);
+        runner.turns.wake(lane);
       }
     }
   }
@@ -109,56 +86,11 @@ export class Forwarding implements Forwards {
     for (const [projectId, size] of sizes) {
       if (this.#sizes.get(projectId) === size) continue;
       this.#sizes.set(projectId, size);
-      for (const runner of this.#runners) {
-        const scheduled = runner.lanes.get(projectId);
-        if (scheduled !== undefined) this.#wake(runner, scheduled);
+      for (const { lanes, turns } of this.#runners) {
+        const lane = lanes.get(projectId);
+        if (lane !== undefined) turns.wake(lane);
       }
     }
-  }
-
-  /** A lane that waits for its time stays: its receiver fails, or waits for more leaves. */
-  #wake(runner: Runner, scheduled: Scheduled): void {
-    scheduled.isWoken = true;
-    if (scheduled.state !== 'idle') return;
-    this.#queue(runner, scheduled);
-  }
-
-  #queue(runner: Runner, scheduled: Scheduled): void {
-    scheduled.state = 'queued';
-    runner.queue.push(scheduled);
-    this.#pump(runner);
-  }
-
-  #pump(runner: Runner): void {
-    while (runner.running.size < limits.forwardAtOnce && !this.#isStopped) {
-      const next = runner.queue.shift();
-      if (next === undefined) return;
-      const turn = this.#run(runner, next);
-      runner.running.add(turn);
-      void turn.finally(() => {
-        runner.running.delete(turn);
-        this.#pump(runner);
-      });
-    }
-  }
-
-  async #run(runner: Runner, scheduled: Scheduled): Promise<void> {
-    scheduled.state = 'running';
-    scheduled.isWoken = false;
-    const turn = await scheduled.lane.turn();
-    scheduled.state = 'idle';
-    if (this.#isStopped) return;
-    if (turn.next === 'again' || (turn.next === 'wait' && scheduled.isWoken)) {
-      this.#queue(runner, scheduled);
-      return;
-    }
-    if (turn.next === 'wait') return;
-    scheduled.state = 'timed';
-    scheduled.timer = setTimeout(
-      () => this.#queue(runner, scheduled),
-      Math.max(0, turn.atMs - this.#options.now()),
-    );
-    scheduled.timer.unref();
   }
 
   async statuses(projectId: string): Promise<readonly ForwardStatus[]> {
@@ -167,7 +99,7 @@ export class Forwarding implements Forwards {
     const statuses: ForwardStatus[] = [];
     for (const { target, lanes } of this.#runners) {
       if (!isFor(target, projectId)) continue;
-      const own = lanes.get(projectId)?.lane.status(size) ?? null;
+      const own = lanes.get(projectId)?.status(size) ?? null;
       const found = own === null ? await readCursor(store, projectId, target.name) : null;
       if (own !== null) statuses.push(own);
       else if (found !== null) statuses.push(statusOf(target, { cursor: found.cursor, treeSize: size }));
@@ -182,7 +114,7 @@ export class Forwarding implements Forwards {
     for (const { target, lanes } of this.#runners) {
       const silentMs =
         limits.forwardSilentSeconds * 1000 + (target.kind === 's3' ? target.everySeconds * 2000 : 0);
-      for (const { lane } of lanes.values()) {
+      for (const lane of lanes.values()) {
         const { failingSinceMs, behindSinceMs, cursor } = lane.trouble();
         const [lost] = cursor?.gaps ?? [];
         if (failingSinceMs !== null && nowMs - failingSinceMs >= silentMs) {
@@ -212,7 +144,7 @@ export class Forwarding implements Forwards {
       `# TYPE ${name} ${type}`,
     ]);
     for (const { target, lanes } of this.#runners) {
-      const states = [...lanes.entries()].map(([projectId, { lane }]) =>
+      const states = [...lanes.entries()].map(([projectId, lane]) =>
         lane.status(this.#sizes.get(projectId) ?? 0),
       );
       const sum = (value: (status: ForwardStatus) => number): number =>
@@ -232,13 +164,10 @@ export class Forwarding implements Forwards {
 
   /** Ends after the batch that is on its way. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all(this.#looking);
-    for (const { lanes, running } of this.#runners) {
-      for (const { timer } of lanes.values()) clearTimeout(timer);
-      await Promise.all(running);
-      await Promise.all([...lanes.values()].map(({ lane }) => lane.stop()));
+    await Promise.all(this.#pollers.map((poller) => poller.stop()));
+    for (const { lanes, turns } of this.#runners) {
+      await turns.stop();
+      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
     }
   }
 }

@@ -9,6 +9,7 @@ import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import { gapNotice } from '../../core/forwards/notice.ts';
 import type { LogSource } from '../../core/forwards/record.ts';
 import type { Log } from '../../service/call/log.ts';
+import type { Turn } from '../../service/call/turns.ts';
 import type { ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
@@ -46,14 +47,6 @@ const backoff: Backoff = {
   mostMs: limits.forwardBackoffMaxMs,
   jitter: 0.5,
 };
-
-/** What a turn left. */
-export type Turn =
-  /** Nothing to do until the log grows. */
-  | { readonly next: 'wait' }
-  /** More leaves: give others a turn first. */
-  | { readonly next: 'again' }
-  | { readonly next: 'later'; readonly atMs: number };
 
 export class Lane {
   readonly target: ForwardTarget;

@@ -5,6 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { backoffMs, type Backoff } from '../../core/backoff.ts';
+import { Turns, type Turn } from '../../service/call/turns.ts';
 import type { SignedCheckpoint } from '../../service/log/checkpoints.ts';
 import type { Outcome } from './answer.ts';
 import type { WitnessesOptions } from './options.ts';
@@ -15,8 +16,6 @@ import { type AskedLog, WitnessExchange } from './exchange.ts';
 interface Lane extends AskedLog {
   /** Waiting checkpoints by size. Proofs need all except the newest. */
   readonly pending: Map<number, Pending>;
-  /** Whether the lane runs, or waits for its turn or its time. */
-  working: boolean;
   failures: number;
   /** Since when a due cosignature is missing. Null where none is. */
   failingSinceMs: number | null;
@@ -41,14 +40,13 @@ export class WitnessClient {
   readonly #options: WitnessesOptions;
   readonly #exchange: WitnessExchange;
   readonly #lanes = new Map<string, Lane>();
-  readonly #waiting: Lane[] = [];
-  readonly #running = new Set<Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #turns: Turns<Lane>;
   readonly #stopped = new AbortController();
 
   constructor(witness: WitnessConfig, options: WitnessesOptions) {
     this.#witness = witness;
     this.#options = options;
+    this.#turns = new Turns({ atOnce, now: options.now, turn: (lane) => this.#turn(lane) });
     this.#exchange = new WitnessExchange(witness, options, this.#stopped.signal);
   }
 
@@ -69,29 +67,21 @@ export class WitnessClient {
       wanted: done !== null || (there?.wanted ?? false),
       done: [...(there?.done ?? []), ...(done === null ? [] : [done])],
     });
-    if (lane.working) return;
-    lane.working = true;
-    this.#queue(lane);
-  }
-
-  #queue(lane: Lane): void {
-    this.#waiting.push(lane);
-    this.#startWaiting();
+    this.#turns.wake(lane);
   }
 
   #laneOf(projectId: string): Lane {
     const there = this.#lanes.get(projectId);
     if (there !== undefined) return there;
-    for (const [id, { working, refused }] of this.#lanes) {
+    for (const [id, other] of this.#lanes) {
       if (this.#lanes.size < limits.witnessLanes) break;
-      if (!working && refused === null) this.#lanes.delete(id);
+      if (this.#turns.isIdle(other) && other.refused === null) this.#lanes.delete(id);
     }
     const lane: Lane = {
       projectId,
       known: 0,
       cosigned: 0,
       pending: new Map(),
-      working: false,
       failures: 0,
       failingSinceMs: null,
       refused: null,
@@ -106,34 +96,11 @@ export class WitnessClient {
     for (const size of sizes.slice(0, Math.max(0, sizes.length - limits.witnessWanted))) pending.delete(size);
   }
 
-  #startWaiting(): void {
-    while (this.#running.size < atOnce) {
-      const lane = this.#waiting.shift();
-      if (lane === undefined) return;
-      const turn = this.#turn(lane);
-      this.#running.add(turn);
-      void turn.finally(() => {
-        this.#running.delete(turn);
-        this.#startWaiting();
-      });
-    }
-  }
-
-  async #turn(lane: Lane): Promise<void> {
-    if (!(await this.#work(lane))) return this.#queueLater(lane);
-    lane.working = lane.pending.size > 0; // checkpoints that arrived meanwhile
-    if (lane.working) this.#waiting.push(lane);
-  }
-
-  /** Delays a refused log, so that it takes no turn from others. */
-  #queueLater(lane: Lane): void {
-    if (this.#stopped.signal.aborted) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#queue(lane);
-    }, this.#backOffMs(lane));
-    timer.unref();
-    this.#timers.add(timer);
+  /** Delays a log that failed, so that it takes no turn from others. */
+  async #turn(lane: Lane): Promise<Turn> {
+    if (await this.#work(lane)) return { next: 'wait' };
+    const { now, random } = this.#options;
+    return { next: 'later', atMs: now() + backoffMs(backoff, lane.failures, random()) };
   }
 
   /**
@@ -189,10 +156,6 @@ export class WitnessClient {
     return false;
   }
 
-  #backOffMs({ failures }: Lane): number {
-    return backoffMs(backoff, failures, this.#options.random());
-  }
-
   reasons(): readonly string[] {
     const nowMs = this.#options.now();
     const { url } = this.#witness;
@@ -210,8 +173,7 @@ export class WitnessClient {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.allSettled(this.#running);
+    await this.#turns.stop();
     this.#exchange.close();
   }
 }

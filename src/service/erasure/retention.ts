@@ -15,6 +15,7 @@ import type { Leaf } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { byOperator } from '../writes/asking.ts';
 import { erase, standingSettings } from './erase.ts';
+import { polling } from '../call/poller.ts';
 import type { Services } from '../port/services.ts';
 
 const retentionReason = 'retention';
@@ -28,28 +29,15 @@ const chunkLeaves = 200;
  * Sweeps once a day; the returned function stops it. `projectId`: the project of a plane, or null for all
  * projects of a service.
  */
-export function startRetention(services: Services, projectId: string | null): () => void {
-  const ended = new AbortController();
-  let timer: NodeJS.Timeout;
-  const sweep = async (): Promise<void> => {
-    try {
-      await sweepRetention(services, { projectId, signal: ended.signal });
-    } catch (error) {
-      if (!ended.signal.aborted) services.log.warn({ err: error }, 'retention could not be applied yet');
-    }
-    wait(dayMs);
-  };
-  const wait = (ms: number): void => {
-    if (ended.signal.aborted) return;
-    timer = setTimeout(() => void sweep(), ms);
-    timer.unref();
-  };
-  wait(firstAfterMs);
-  return () => {
-    ended.abort();
-    clearTimeout(timer);
-  };
-}
+export const startRetention = (services: Services, projectId: string | null) =>
+  polling({
+    everyMs: dayMs,
+    firstAfterMs,
+    poll: (signal) => sweepRetention(services, { projectId, signal }),
+    log: services.log,
+    failed: 'retention could not be applied yet',
+    level: 'warn',
+  });
 
 interface Sweep {
   readonly projectId: string | null;

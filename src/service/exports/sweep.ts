@@ -6,11 +6,13 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { makeRoom, removeExport } from './room.ts';
+import { polling } from '../call/poller.ts';
 import type { Services } from '../port/services.ts';
 
-const everyMs = 60_000;
 /** Recording waits for room while the disk is full. */
 const roomEveryMs = 5_000;
+/** Each of so many rounds also removes what expired: one a minute. */
+const roundsOfSweep = 12;
 const atOnce = 100;
 
 /**
@@ -39,30 +41,19 @@ export async function removeExports(services: Services): Promise<number> {
 }
 
 /** The returned function stops it. */
-export function startRemovingExports(services: Services): () => void {
-  let stopped = false;
-  let running = false;
-  const round = async (work: () => Promise<unknown>): Promise<void> => {
-    if (running) return;
-    running = true;
-    try {
-      await work();
-    } catch (error) {
-      if (stopped) return; // the store may be closed between two steps
-      if (error instanceof GovError && error.code === 'STORAGE_FULL') return; // health reports it
-      services.log.warn({ err: error }, 'expired artifacts could not be removed yet');
-    } finally {
-      running = false;
-    }
-  };
-  const sweep = (): Promise<void> => round(() => removeExports(services));
-  void sweep();
-  const timers = [
-    setInterval(() => void sweep(), everyMs).unref(),
-    setInterval(() => void round(() => makeRoom(services)), roomEveryMs).unref(),
-  ];
-  return () => {
-    stopped = true;
-    for (const timer of timers) clearInterval(timer);
-  };
+export function startRemovingExports(services: Services): () => Promise<void> {
+  let round = 0;
+  return polling({
+    everyMs: roomEveryMs,
+    poll: () =>
+      (round++ % roundsOfSweep === 0 ? removeExports(services) : makeRoom(services)).catch(unlessFull),
+    log: services.log,
+    failed: 'expired artifacts could not be removed yet',
+    level: 'warn',
+  });
+}
+
+/** Health reports a full disk. */
+function unlessFull(error: unknown): void {
+  if (!(error instanceof GovError) || error.code !== 'STORAGE_FULL') throw error;
 }

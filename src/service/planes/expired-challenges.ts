@@ -7,6 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { append } from '../writes/append.ts';
+import { polling } from '../call/poller.ts';
 import type { Services } from '../port/services.ts';
 import { challengeExpired } from './events.ts';
 
@@ -57,26 +58,11 @@ async function expire(services: Services, { projectId, expiresMs, ...challenge }
 }
 
 /** The returned function stops it. */
-export function startExpiringChallenges(services: Services): () => void {
-  let isStopped = false;
-  let isRunning = false;
-  const round = async (): Promise<void> => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      await expireChallenges(services);
-    } catch (error) {
-      if (isStopped) return; // the store may be closed between two steps
-      services.log.warn({ err: error }, 'expired challenges could not be marked yet');
-    } finally {
-      isRunning = false;
-    }
-  };
-  void round();
-  const timer = setInterval(() => void round(), everyMs);
-  timer.unref();
-  return () => {
-    isStopped = true;
-    clearInterval(timer);
-  };
-}
+export const startExpiringChallenges = (services: Services) =>
+  polling({
+    everyMs,
+    poll: () => expireChallenges(services),
+    log: services.log,
+    failed: 'expired challenges could not be marked yet',
+    level: 'warn',
+  });

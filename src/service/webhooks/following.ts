@@ -5,6 +5,8 @@
  */
 import type { DocumentChange, Leaf, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
+import { Poller } from '../call/poller.ts';
+import { Turns, type Turn } from '../call/turns.ts';
 import { follow, isAltered } from '../outbox/follow.ts';
 import { calledLane, endpointData, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryIdOf, eventMessage, newDelivery } from './message.ts';
@@ -20,6 +22,8 @@ const messagesAtOnce = 200;
 const unsavedLeaves = 4000;
 /** Appends within this time are read together. */
 const gatherMs = 50;
+/** How long a project waits whose log could not be followed. */
+const retryMs = 1000;
 /** How often a process looks for projects whose first endpoint another process created. */
 const lookMs = 30_000;
 const projectsAtOnce = 500;
@@ -28,104 +32,96 @@ interface Followed {
   readonly unwatch: () => void;
   cursor: StoredDocument | null;
   timer: NodeJS.Timeout | null;
-  running: boolean;
-  again: boolean;
 }
 
 export class Following {
   readonly #services: Services;
   readonly #made: () => void;
   readonly #projects = new Map<string, Followed>();
-  readonly #running = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  readonly #turns: Turns<string>;
+  readonly #looking: Poller;
 
   /** `made` is called after messages were saved. */
   constructor(services: Services, made: () => void) {
     this.#services = services;
     this.#made = made;
+    this.#turns = new Turns({
+      atOnce: Infinity,
+      now: services.now,
+      turn: (projectId) => this.#turn(projectId),
+    });
+    this.#looking = new Poller({
+      everyMs: lookMs,
+      poll: () => this.#look(),
+      log: services.log,
+      failed: 'projects with webhooks could not be read yet',
+      level: 'warn',
+    });
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#track(this.#look()), lookMs);
-    this.#timer.unref();
-    this.#track(this.#look());
+    this.#looking.start();
+  }
+
+  get #isStopped(): boolean {
+    return this.#looking.isStopped;
   }
 
   /** Follows a project that has endpoints. */
   follow(projectId: string): void {
-    if (this.#stopped) return;
+    if (this.#isStopped) return;
     const known = this.#projects.get(projectId);
     if (known === undefined) {
       const unwatch = this.#services.tail.watch(projectId, () => this.#grew(projectId));
-      this.#projects.set(projectId, { unwatch, cursor: null, timer: null, running: false, again: false });
+      this.#projects.set(projectId, { unwatch, cursor: null, timer: null });
     }
     this.#grew(projectId);
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
+    const looked = this.#looking.stop();
     for (const projectId of this.#projects.keys()) this.#forget(projectId);
-    await Promise.allSettled(this.#running);
-  }
-
-  #track(work: Promise<void>): void {
-    const running = work.finally(() => this.#running.delete(running));
-    this.#running.add(running);
+    await Promise.all([looked, this.#turns.stop()]);
   }
 
   async #look(): Promise<void> {
-    const { store, log } = this.#services;
-    try {
-      let after: StoredDocument | undefined;
-      do {
-        const page = { limit: projectsAtOnce, ...(after === undefined ? {} : { after }) };
-        const found = await store.allDocuments(cursorKind, page);
-        for (const { projectId } of found) if (!this.#projects.has(projectId)) this.follow(projectId);
-        after = found.length < projectsAtOnce ? undefined : found.at(-1);
-      } while (after !== undefined && !this.#stopped);
-    } catch (error) {
-      if (!this.#stopped) log.warn({ err: error }, 'projects with webhooks could not be read yet');
-    }
+    const { store } = this.#services;
+    let after: StoredDocument | undefined;
+    do {
+      const page = { limit: projectsAtOnce, ...(after === undefined ? {} : { after }) };
+      const found = await store.allDocuments(cursorKind, page);
+      for (const { projectId } of found) if (!this.#projects.has(projectId)) this.follow(projectId);
+      after = found.length < projectsAtOnce ? undefined : found.at(-1);
+    } while (after !== undefined && !this.#isStopped);
   }
 
   #grew(projectId: string): void {
     const project = this.#projects.get(projectId);
-    if (project === undefined || project.timer !== null || this.#stopped) return;
+    if (project === undefined || project.timer !== null || this.#isStopped) return;
     project.timer = setTimeout(() => {
       project.timer = null;
-      if (project.running) project.again = true;
-      else this.#track(this.#run(projectId, project));
+      this.#turns.wake(projectId);
     }, gatherMs);
   }
 
-  async #run(projectId: string, project: Followed): Promise<void> {
-    project.running = true;
+  async #turn(projectId: string): Promise<Turn> {
+    const project = this.#projects.get(projectId);
+    if (project === undefined) return { next: 'wait' };
     try {
-      do {
-        project.again = false;
-        await this.#catchUp(projectId, project);
-      } while (project.again && !this.#stopped);
+      await this.#catchUp(projectId, project);
+      return { next: 'wait' };
     } catch (error) {
       project.cursor = null;
-      if (this.#stopped) return;
-      this.#services.log.warn(
-        { err: error, projectId },
-        'webhooks of a project wait: its log could not be followed',
-      );
-      project.timer = setTimeout(() => {
-        project.timer = null;
-        this.#grew(projectId);
-      }, 1000).unref();
-    } finally {
-      project.running = false;
+      const { log, now } = this.#services;
+      if (!this.#isStopped)
+        log.warn({ err: error, projectId }, 'webhooks of a project wait: its log could not be followed');
+      return { next: 'later', atMs: now() + retryMs };
     }
   }
 
   async #catchUp(projectId: string, project: Followed): Promise<void> {
     const { store } = this.#services;
-    while (!this.#stopped) {
+    while (!this.#isStopped) {
       project.cursor ??= await store.document(projectId, cursorKind, cursorId);
       if (project.cursor === null) return this.#forget(projectId);
       const step = await followOnce(this.#services, project.cursor);

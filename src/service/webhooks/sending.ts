@@ -20,8 +20,7 @@ export class Sending {
   readonly #services: Services;
   readonly #poller: Poller;
   readonly #running: Readonly<Record<LaneClass, Set<Promise<void>>>> = { ready: new Set(), slow: new Set() };
-  #cleaner: NodeJS.Timeout | undefined;
-  #cleaning: Promise<void> = Promise.resolve();
+  readonly #cleaner: Poller;
 
   constructor(services: Services) {
     this.#services = services;
@@ -31,12 +30,18 @@ export class Sending {
       log: services.log,
       failed: 'no lane of webhooks could be claimed',
     });
+    this.#cleaner = new Poller({
+      everyMs: cleanEveryMs,
+      poll: (signal) => removeOld(services, signal),
+      log: services.log,
+      failed: 'old webhooks could not be removed yet',
+      level: 'warn',
+    });
   }
 
   start(): void {
     this.#poller.start();
-    this.#cleaner = setInterval(() => this.#clean(), cleanEveryMs).unref();
-    this.#clean();
+    this.#cleaner.start();
   }
 
   /** Looks for due lanes now. */
@@ -45,9 +50,7 @@ export class Sending {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#cleaner);
-    await this.#poller.stop();
-    await this.#cleaning;
+    await Promise.all([this.#poller.stop(), this.#cleaner.stop()]);
     await Promise.allSettled([...this.#running.ready, ...this.#running.slow]);
   }
 
@@ -84,26 +87,18 @@ export class Sending {
         );
     }
   }
-
-  #clean(): void {
-    this.#cleaning = this.#cleaning
-      .then(async () => void (await removeOld(this.#services, () => this.#poller.isStopped)))
-      .catch((error: unknown) => {
-        if (!this.#poller.isStopped)
-          this.#services.log.warn({ err: error }, 'old webhooks could not be removed yet');
-      });
-  }
 }
 
 /** Removes the messages whose history ended. Returns how many. */
-export async function removeOld(services: Services, isStopped: () => boolean = () => false): Promise<number> {
+export async function removeOld(services: Services, signal?: AbortSignal): Promise<number> {
   const { store, now } = services;
   const statuses = ['pending', 'delivered', 'failed', 'cancelled'];
   for (let removed = 0; ;) {
     const nowMs = now();
-    const oldest = isStopped()
-      ? null
-      : await store.claimDocument({ kind: deliveryKind, statuses, nowMs, leaseMs: cleanEveryMs });
+    const oldest =
+      signal?.aborted === true
+        ? null
+        : await store.claimDocument({ kind: deliveryKind, statuses, nowMs, leaseMs: cleanEveryMs });
     if (oldest === null) return removed;
     const { projectId, documentId } = oldest;
     const after = { ms: nowMs - limits.webhookHistoryDays * dayMs, id: '' };

@@ -1,9 +1,10 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/service/call/log.ts';
 import { Poller } from '../../../src/service/call/poller.ts';
 
 const opened: Poller[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(opened.splice(0).map((poller) => poller.stop()));
 });
 
@@ -78,5 +79,37 @@ it('stop waits for the poll that runs, and no poll follows', async () => {
   poller.wake();
   poll.resolve();
   await stopped;
+  expect(polls).toBe(1);
+});
+
+it('the first poll follows the start when the queue says, and each next one the end of the one before', async () => {
+  vi.useFakeTimers();
+  const polls: PromiseWithResolvers<void>[] = [];
+  const poll = () => {
+    const made = Promise.withResolvers<void>();
+    polls.push(made);
+    return made.promise;
+  };
+  const poller = new Poller({ everyMs: 10, firstAfterMs: 30, poll, log: silentLog, failed: '' });
+  poller.start();
+  await vi.advanceTimersByTimeAsync(29);
+  expect(polls).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(polls).toHaveLength(1);
+  polls[0]!.resolve();
+  await vi.advanceTimersByTimeAsync(9);
+  expect(polls).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(polls).toHaveLength(2);
+  polls[1]!.resolve();
+  await poller.stop();
+});
+
+it('a poller that is woken without a start polls once', async () => {
+  vi.useFakeTimers();
+  let polls = 0;
+  const poller = pollerOf(async () => void (polls += 1), { everyMs: 10 });
+  poller.wake();
+  await vi.advanceTimersByTimeAsync(100);
   expect(polls).toBe(1);
 });
