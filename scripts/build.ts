@@ -109,8 +109,11 @@ async function build(): Promise<void> {
     const modules: string[] = [];
     cpSync(join(project, 'assets/fonts'), join(temporary, 'fonts'), { recursive: true });
     cpSync(join(project, 'node_modules/pdfkit/js', colorProfile), join(temporary, colorProfile));
-    for (const codec of codecs)
-      cpSync(join(project, 'node_modules', codec), join(temporary, basename(codec)));
+    for (const codec of codecs) {
+      const source = join(project, 'node_modules', codec);
+      cpSync(source, join(temporary, basename(codec)));
+      modules.push(source);
+    }
     const external = [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
     for (const target of present) modules.push(...(await bundle(target, temporary, external)));
     modules.push(...(await library({ project, folder: temporary, external, output: written })));

@@ -5,7 +5,7 @@
  * package without such a file, `licences/` beside this file has the text: `MIT.txt`, or `<name>.txt` with `+` for `/`.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 interface Manifest {
   readonly name: string;
@@ -35,8 +35,11 @@ export function notice(modules: Iterable<string>): string {
 /** Throws for a package without the name or the text of a licence, because nobody may distribute it. */
 function section(folder: string): string {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const text = shipped(folder) || added(manifest);
-  if (text === '')
+  const files = shipped(folder);
+  const isLicensed = files.some((path) => !/notice/i.test(basename(path)));
+  const own = isLicensed ? '' : added(manifest);
+  const text = [own, ...files.map((path) => readFileSync(path, 'utf8').trim())].join('\n\n').trim();
+  if (!isLicensed && own === '')
     throw new Error(
       `expected the text of a licence of ${manifest.name} in ${folder}, found none; write it to scripts/licences/${fileName(manifest)}`,
     );
@@ -48,15 +51,13 @@ function section(folder: string): string {
 }
 
 /** The licence and notice files that `folder` has, without those of packages inside it. */
-function shipped(folder: string): string {
+function shipped(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.slice(folder.length).includes('node_modules'))
     .filter(({ name }) => /^(?:licen[cs]e|notice|copying)(?:[-.]\w+)*?(?:\.md|\.txt)?$/i.test(name))
     .filter(({ name }) => !/\.(?:[cm]?[jt]sx?|json|map)$/.test(name))
     .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-    .map((path) => readFileSync(path, 'utf8').trim())
-    .join('\n\n');
+    .sort();
 }
 
 /** The text for a package that names a licence and ships no text of it. */

@@ -1,12 +1,13 @@
 /**
- * The list of what a release contains, in CycloneDX 1.5 (ECMA-424): bundled packages, native packages and Node.
- * npm writes the list of all packages of the lock file; this keeps those that users get, and leaves out what
- * differs between two runs. Tested by `test/release.long.test.ts`.
+ * The list of what a release contains, in CycloneDX 1.5 (ECMA-424): bundled packages, native packages, what files of
+ * `dist` contain beyond packages of npm, and Node. npm writes the list of all packages of the lock file; this keeps
+ * those that users get, and leaves out what differs between two runs. Tested by `test/sbom.test.ts` and
+ * `test/release.long.test.ts`.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
 interface Component {
   readonly 'bom-ref': string;
@@ -28,6 +29,59 @@ function bundled(project: string): string[] {
   return [...notice.matchAll(/^(\S+) (\S+), licence /gm)].map(([, name, version]) => `${name}@${version}`);
 }
 
+const part = (purl: string, license: string, description: string): Component & Record<string, unknown> => {
+  const [, name = '', version = ''] = /([^/]+)@(.+)$/.exec(purl) ?? [];
+  return {
+    'bom-ref': purl,
+    type: 'library',
+    name,
+    version,
+    purl,
+    description,
+    licenses: [{ expression: license }],
+  };
+};
+
+/**
+ * What a file of `dist` contains that npm does not name: codecs by the makefiles of `@jsquash`, crates by the paths in
+ * the file, fonts by `assets/fonts/README.md`.
+ */
+const contents: Readonly<Record<string, readonly Component[]>> = {
+  'webp_dec.wasm': [
+    part(
+      'pkg:github/webmproject/libwebp@d2e245ea9e959a5a79e1db0ed2085206947e98f2',
+      'BSD-3-Clause',
+      'decodes WebP',
+    ),
+  ],
+  'mozjpeg_dec.wasm': [
+    part('pkg:github/mozilla/mozjpeg@v3.3.1', 'IJG AND BSD-3-Clause AND Zlib', 'decodes JPEG'),
+  ],
+  'squoosh_png_bg.wasm': [
+    ['png', '0.17.10'],
+    ['fdeflate', '0.3.3'],
+    ['flate2', '1.0.28'],
+    ['miniz_oxide', '0.7.1'],
+    ['crc32fast', '1.3.2'],
+    ['dlmalloc', '0.2.6'],
+  ].map(([name, version]) =>
+    part(`pkg:cargo/${name}@${version}`, 'MIT OR Apache-2.0', 'decodes and encodes PNG'),
+  ),
+  'NotoSans-Regular.ttf': [part('pkg:generic/NotoSans@2.004', 'OFL-1.1', 'font of reports')],
+  'NotoSans-Bold.ttf': [],
+  'NotoSansMono-Regular.ttf': [part('pkg:generic/NotoSansMono@2.006', 'OFL-1.1', 'font of reports')],
+};
+
+/** The contents of all codecs and fonts in `dist`. Throws for a file that `contents` does not have. */
+export function partsOf(dist: string): Component[] {
+  const files = globSync('**/*.{wasm,node,ttf,otf,woff,woff2}', { cwd: dist })
+    .map((path) => basename(path))
+    .sort();
+  const unknown = files.filter((file) => contents[file] === undefined);
+  if (unknown.length > 0) throw new Error(`expected what ${unknown.join(', ')} contains in scripts/sbom.ts`);
+  return files.flatMap((file) => contents[file] ?? []);
+}
+
 /** The list as text. `epoch` is its time, in seconds since 1970. */
 export function sbom(of: { project: string; epoch: string; nodeVersion: string }): string {
   const { project, epoch, nodeVersion } = of;
@@ -41,7 +95,7 @@ export function sbom(of: { project: string; epoch: string; nodeVersion: string }
   const listed = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   const missing = [...inBundle].filter((id) => !listed.has(id));
   if (missing.length > 0) throw new Error(`expected ${missing.join(', ')} in package-lock.json`);
-  const components = [...packages.map(plain), nodeOf(nodeVersion)];
+  const components = [...packages.map(plain), ...partsOf(join(project, 'dist')), nodeOf(nodeVersion)];
   const component = plain(all.metadata.component);
   const dependencies = [{ ref: component['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }];
   const timestamp = new Date(Number(epoch) * 1000).toISOString();

@@ -110,6 +110,8 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(bare({ license: 'MIT' })).toThrow(/text of a licence of bare/);
     expect(bare({ license: 'MIT', author: 'Ada <ada@example.com>' })()).toContain('Copyright (c) Ada\n');
     writeFileSync(join(at, 'NOTICE'), 'text');
+    expect(bare({ license: 'Apache-2.0' })).toThrow(/text of a licence of bare/);
+    writeFileSync(join(at, 'LICENSE'), 'text');
     expect(bare({})).toThrow('expected a licence in');
     rmSync(at, { recursive: true });
   });
