@@ -6,34 +6,23 @@ import type { PageProps } from '../browser/page.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Filters, periods, startOf, type Filter } from '../parts/filters.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { anyOf, Filters, periods, startOf, type Filter } from '../parts/filters.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { partyName } from '../runs/timeline.ts';
-import { toneOf } from '../runs/words.ts';
 
 const filters: readonly Filter[] = [
-  {
-    name: 'decision',
-    label: 'Decision',
-    options: [
-      { value: '', text: 'Any' },
-      ...policyActions.map((action) => ({ value: action, text: action })),
-    ],
-  },
+  { name: 'decision', label: 'Decision', options: anyOf(policyActions) },
   { name: 'tool', label: 'Tool', placeholder: 'Name' },
   { name: 'actor', label: 'Actor', placeholder: 'Id or name' },
   { name: 'resource', label: 'Resource', placeholder: 'Id or name' },
   { name: 'type', label: 'Event type', placeholder: 'tool.call' },
   { name: 'days', label: 'Happened in', options: periods },
 ];
-
-const perPage = 50;
 
 export function Events({ query }: PageProps) {
   const { client } = useSession();
@@ -42,7 +31,6 @@ export function Events({ query }: PageProps) {
   // from the time when it was chosen: a list that begins later each minute would load again
   const startTime = useMemo(() => startOf(days), [days]);
   const asked = {
-    limit: perPage,
     decision: policyActions.find((action): action is PolicyAction => action === query.get('decision')),
     tool: text('tool'),
     actor: text('actor'),
@@ -52,27 +40,27 @@ export function Events({ query }: PageProps) {
   };
   const paged = usePaged({
     key: `events ${JSON.stringify(asked)}`,
-    load: async (cursor, signal) => {
-      const { body } = await client.searchEvents({ query: { ...asked, cursor }, signal });
-      return { data: body.events, nextCursor: body.nextCursor };
+    load: async (page, signal) => {
+      const { body } = await client.searchEvents({ query: { ...asked, ...page }, signal });
+      return { body: { data: body.events, nextCursor: body.nextCursor } };
     },
     idOf: ({ eventId }) => eventId,
   });
-  const { rows } = paged;
   return (
     <>
       <PageHead title="Events">Of all runs, newest first.</PageHead>
       <Filters path={['events']} query={query} filters={filters} />
-      {rows === undefined && paged.isLoading && <Loading what="the events" />}
-      {rows !== undefined && rows.length > 0 && (
-        <Table caption="Events" columns={columns} rows={rows} keyOf={({ eventId }) => eventId} />
-      )}
-      {rows !== undefined && rows.length === 0 && (
-        <Empty title={paged.isCut ? 'None among the newest events' : 'No event matches'}>
-          {paged.isCut ? 'Older events were not searched yet: show more.' : 'Change the filters.'}
-        </Empty>
-      )}
-      <PagedFoot paged={paged} noun="events" />
+      <PagedTable
+        paged={paged}
+        noun="events"
+        caption="Events"
+        columns={columns}
+        empty={
+          <Empty title={paged.isCut ? 'None among the newest events' : 'No event matches'}>
+            {paged.isCut ? 'Older events were not searched yet: show more.' : 'Change the filters.'}
+          </Empty>
+        }
+      />
     </>
   );
 }
@@ -89,7 +77,7 @@ const columns: readonly Column<AuditEvent>[] = [
   {
     name: 'Decision',
     cell: ({ metadata: { decision } }) =>
-      typeof decision === 'string' ? <Status tone={toneOf(decision)}>{decision.slice(0, 32)}</Status> : null,
+      typeof decision === 'string' ? <Status>{decision.slice(0, 32)}</Status> : null,
   },
   { name: 'Actor', cell: ({ actor }) => <RemoteLine text={partyName(actor) ?? ''} /> },
   { name: 'Resource', cell: ({ resource }) => <RemoteLine text={partyName(resource) ?? ''} /> },

@@ -5,22 +5,18 @@ import type { ExportJob, ExportResource } from '../../contract/exports.ts';
 import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
 import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { sizeText } from '../parts/size.ts';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
-
-const perPage = 50;
 
 const resources: Readonly<Record<ExportResource, string>> = {
   audit_events: 'Events',
@@ -34,17 +30,15 @@ const resources: Readonly<Record<ExportResource, string>> = {
 
 export function Exports() {
   const { client, can } = useSession();
-  const [isAsking, setAsking] = useState(false);
   const paged = usePaged({
     key: 'exports',
-    load: async (cursor, signal) =>
-      (await client.listExports({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listExports({ query, signal }),
     idOf: ({ exportId }) => exportId,
     isBusy: ({ status }) => isOpen(status),
   });
-  const { rows } = paged;
+  const { ask, dialogs } = useDialogs(paged.reload);
   const action = can('exports:write') && (
-    <Button kind="main" onClick={() => setAsking(true)}>
+    <Button kind="main" onClick={() => ask(NewExport)}>
       New export
     </Button>
   );
@@ -53,48 +47,42 @@ export function Exports() {
       <PageHead title="Exports" actions={action}>
         Files that others can verify without this service.
       </PageHead>
-      {rows === undefined && paged.isLoading && <Loading what="the exports" />}
-      {rows?.length === 0 && (
-        <Empty title="No exports yet">An export is a file of all rows of a resource.</Empty>
-      )}
-      {rows !== undefined && rows.length > 0 && (
-        <Table
-          caption="Exports"
-          rows={rows}
-          keyOf={({ exportId }) => exportId}
-          columns={[
-            {
-              name: 'Export',
-              kind: 'wide',
-              cell: ({ resource, format, filters, includeProof }) => (
-                <>
-                  {resources[resource]}, {format}
-                  {includeProof && ', with proof'}
-                  {filters.runId !== undefined && <div class="quiet small">run {filters.runId}</div>}
-                </>
-              ),
-            },
-            { name: 'Status', cell: (row) => <State row={row} /> },
-            {
-              name: 'Rows',
-              kind: 'number',
-              cell: ({ rowCount }) => (rowCount === null ? '–' : rowCount.toLocaleString('en')),
-            },
-            { name: 'Size', kind: 'number', cell: ({ sizeBytes }) => sizeText(sizeBytes) },
-            { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
-            { name: 'File', cell: (row) => <File row={row} changed={paged.reload} /> },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="exports" />
-      {isAsking && <NewExport close={() => setAsking(false)} made={paged.reload} />}
+      <PagedTable
+        paged={paged}
+        noun="exports"
+        caption="Exports"
+        empty={<Empty title="No exports yet">An export is a file of all rows of a resource.</Empty>}
+        columns={[
+          {
+            name: 'Export',
+            kind: 'wide',
+            cell: ({ resource, format, filters, includeProof }) => (
+              <>
+                {resources[resource]}, {format}
+                {includeProof && ', with proof'}
+                {filters.runId !== undefined && <div class="quiet small">run {filters.runId}</div>}
+              </>
+            ),
+          },
+          { name: 'Status', cell: (row) => <State row={row} /> },
+          {
+            name: 'Rows',
+            kind: 'number',
+            cell: ({ rowCount }) => (rowCount === null ? '–' : rowCount.toLocaleString('en')),
+          },
+          { name: 'Size', kind: 'number', cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+          { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          { name: 'File', cell: (row) => <File row={row} ask={ask} changed={paged.reload} /> },
+        ]}
+      />
+      {dialogs}
     </>
   );
 }
 
 const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) => (
   <>
-    <Status tone={toneOf(status)}>{status}</Status>
+    <Status>{status}</Status>
     {errorSummary !== null && (
       <div class="quiet small">
         <RemoteLine text={errorSummary} />
@@ -103,11 +91,14 @@ const State = ({ row: { status, errorSummary } }: { readonly row: ExportJob }) =
   </>
 );
 
-function File({ row, changed }: { readonly row: ExportJob; readonly changed: () => void }) {
+interface FileProps extends Pick<Dialogs, 'ask'> {
+  readonly row: ExportJob;
+  readonly changed: () => void;
+}
+
+function File({ row: { exportId, format, resource, status }, ask, changed }: FileProps) {
   const session = useSession();
-  const [isDeleting, setDeleting] = useState(false);
   const { isBusy, error, run } = useAction();
-  const { exportId, format, resource, status } = row;
   if (isOpen(status) && session.can('exports:write')) return <Cancel exportId={exportId} changed={changed} />;
   if (status !== 'completed') return null;
   const save = (): void =>
@@ -124,33 +115,34 @@ function File({ row, changed }: { readonly row: ExportJob; readonly changed: () 
         Download
       </Button>
       {session.can('exports:write') && (
-        <Button kind="quiet" onClick={() => setDeleting(true)}>
+        <Button kind="quiet" onClick={() => ask((ends) => <Delete exportId={exportId} {...ends} />)}>
           Delete
         </Button>
       )}
       {error !== null && <ErrorBox error={error} />}
-      {isDeleting && (
-        <DeleteDialog
-          title="Delete the file"
-          remove={(signal) => session.client.deleteExport({ params: { exportId }, signal })}
-          deleted={changed}
-          close={() => setDeleting(false)}
-        >
-          <p>The export stays in the list. Its file is gone, but another export can be made.</p>
-        </DeleteDialog>
-      )}
     </div>
+  );
+}
+
+function Delete({ exportId, ...ends }: DialogEnds & { readonly exportId: string }) {
+  const { client } = useSession();
+  return (
+    <ConfirmDialog
+      {...ends}
+      title="Delete the file"
+      verb="Delete"
+      isDangerous
+      work={(signal) => client.deleteExport({ params: { exportId }, signal })}
+    >
+      <p>The export stays in the list. Its file is gone, but another export can be made.</p>
+    </ConfirmDialog>
   );
 }
 
 function Cancel({ exportId, changed }: { readonly exportId: string; readonly changed: () => void }) {
   const { client } = useSession();
-  const { isBusy, error, run } = useAction();
-  const cancel = (): void =>
-    run(async (signal) => {
-      await client.cancelExport({ params: { exportId }, signal });
-      changed();
-    });
+  const { isBusy, error, run } = useAction(changed);
+  const cancel = (): void => run((signal) => client.cancelExport({ params: { exportId }, signal }));
   return (
     <div class="row-actions">
       <Button kind="quiet" onClick={cancel} isBusy={isBusy}>
@@ -161,7 +153,7 @@ function Cancel({ exportId, changed }: { readonly exportId: string; readonly cha
   );
 }
 
-function NewExport({ close, made }: { readonly close: () => void; readonly made: () => void }) {
+function NewExport(ends: DialogEnds) {
   const { client } = useSession();
   const [resource, setResource] = useState<ExportResource>('audit_events');
   const [runId, setRunId] = useState('');
@@ -170,11 +162,9 @@ function NewExport({ close, made }: { readonly close: () => void; readonly made:
     const filters = runId.trim() === '' ? {} : { filters: { runId: runId.trim() } };
     const body = { resource, format: 'json', includeProof: isProven, ...filters } as const;
     await client.createExport({ body, signal });
-    close();
-    made();
   };
   return (
-    <ConfirmDialog title="New export" verb="Export" work={work} close={close}>
+    <ConfirmDialog {...ends} title="New export" verb="Export" work={work}>
       <SelectField
         label="Rows of"
         name="resource"

@@ -6,41 +6,23 @@ import { scopes, type Scope } from '../../contract/operation.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
-import { TextField } from '../parts/field.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
+import { Choices, SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { SecretDialog } from '../parts/secret.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
-
-const perPage = 50;
-
-type OpenDialog =
-  | { readonly verb: 'create' }
-  | { readonly verb: 'rotate' | 'revoke'; readonly key: ApiKeyRecord };
 
 export function Keys() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<OpenDialog | null>(null);
-  const [secret, setSecret] = useState<string | null>(null);
   const paged = usePaged({
     key: 'keys',
-    load: async (cursor, signal) =>
-      (await client.listApiKeys({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listApiKeys({ query, signal }),
     idOf: ({ keyId }) => keyId,
   });
-  const { rows } = paged;
-  const close = (): void => setAsking(null);
-  const done = (made: string | null): void => {
-    close();
-    setSecret(made);
-    paged.reload();
-  };
+  const { ask, dialogs } = useDialogs(paged.reload, 'The key');
   const canWrite = can('keys:write');
   return (
     <>
@@ -48,7 +30,7 @@ export function Keys() {
         title="API keys"
         actions={
           canWrite && (
-            <Button kind="main" onClick={() => setAsking({ verb: 'create' })}>
+            <Button kind="main" onClick={() => ask(NewKey)}>
               New key
             </Button>
           )
@@ -56,59 +38,40 @@ export function Keys() {
       >
         What programs may do with this project.
       </PageHead>
-      {rows === undefined && paged.isLoading && <Loading what="the keys" />}
-      {rows?.length === 0 && <Empty title="No keys">Nothing has access by a key.</Empty>}
-      {rows !== undefined && rows.length > 0 && <KeyTable rows={rows} ask={setAsking} />}
-      <PagedFoot paged={paged} noun="keys" />
-      {asking?.verb === 'create' && <NewKey close={close} made={done} />}
-      {asking?.verb === 'rotate' && <RotateKey apiKey={asking.key} close={close} made={done} />}
-      {asking?.verb === 'revoke' && (
-        <RevokeKey apiKey={asking.key} close={close} revoked={() => done(null)} />
-      )}
-      {secret !== null && <SecretDialog title="The key" secret={secret} close={() => setSecret(null)} />}
+      <PagedTable
+        paged={paged}
+        noun="keys"
+        caption="API keys"
+        empty={<Empty title="No keys">Nothing has access by a key.</Empty>}
+        columns={[
+          { name: 'Key', kind: 'wide', cell: (key) => <Name apiKey={key} /> },
+          { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
+          { name: 'Scopes', cell: ({ scopes: held }) => <Scopes held={held} /> },
+          {
+            name: 'Last used',
+            cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
+          },
+          {
+            name: 'Expires',
+            cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} ahead />),
+          },
+          {
+            name: 'Actions',
+            cell: (key) =>
+              canWrite &&
+              key.status === 'active' && (
+                <div class="row-actions">
+                  <Button onClick={() => ask((ends) => <RotateKey apiKey={key} {...ends} />)}>Rotate</Button>
+                  <Button kind="quiet" onClick={() => ask((ends) => <RevokeKey apiKey={key} {...ends} />)}>
+                    Revoke
+                  </Button>
+                </div>
+              ),
+          },
+        ]}
+      />
+      {dialogs}
     </>
-  );
-}
-
-interface KeyTableProps {
-  readonly rows: readonly ApiKeyRecord[];
-  readonly ask: (asking: OpenDialog) => void;
-}
-
-function KeyTable({ rows, ask }: KeyTableProps) {
-  const canWrite = useSession().can('keys:write');
-  return (
-    <Table
-      caption="API keys"
-      rows={rows}
-      keyOf={({ keyId }) => keyId}
-      columns={[
-        { name: 'Key', kind: 'wide', cell: (key) => <Name apiKey={key} /> },
-        { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
-        { name: 'Scopes', cell: ({ scopes: held }) => <Scopes held={held} /> },
-        {
-          name: 'Last used',
-          cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
-        },
-        {
-          name: 'Expires',
-          cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} ahead />),
-        },
-        {
-          name: 'Actions',
-          cell: (key) =>
-            canWrite &&
-            key.status === 'active' && (
-              <div class="row-actions">
-                <Button onClick={() => ask({ verb: 'rotate', key })}>Rotate</Button>
-                <Button kind="quiet" onClick={() => ask({ verb: 'revoke', key })}>
-                  Revoke
-                </Button>
-              </div>
-            ),
-        },
-      ]}
-    />
   );
 }
 
@@ -138,97 +101,83 @@ const Scopes = ({ held }: { readonly held: readonly string[] }) => (
   </span>
 );
 
-interface MakeProps {
-  readonly close: () => void;
-  /** Gets the key, which nobody can read again. */
-  readonly made: (secret: string) => void;
-}
-
-function NewKey({ close, made }: MakeProps) {
+function NewKey({ close, done }: DialogEnds) {
   const { client, can } = useSession();
   const [name, setName] = useState('');
   const [days, setDays] = useState('90');
-  const [wanted, setWanted] = useState<ReadonlySet<Scope>>(new Set(['events:write']));
-  const toggle = (scope: Scope, isWanted: boolean): void => {
-    const next = new Set(wanted);
-    if (isWanted) next.add(scope);
-    else next.delete(scope);
-    setWanted(next);
-  };
+  const [wanted, setWanted] = useState<readonly Scope[]>(['events:write']);
   const work = async (signal: AbortSignal): Promise<void> => {
     const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * 86_400_000).toISOString();
     const body = { name: name.trim(), scopes: [...wanted], expiresAt };
-    made((await client.createApiKey({ body, signal })).body.key);
+    done((await client.createApiKey({ body, signal })).body.key);
   };
   return (
     <ConfirmDialog title="New key" verb="Create the key" work={work} close={close}>
       <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.keyNameChars} />
-      <label class="field">
-        Expires
-        <select name="days" value={days} onChange={(event) => setDays(event.currentTarget.value)}>
-          <option value="30">in 30 days</option>
-          <option value="90">in 90 days</option>
-          <option value="365">in a year</option>
-          <option value="">never</option>
-        </select>
-      </label>
+      <SelectField
+        label="Expires"
+        name="expiresAt"
+        value={days}
+        set={setDays}
+        options={[
+          ['30', 'in 30 days'],
+          ['90', 'in 90 days'],
+          ['365', 'in a year'],
+          ['', 'never'],
+        ]}
+      />
       <fieldset class="scopes">
         <legend>Scopes</legend>
-        {scopes.filter(can).map((scope) => (
-          <label key={scope} class="choice">
-            <input
-              type="checkbox"
-              checked={wanted.has(scope)}
-              onChange={(event) => toggle(scope, event.currentTarget.checked)}
-            />
-            <span>{scope === '*' ? 'all' : scope}</span>
-          </label>
-        ))}
+        <Choices
+          values={scopes.filter(can)}
+          chosen={wanted}
+          choose={setWanted}
+          text={(scope) => (scope === '*' ? 'all' : scope)}
+        />
       </fieldset>
     </ConfirmDialog>
   );
 }
 
-interface RotateProps extends MakeProps {
+interface KeyDialogProps extends DialogEnds {
   readonly apiKey: ApiKeyRecord;
 }
 
-function RotateKey({ apiKey: { keyId, name }, close, made }: RotateProps) {
+function RotateKey({ apiKey: { keyId, name }, close, done }: KeyDialogProps) {
   const { client } = useSession();
   const [overlap, setOverlap] = useState('3600');
   const work = async (signal: AbortSignal): Promise<void> => {
     const query = { overlapSeconds: Number(overlap) };
-    made((await client.rotateApiKey({ params: { keyId }, query, signal })).body.key);
+    done((await client.rotateApiKey({ params: { keyId }, query, signal })).body.key);
   };
   return (
     <ConfirmDialog title={`Rotate ${name}`} verb="Rotate the key" work={work} close={close}>
       <p>The new key has the same name and scopes.</p>
-      <label class="field">
-        The old key stops working
-        <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
-          <option value="0">at once</option>
-          <option value="3600">in an hour</option>
-          <option value="86400">in a day</option>
-        </select>
-      </label>
+      <SelectField
+        label="The old key stops working"
+        name="overlapSeconds"
+        value={overlap}
+        set={setOverlap}
+        options={[
+          ['0', 'at once'],
+          ['3600', 'in an hour'],
+          ['86400', 'in a day'],
+        ]}
+      />
     </ConfirmDialog>
   );
 }
 
-interface RevokeProps {
-  readonly apiKey: ApiKeyRecord;
-  readonly close: () => void;
-  readonly revoked: () => void;
-}
-
-function RevokeKey({ apiKey: { keyId, name, prefix }, close, revoked }: RevokeProps) {
+function RevokeKey({ apiKey: { keyId, name, prefix }, ...ends }: KeyDialogProps) {
   const { client, identity } = useSession();
-  const work = async (signal: AbortSignal): Promise<void> => {
-    await client.revokeApiKey({ params: { keyId }, signal });
-    revoked();
-  };
   return (
-    <ConfirmDialog title={`Revoke ${name}`} verb="Revoke the key" isDangerous work={work} close={close}>
+    <ConfirmDialog
+      {...ends}
+      title={`Revoke ${name}`}
+      verb="Revoke the key"
+      isDangerous
+      work={(signal) => client.revokeApiKey({ params: { keyId }, signal })}
+    >
       <p>
         Programs that use <code>{prefix}…</code> are refused within five seconds. A revoked key does not work
         again.

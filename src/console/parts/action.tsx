@@ -1,14 +1,17 @@
 /** A call that a button starts: busy while it runs, and its error until the next try. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Client } from '../../client/create.ts';
+import { isOpen } from '../../contract/job-words.ts';
 
 export interface Action {
   readonly isBusy: boolean;
   readonly error: unknown;
   /** Ignores a second start while the first runs. */
-  run(work: (signal: AbortSignal) => Promise<void>): void;
+  run(work: (signal: AbortSignal) => Promise<unknown>): void;
 }
 
-export function useAction(): Action {
+/** `done`: called after each work that succeeds. */
+export function useAction(done?: () => void): Action {
   const [state, setState] = useState<{ readonly isBusy: boolean; readonly error: unknown }>({
     isBusy: false,
     error: null,
@@ -29,7 +32,11 @@ export function useAction(): Action {
         busy.current = false;
         setState({ isBusy: false, error });
       };
-      work(signal).then(() => end(null), end);
+      const all = async (): Promise<void> => {
+        await work(signal);
+        done?.();
+      };
+      all().then(() => end(null), end);
     },
   };
 }
@@ -56,3 +63,10 @@ export async function waitFor<Value>(
     signal.throwIfAborted();
   }
 }
+
+/** The job once it has ended. */
+export const jobEnd = (client: Client, jobId: string, signal: AbortSignal) =>
+  waitFor(async () => (await client.getJob({ params: { jobId }, signal })).body, {
+    isOver: ({ status }) => !isOpen(status),
+    signal,
+  });

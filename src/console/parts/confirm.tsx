@@ -17,13 +17,15 @@ interface ConfirmProps {
   readonly verb: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
-  readonly work: (signal: AbortSignal) => Promise<void>;
+  readonly work: (signal: AbortSignal) => Promise<unknown>;
   readonly close: () => void;
+  /** Called after the work; absent where the work itself closes the dialog. */
+  readonly done?: () => void;
 }
 
 /** A dialog that does one thing: a form with its button, and the error if the API refuses it. */
-export function ConfirmDialog({ children, verb, isDangerous = false, work, ...dialog }: ConfirmProps) {
-  const { isBusy, error, run } = useAction();
+export function ConfirmDialog({ children, verb, isDangerous = false, work, done, ...dialog }: ConfirmProps) {
+  const { isBusy, error, run } = useAction(done);
   const form = useRef<HTMLFormElement>(null);
   const { refused, forget } = useRefused(error);
   const hasField = ({ pointer }: { readonly pointer: string }): boolean =>
@@ -81,27 +83,3 @@ function useRefused(error: unknown): FieldRefusals {
   const isChanged = ({ pointer }: FieldError): boolean => namesOf(changed).includes(pointer.slice(1));
   return { refused: isAboutFields(error) ? error.errors.filter((each) => !isChanged(each)) : [], forget };
 }
-
-interface DeleteProps {
-  readonly title: string;
-  /** What stays, and what is lost. */
-  readonly children: ComponentChildren;
-  readonly remove: (signal: AbortSignal) => Promise<unknown>;
-  /** Called after the dialog has closed. */
-  readonly deleted: () => void;
-  readonly close: () => void;
-}
-
-/** Asks before something is deleted. */
-export const DeleteDialog = ({ remove, deleted, ...dialog }: DeleteProps) => (
-  <ConfirmDialog
-    {...dialog}
-    verb="Delete"
-    isDangerous
-    work={async (signal) => {
-      await remove(signal);
-      dialog.close();
-      deleted();
-    }}
-  />
-);

@@ -116,3 +116,37 @@ export const SelectField = <Value extends string>({
     )}
   </Field>
 );
+
+interface ChoicesProps<Value extends string> {
+  readonly values: readonly Value[];
+  readonly chosen: readonly Value[];
+  readonly choose: (chosen: readonly Value[]) => void;
+  readonly text: (value: Value) => string;
+  /** A form in which nothing is chosen is not sent. */
+  readonly isRequired?: boolean;
+}
+
+/** Checkboxes, of which several may be chosen. */
+export const Choices = <Value extends string>({
+  values,
+  chosen,
+  choose,
+  text,
+  isRequired = false,
+}: ChoicesProps<Value>) => (
+  <>
+    {values.map((value) => (
+      <label key={value} class="choice">
+        <input
+          type="checkbox"
+          checked={chosen.includes(value)}
+          required={isRequired && chosen.length === 0}
+          onChange={({ currentTarget: { checked } }) =>
+            choose(values.filter((each) => (each === value ? checked : chosen.includes(each))))
+          }
+        />
+        <span>{text(value)}</span>
+      </label>
+    ))}
+  </>
+);

@@ -11,6 +11,12 @@ export interface Filter {
   readonly placeholder?: string;
 }
 
+/** A choice of each word, or of any. */
+export const anyOf = (words: readonly string[]): NonNullable<Filter['options']> => [
+  { value: '', text: 'Any' },
+  ...words.map((word) => ({ value: word, text: word })),
+];
+
 interface FiltersProps {
   readonly path: readonly string[];
   readonly query: URLSearchParams;

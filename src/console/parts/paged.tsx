@@ -2,12 +2,15 @@
  * A list of the API that comes in pages, and the line below it that says whether it is whole. The open list shows by itself
  * what is new, without moving what a person reads. Tested by `test/console/refresh.test.ts`.
  */
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isLost, reportLoss, useBack } from '../browser/connection.tsx';
 import { useRepeat } from '../browser/repeat.ts';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
+import { Loading } from './loading.tsx';
 import { firstPage, newerPage, nextPage, type Page, type RowsRead } from './rows-read.ts';
+import { Table, type Column } from './table.tsx';
 
 /** Milliseconds between looks for new rows; `busyMs`: while the list has rows that change soon. */
 const [calmMs, busyMs] = [10_000, 1500];
@@ -15,6 +18,7 @@ const [calmMs, busyMs] = [10_000, 1500];
 export interface Paged<Row> {
   /** Undefined until the first page is there. */
   readonly rows: readonly Row[] | undefined;
+  readonly idOf: (row: Row) => string;
   readonly error: unknown;
   readonly isLoading: boolean;
   readonly isCut: boolean;
@@ -25,14 +29,20 @@ export interface Paged<Row> {
   reload(): void;
 }
 
+interface PageQuery {
+  readonly limit: number;
+  /** Undefined for the first page. */
+  readonly cursor: string | undefined;
+}
+
 interface PagedOptions<Row> {
   /** Everything that `load` depends on. */
   readonly key: string;
-  /** Gets the cursor of a page, undefined for the first. */
-  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+  readonly load: (page: PageQuery, signal: AbortSignal) => Promise<{ readonly body: Page<Row> }>;
   readonly idOf: (row: Row) => string;
   /** Whether a row changes soon, such as an export that is built. */
   readonly isBusy?: (row: Row) => boolean;
+  readonly perPage?: number;
 }
 
 interface State<Row> {
@@ -46,7 +56,7 @@ interface State<Row> {
 const isReading = (): boolean =>
   scrollY > 0 || document.querySelector('.table-frame:is(:hover, :focus-within), dialog[open]') !== null;
 
-export function usePaged<Row>({ key, idOf, load, isBusy }: PagedOptions<Row>): Paged<Row> {
+export function usePaged<Row>({ key, idOf, load, isBusy, perPage = 50 }: PagedOptions<Row>): Paged<Row> {
   const start: State<Row> = { key, read: undefined, error: null, isLoading: true };
   const [state, setState] = useState(start);
   const [round, setRound] = useState(0);
@@ -66,7 +76,7 @@ export function usePaged<Row>({ key, idOf, load, isBusy }: PagedOptions<Row>): P
         setState((last) => ({ ...ofKey(last), error: null, isLoading: false, ...change(ofKey(last)) }));
       };
       try {
-        const page = await latest.current.load(cursor, signal);
+        const { body: page } = await latest.current.load({ limit: perPage, cursor }, signal);
         set(({ read }) => {
           if (read === undefined) return { read: firstPage(page) };
           if (cursor !== undefined) return { read: nextPage(read, page) };
@@ -78,7 +88,7 @@ export function usePaged<Row>({ key, idOf, load, isBusy }: PagedOptions<Row>): P
         if (!(isQuiet && reportLoss(error))) set(() => ({ error }));
       }
     },
-    [key],
+    [key, perPage],
   );
   useEffect(() => {
     stop.current = new AbortController();
@@ -105,11 +115,31 @@ export function usePaged<Row>({ key, idOf, load, isBusy }: PagedOptions<Row>): P
     else if (cursor === null) reload();
     else more();
   });
-  return { rows, error, isLoading, isCut: cursor !== null, waiting, more, reload };
+  return { rows, idOf, error, isLoading, isCut: cursor !== null, waiting, more, reload };
 }
 
+interface PagedTableProps<Row> extends PagedFootProps {
+  readonly paged: Paged<Row>;
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** Shown where there are no rows. */
+  readonly empty?: ComponentChildren;
+}
+
+/** The rows of a list, or why there are none, and the line below them. */
+export const PagedTable = <Row,>({ paged, noun, caption, columns, empty }: PagedTableProps<Row>) => (
+  <>
+    {paged.rows === undefined && paged.isLoading && <Loading what={`the ${noun}`} />}
+    {paged.rows?.length === 0 && empty}
+    {paged.rows !== undefined && paged.rows.length > 0 && (
+      <Table caption={caption} columns={columns} rows={paged.rows} keyOf={paged.idOf} />
+    )}
+    <PagedFoot paged={paged} noun={noun} />
+  </>
+);
+
 interface PagedFootProps {
-  readonly paged: Paged<unknown>;
+  readonly paged: Omit<Paged<unknown>, 'idOf'>;
   /** In the plural: `runs`. */
   readonly noun: string;
 }

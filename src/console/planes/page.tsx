@@ -5,41 +5,23 @@ import { limits } from '../../contract/limits.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { SecretDialog } from '../parts/secret.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
-
-const perPage = 50;
-
-type OpenDialog =
-  | { readonly verb: 'create' }
-  | { readonly verb: 'token' | 'revoke'; readonly plane: DataPlane };
 
 export function Planes() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<OpenDialog | null>(null);
-  const [token, setToken] = useState<string | null>(null);
   const paged = usePaged({
     key: 'planes',
-    load: async (cursor, signal) =>
-      (await client.listDataPlanes({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listDataPlanes({ query, signal }),
     idOf: ({ dataPlaneId }) => dataPlaneId,
   });
-  const { rows } = paged;
-  const close = (): void => setAsking(null);
-  const changed = (made: string | null): void => {
-    close();
-    setToken(made);
-    paged.reload();
-  };
+  const { ask, dialogs } = useDialogs(paged.reload, 'The enrolment token');
   const canManage = can('telemetry:manage');
   return (
     <>
@@ -47,7 +29,7 @@ export function Planes() {
         title="Data planes"
         actions={
           canManage && (
-            <Button kind="main" onClick={() => setAsking({ verb: 'create' })}>
+            <Button kind="main" onClick={() => ask(Register)}>
               Register a data plane
             </Button>
           )
@@ -55,86 +37,59 @@ export function Planes() {
       >
         They keep their events, and report signed counts to this service.
       </PageHead>
-      {rows === undefined && paged.isLoading && <Loading what="the data planes" />}
-      {rows?.length === 0 && (
-        <Empty title="No data planes yet">Register one to get its enrolment token.</Empty>
-      )}
-      {rows !== undefined && rows.length > 0 && <PlaneTable rows={rows} ask={setAsking} />}
-      <PagedFoot paged={paged} noun="data planes" />
-      {asking?.verb === 'create' && <Register close={close} made={changed} />}
-      {asking?.verb === 'token' && <NewToken plane={asking.plane} close={close} made={changed} />}
-      {asking?.verb === 'revoke' && (
-        <Revoke plane={asking.plane} close={close} revoked={() => changed(null)} />
-      )}
-      {token !== null && (
-        <SecretDialog title="The enrolment token" secret={token} close={() => setToken(null)} />
-      )}
+      <PagedTable
+        paged={paged}
+        noun="data planes"
+        caption="Data planes"
+        empty={<Empty title="No data planes yet">Register one to get its enrolment token.</Empty>}
+        columns={[
+          {
+            name: 'Data plane',
+            kind: 'wide',
+            cell: ({ name, dataPlaneId }) => (
+              <>
+                <RemoteLine text={name} />
+                <div class="quiet small">
+                  <code>{dataPlaneId}</code>
+                </div>
+              </>
+            ),
+          },
+          { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
+          {
+            name: 'Last report',
+            cell: ({ lastReport }) => (lastReport === null ? 'none' : <Time at={lastReport.receivedAt} />),
+          },
+          { name: 'Attestation', cell: ({ lastReport }) => lastReport?.attestation ?? '–' },
+          { name: 'Missing', kind: 'number', cell: ({ missing }) => missing },
+          {
+            name: 'Actions',
+            cell: (plane) =>
+              canManage && (
+                <div class="row-actions">
+                  <Button onClick={() => ask((ends) => <NewToken plane={plane} {...ends} />)}>
+                    New token
+                  </Button>
+                  {plane.status !== 'revoked' && (
+                    <Button kind="quiet" onClick={() => ask((ends) => <Revoke plane={plane} {...ends} />)}>
+                      Revoke
+                    </Button>
+                  )}
+                </div>
+              ),
+          },
+        ]}
+      />
+      {dialogs}
     </>
   );
 }
 
-interface PlaneTableProps {
-  readonly rows: readonly DataPlane[];
-  readonly ask: (asking: OpenDialog) => void;
-}
-
-function PlaneTable({ rows, ask }: PlaneTableProps) {
-  const canManage = useSession().can('telemetry:manage');
-  return (
-    <Table
-      caption="Data planes"
-      rows={rows}
-      keyOf={({ dataPlaneId }) => dataPlaneId}
-      columns={[
-        {
-          name: 'Data plane',
-          kind: 'wide',
-          cell: ({ name, dataPlaneId }) => (
-            <>
-              <RemoteLine text={name} />
-              <div class="quiet small">
-                <code>{dataPlaneId}</code>
-              </div>
-            </>
-          ),
-        },
-        { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
-        {
-          name: 'Last report',
-          cell: ({ lastReport }) => (lastReport === null ? 'none' : <Time at={lastReport.receivedAt} />),
-        },
-        { name: 'Attestation', cell: ({ lastReport }) => lastReport?.attestation ?? '–' },
-        { name: 'Missing', kind: 'number', cell: ({ missing }) => missing },
-        {
-          name: 'Actions',
-          cell: (plane) =>
-            canManage && (
-              <div class="row-actions">
-                <Button onClick={() => ask({ verb: 'token', plane })}>New token</Button>
-                {plane.status !== 'revoked' && (
-                  <Button kind="quiet" onClick={() => ask({ verb: 'revoke', plane })}>
-                    Revoke
-                  </Button>
-                )}
-              </div>
-            ),
-        },
-      ]}
-    />
-  );
-}
-
-interface MakeProps {
-  readonly close: () => void;
-  /** Gets the token, which nobody can read again. */
-  readonly made: (token: string) => void;
-}
-
-function Register({ close, made }: MakeProps) {
+function Register({ close, done }: DialogEnds) {
   const { client } = useSession();
   const [name, setName] = useState('');
   const work = async (signal: AbortSignal): Promise<void> =>
-    made((await client.createDataPlane({ body: { name: name.trim() }, signal })).body.enrolmentToken);
+    done((await client.createDataPlane({ body: { name: name.trim() }, signal })).body.enrolmentToken);
   return (
     <ConfirmDialog title="Register a data plane" verb="Register" work={work} close={close}>
       <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.planeNameChars} />
@@ -142,15 +97,14 @@ function Register({ close, made }: MakeProps) {
   );
 }
 
-interface OfPlane {
+interface PlaneDialogProps extends DialogEnds {
   readonly plane: DataPlane;
-  readonly close: () => void;
 }
 
-function NewToken({ plane: { dataPlaneId, name }, close, made }: OfPlane & MakeProps) {
+function NewToken({ plane: { dataPlaneId, name }, close, done }: PlaneDialogProps) {
   const { client } = useSession();
   const work = async (signal: AbortSignal): Promise<void> =>
-    made((await client.issueEnrolmentToken({ params: { dataPlaneId }, signal })).body.enrolmentToken);
+    done((await client.issueEnrolmentToken({ params: { dataPlaneId }, signal })).body.enrolmentToken);
   return (
     <ConfirmDialog title={`New token for ${name}`} verb="Issue the token" work={work} close={close}>
       <p>The plane enrols with it once, with new keys. Until then its credentials stay as they are.</p>
@@ -158,18 +112,16 @@ function NewToken({ plane: { dataPlaneId, name }, close, made }: OfPlane & MakeP
   );
 }
 
-function Revoke({
-  plane: { dataPlaneId, name },
-  close,
-  revoked,
-}: OfPlane & { readonly revoked: () => void }) {
+function Revoke({ plane: { dataPlaneId, name }, ...ends }: PlaneDialogProps) {
   const { client } = useSession();
-  const work = async (signal: AbortSignal): Promise<void> => {
-    await client.revokeDataPlane({ params: { dataPlaneId }, signal });
-    revoked();
-  };
   return (
-    <ConfirmDialog title={`Revoke ${name}`} verb="Revoke" isDangerous work={work} close={close}>
+    <ConfirmDialog
+      {...ends}
+      title={`Revoke ${name}`}
+      verb="Revoke"
+      isDangerous
+      work={(signal) => client.revokeDataPlane({ params: { dataPlaneId }, signal })}
+    >
       <p>Its credentials stop working. Its reports stay, and it keeps recording on its own.</p>
     </ConfirmDialog>
   );

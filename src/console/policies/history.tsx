@@ -3,52 +3,45 @@ import type { AuditEvent } from '../../contract/events.ts';
 import { systemRun } from '../../core/events/record.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { partyName } from '../runs/timeline.ts';
-
-const perPage = 50;
 
 export function History({ policyId }: { readonly policyId: string }) {
   const { client } = useSession();
   const paged = usePaged({
     key: `history ${policyId}`,
-    load: async (cursor, signal) => {
-      const query = { runId: systemRun, resource: policyId, limit: perPage, cursor };
+    load: async (page, signal) => {
+      const query = { runId: systemRun, resource: policyId, ...page };
       const { body } = await client.searchEvents({ query, signal });
       const data = body.events.filter(({ eventType }) => eventType.startsWith('policy.'));
-      return { data, nextCursor: body.nextCursor };
+      return { body: { data, nextCursor: body.nextCursor } };
     },
     idOf: ({ eventId }) => eventId,
   });
-  const { rows = [] } = paged;
   return (
     <section class="card">
       <h2 class="card-head">Changes</h2>
-      {rows.length > 0 && (
-        <Table
-          caption="Changes"
-          rows={rows}
-          keyOf={({ eventId }) => eventId}
-          columns={[
-            {
-              name: 'Change',
-              cell: (event) => <a href={linkTo(['events', event.eventId])}>{changeOf(event)}</a>,
-            },
-            { name: 'By', cell: ({ actor }) => <code>{partyName(actor)}</code> },
-            {
-              name: 'Reason',
-              kind: 'wide',
-              cell: ({ metadata: { reason } }) =>
-                typeof reason === 'string' ? <RemoteLine text={reason} /> : '–',
-            },
-            { name: 'When', cell: ({ serverTimestamp }) => <Time at={serverTimestamp} /> },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="changes" />
+      <PagedTable
+        paged={paged}
+        noun="changes"
+        caption="Changes"
+        columns={[
+          {
+            name: 'Change',
+            cell: (event) => <a href={linkTo(['events', event.eventId])}>{changeOf(event)}</a>,
+          },
+          { name: 'By', cell: ({ actor }) => <code>{partyName(actor)}</code> },
+          {
+            name: 'Reason',
+            kind: 'wide',
+            cell: ({ metadata: { reason } }) =>
+              typeof reason === 'string' ? <RemoteLine text={reason} /> : '–',
+          },
+          { name: 'When', cell: ({ serverTimestamp }) => <Time at={serverTimestamp} /> },
+        ]}
+      />
     </section>
   );
 }

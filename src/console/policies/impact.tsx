@@ -14,7 +14,6 @@ import { Loading } from '../parts/loading.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
-import { toneOf } from '../runs/words.ts';
 
 type History = Awaited<ReturnType<Client['analyzePolicyHistory']>>['body'];
 
@@ -132,11 +131,11 @@ const Examples = ({ history: { examples } }: { readonly history: History }) => (
       },
       {
         name: 'Was',
-        cell: ({ before }) => <Status tone={toneOf(before.decision)}>{before.decision}</Status>,
+        cell: ({ before }) => <Status>{before.decision}</Status>,
       },
       {
         name: 'Would be',
-        cell: ({ after }) => <Status tone={toneOf(after.decision)}>{after.decision}</Status>,
+        cell: ({ after }) => <Status>{after.decision}</Status>,
       },
       { name: 'Why', cell: ({ reasoning }) => <RemoteLine text={reasoning} />, kind: 'wide' },
     ]}

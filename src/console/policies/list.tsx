@@ -5,53 +5,39 @@ import type { PageProps } from '../browser/page.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Filters, type Filter } from '../parts/filters.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { anyOf, Filters, type Filter } from '../parts/filters.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
 
-const filters: readonly Filter[] = [
-  {
-    name: 'status',
-    label: 'Status',
-    options: [
-      { value: '', text: 'Any' },
-      ...policyStatuses.map((status) => ({ value: status, text: status })),
-    ],
-  },
-];
-
-const perPage = 50;
+const filters: readonly Filter[] = [{ name: 'status', label: 'Status', options: anyOf(policyStatuses) }];
 
 export function Policies({ query }: PageProps) {
   const { client } = useSession();
   const status = policyStatuses.find((each): each is PolicyStatus => each === query.get('status'));
   const paged = usePaged({
     key: `policies ${status ?? ''}`,
-    load: async (cursor, signal) =>
-      (await client.listPolicies({ query: { status, limit: perPage, cursor }, signal })).body,
+    load: (page, signal) => client.listPolicies({ query: { status, ...page }, signal }),
     idOf: ({ id }) => id,
   });
-  const { rows } = paged;
   return (
     <>
       <PageHead title="Policies">What agents may do.</PageHead>
       <Filters path={['policies']} query={query} filters={filters} />
-      {rows === undefined && paged.isLoading && <Loading what="the policies" />}
-      {rows !== undefined && rows.length > 0 && (
-        <Table caption="Policies" columns={columns} rows={rows} keyOf={({ id }) => id} />
-      )}
-      {rows?.length === 0 && (
-        <Empty title={status === undefined ? 'No policies yet' : `No policy is ${status}`}>
-          Policies are files: <code>gov policy create FILE</code> adds one as a draft.
-        </Empty>
-      )}
-      <PagedFoot paged={paged} noun="policies" />
+      <PagedTable
+        paged={paged}
+        noun="policies"
+        caption="Policies"
+        columns={columns}
+        empty={
+          <Empty title={status === undefined ? 'No policies yet' : `No policy is ${status}`}>
+            Policies are files: <code>gov policy create FILE</code> adds one as a draft.
+          </Empty>
+        }
+      />
     </>
   );
 }
@@ -71,7 +57,7 @@ const columns: readonly Column<Policy>[] = [
       </>
     ),
   },
-  { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
+  { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
   { name: 'Does', cell: ({ active, latest }) => (active ?? latest).action },
   {
     name: 'In force',

@@ -6,6 +6,7 @@ import { allowedTargets } from '../../core/policies/set/lifecycle.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { ImpactLine } from './impact.tsx';
 import { AuthorLine, ReasonField, reasonOf } from './reason.tsx';
 
@@ -18,7 +19,7 @@ type Chosen = 'publish' | PolicyStatus;
 
 export function PolicyMoves({ policy, moved }: MovesProps) {
   const { can } = useSession();
-  const [chosen, choose] = useState<Chosen | null>(null);
+  const { ask, dialogs } = useDialogs(moved);
   if (!can('governance:manage')) return null;
   const { status, latestVersion, activeVersion } = policy;
   const canPublish = status !== 'archived' && (status !== 'active' || latestVersion !== activeVersion);
@@ -26,7 +27,8 @@ export function PolicyMoves({ policy, moved }: MovesProps) {
   const targets = allowedTargets(status).filter(
     (target) => target !== status && (target !== 'active' || status === 'disabled'),
   );
-  const close = (): void => choose(null);
+  const choose = (chosen: Chosen): void =>
+    ask((ends) => <MoveDialog policy={policy} chosen={chosen} {...ends} />);
   return (
     <>
       {targets.map((target) => (
@@ -39,7 +41,7 @@ export function PolicyMoves({ policy, moved }: MovesProps) {
           Publish v{latestVersion}
         </Button>
       )}
-      {chosen !== null && <MoveDialog policy={policy} chosen={chosen} close={close} moved={moved} />}
+      {dialogs}
     </>
   );
 }
@@ -60,12 +62,12 @@ const effects: Readonly<Record<PolicyStatus, string>> = {
   archived: 'The policy decides nothing. Its versions and its decisions stay.',
 };
 
-interface DialogProps extends MovesProps {
+interface MoveDialogProps extends DialogEnds {
+  readonly policy: Policy;
   readonly chosen: Chosen;
-  readonly close: () => void;
 }
 
-function MoveDialog({ policy, chosen, close, moved }: DialogProps) {
+function MoveDialog({ policy, chosen, ...ends }: MoveDialogProps) {
   const { client } = useSession();
   const [reason, setReason] = useState('');
   const { id, latest, latestVersion, revision } = policy;
@@ -77,12 +79,10 @@ function MoveDialog({ policy, chosen, close, moved }: DialogProps) {
     if (chosen === 'publish')
       await client.publishPolicy({ ...common, body: { version: latestVersion, ...said } });
     else await client.transitionPolicy({ ...common, body: { targetStatus: chosen, ...said } });
-    close();
-    moved();
   };
   const verb = chosen === 'publish' ? `Publish v${latestVersion}` : verbs[chosen];
   return (
-    <ConfirmDialog title={`${verb}: ${id}`} verb={verb} work={work} close={close}>
+    <ConfirmDialog {...ends} title={`${verb}: ${id}`} verb={verb} work={work}>
       {chosen === 'publish' ? (
         <>
           <ImpactLine policyId={id} version={latest} />

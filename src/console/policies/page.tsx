@@ -13,7 +13,6 @@ import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
 import { Diff } from './diff.tsx';
 import { History } from './history.tsx';
 import { Impact } from './impact.tsx';
@@ -48,7 +47,7 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
   return (
     <>
       <PageHead title={policyId} up={up} actions={<PolicyMoves policy={policy} moved={moved} />}>
-        <Status tone={toneOf(status)}>{status}</Status> <RemoteLine text={name} />
+        <Status>{status}</Status> <RemoteLine text={name} />
       </PageHead>
       <div class="stack">
         {description !== null && (

@@ -4,13 +4,17 @@ import type { Policy, PolicyVersion } from '../../contract/policies.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { Diff } from './diff.tsx';
 import { ImpactLine } from './impact.tsx';
 import { AuthorLine, ReasonField, reasonOf } from './reason.tsx';
 
-interface RollbackProps {
+interface VersionProps {
   readonly policy: Policy;
   readonly version: PolicyVersion;
+}
+
+interface RollbackProps extends VersionProps {
   readonly moved: () => void;
 }
 
@@ -22,38 +26,36 @@ function canRollBack({ status, activeVersion, latestVersion }: Policy, version: 
 
 export function Rollback({ policy, version, moved }: RollbackProps) {
   const { can } = useSession();
-  const [isAsking, setAsking] = useState(false);
+  const { ask, dialogs } = useDialogs(moved);
   if (!can('governance:manage') || !canRollBack(policy, version.version)) return null;
   return (
     <>
-      <Button onClick={() => setAsking(true)} aria-label={`Roll back to v${version.version}`}>
+      <Button
+        onClick={() => ask((ends) => <RollbackDialog policy={policy} version={version} {...ends} />)}
+        aria-label={`Roll back to v${version.version}`}
+      >
         Roll back
       </Button>
-      {isAsking && (
-        <RollbackDialog policy={policy} version={version} moved={moved} close={() => setAsking(false)} />
-      )}
+      {dialogs}
     </>
   );
 }
 
-function RollbackDialog({ policy, version, moved, close }: RollbackProps & { readonly close: () => void }) {
+function RollbackDialog({ policy, version, ...ends }: VersionProps & DialogEnds) {
   const { client } = useSession();
   const [reason, setReason] = useState('');
   const { id, active, revision } = policy;
   const verb = `Roll back to v${version.version}`;
-  const work = async (signal: AbortSignal): Promise<void> => {
-    await client.rollbackPolicy({
+  const work = (signal: AbortSignal) =>
+    client.rollbackPolicy({
       params: { policyId: id },
       // what was compared is what is replaced: a change by somebody else in between is refused
       ifMatch: `"${revision}"`,
       body: { targetVersion: version.version, ...reasonOf(reason) },
       signal,
     });
-    close();
-    moved();
-  };
   return (
-    <ConfirmDialog title={`${verb}: ${id}`} verb={verb} isWide work={work} close={close}>
+    <ConfirmDialog {...ends} title={`${verb}: ${id}`} verb={verb} isWide work={work}>
       <p>
         {active === null
           ? `No version is in force. Version ${version.version} decides again:`

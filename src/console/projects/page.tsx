@@ -8,9 +8,10 @@ import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs } from '../parts/dialogs.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { TextField } from '../parts/field.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
@@ -19,12 +20,16 @@ import { Time } from '../parts/time.tsx';
 
 export function Projects() {
   const { client, identity, can, chooseProject, refresh } = useSession();
-  const [isAsking, setAsking] = useState(false);
   const { data, error, reload } = useLoad(
     async (signal) => (await client.listProjects({ signal })).body.data,
     'projects',
     { everyMs: 10_000 },
   );
+  const { ask, dialogs } = useDialogs(() => {
+    reload();
+    void refresh();
+  });
+  const create = (): void => ask(({ close, done }) => <NewProject close={close} made={() => done()} />);
   const choice = ({ id, environment }: ListedProject) =>
     id === identity.projectId ? (
       <Status tone="good">in use</Status>
@@ -37,7 +42,7 @@ export function Projects() {
         title="Projects"
         actions={
           can('projects:write') && (
-            <Button kind="main" onClick={() => setAsking(true)}>
+            <Button kind="main" onClick={create}>
               New project
             </Button>
           )
@@ -72,16 +77,7 @@ export function Projects() {
         />
       )}
       <Settings key={identity.projectId} />
-      {isAsking && (
-        <NewProject
-          close={() => setAsking(false)}
-          made={() => {
-            setAsking(false);
-            reload();
-            void refresh();
-          }}
-        />
-      )}
+      {dialogs}
     </>
   );
 }
@@ -94,20 +90,17 @@ const twoPeople = [
 /** Settings of the project in use that people change here; the others are shown. */
 function Settings() {
   const { client, identity, can } = useSession();
-  const { isBusy, error: failure, run } = useAction();
   const params = { projectId: identity.projectId };
   const { data, error, reload } = useLoad(
     async (signal) => (await client.getProject({ params, signal })).body,
     `project ${identity.projectId}`,
   );
+  const { isBusy, error: failure, run } = useAction(reload);
   if (error !== null) return <ErrorBox error={error} retry={reload} />;
   if (data === undefined) return null;
   const { settings, name } = data;
   const set = (change: Partial<ProjectSettings>): void =>
-    run(async (signal) => {
-      await client.updateProject({ params, body: { settings: change }, signal });
-      reload();
-    });
+    run((signal) => client.updateProject({ params, body: { settings: change }, signal }));
   return (
     <section class="card section">
       <h2>
@@ -159,19 +152,13 @@ export function NewProject({ close, made }: NewProjectProps) {
   return (
     <ConfirmDialog title="New project" verb="Create the project" work={work} close={close}>
       <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.projectNameChars} />
-      <label class="field">
-        Environment
-        <select
-          value={environment}
-          onChange={(event) => setEnvironment(event.currentTarget.value as Environment)}
-        >
-          {environments.map((each) => (
-            <option key={each} value={each}>
-              {each}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        label="Environment"
+        name="environment"
+        value={environment}
+        set={setEnvironment}
+        options={environments.map((each) => [each, each])}
+      />
     </ConfirmDialog>
   );
 }

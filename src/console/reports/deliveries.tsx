@@ -1,4 +1,5 @@
 /** What was sent of the reports, to whom, and why it failed. Tested by `test/console/reports.long.test.ts`. */
+import type { Client } from '../../client/create.ts';
 import type { Delivery } from '../../contract/report-parts.ts';
 import { deliveryStatuses } from '../../contract/report-parts.ts';
 import type { PageProps } from '../browser/page.ts';
@@ -8,111 +9,78 @@ import { useAction, waitFor } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Filters, type Filter } from '../parts/filters.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { anyOf, Filters, type Filter } from '../parts/filters.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
 import { ReportTabs } from './tabs.tsx';
 
-const perPage = 50;
+const filters: readonly Filter[] = [{ name: 'status', label: 'Status', options: anyOf(deliveryStatuses) }];
 
-const filters: readonly Filter[] = [
-  {
-    name: 'status',
-    label: 'Status',
-    options: [
-      { value: '', text: 'Any' },
-      ...deliveryStatuses.map((status) => ({ value: status, text: status })),
-    ],
-  },
-];
+type ListedDelivery = Awaited<ReturnType<Client['listReportDeliveries']>>['body']['data'][number];
 
 export function Deliveries({ query }: PageProps) {
   const { client } = useSession();
   const status = deliveryStatuses.find((each) => each === query.get('status'));
   const paged = usePaged({
     key: `deliveries ${status ?? ''}`,
-    load: async (cursor, signal) =>
-      (await client.listReportDeliveries({ query: { status, limit: perPage, cursor }, signal })).body,
+    load: (page, signal) => client.listReportDeliveries({ query: { status, ...page }, signal }),
     idOf: ({ deliveryId }) => deliveryId,
     isBusy: ({ status }) => status === 'processing',
   });
-  const { rows } = paged;
   return (
     <>
       <PageHead title="Deliveries">Reports that were sent by e-mail, by webhook or to a file.</PageHead>
       <ReportTabs current="deliveries" />
       <Filters path={['reports', 'deliveries']} query={query} filters={filters} />
-      {rows === undefined && paged.isLoading && <Loading what="the deliveries" />}
-      {rows?.length === 0 && (
-        <Empty title={status === undefined ? 'No deliveries yet' : `No delivery is ${status}`}>
-          A schedule sends its reports to the recipients that you name.
-        </Empty>
-      )}
-      {rows !== undefined && rows.length > 0 && (
-        <DeliveryTable
-          rows={rows}
-          changed={paged.reload}
-          more={[
-            {
-              name: 'Report',
-              cell: ({ executionId }) => <a href={linkTo(['reports', executionId])}>report</a>,
-            },
-            { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="deliveries" />
+      <PagedTable
+        paged={paged}
+        noun="deliveries"
+        caption="Deliveries"
+        empty={
+          <Empty title={status === undefined ? 'No deliveries yet' : `No delivery is ${status}`}>
+            A schedule sends its reports to the recipients that you name.
+          </Empty>
+        }
+        columns={deliveryColumns<ListedDelivery>(paged.reload, [
+          {
+            name: 'Report',
+            cell: ({ executionId }) => <a href={linkTo(['reports', executionId])}>report</a>,
+          },
+          { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ])}
+      />
     </>
   );
 }
 
-interface DeliveryTableProps<Row> {
-  readonly rows: readonly Row[];
-  readonly more?: readonly Column<Row>[];
-  readonly changed: () => void;
-}
-
-export function DeliveryTable<Row extends Delivery>({ rows, more = [], changed }: DeliveryTableProps<Row>) {
-  const { can } = useSession();
-  return (
-    <Table
-      caption="Deliveries"
-      rows={rows}
-      keyOf={({ deliveryId }) => deliveryId}
-      columns={[
-        {
-          name: 'Sent to',
-          cell: ({ channel, target, format }) => (
-            <>
-              <span class="target">
-                <RemoteLine text={target} />
-              </span>
-              <div class="quiet small">
-                {channel === 'email' ? 'e-mail' : channel}, {format}
-              </div>
-            </>
-          ),
-        },
-        ...more,
-        { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
-        { name: 'Attempts', cell: ({ attempts, maxAttempts }) => `${attempts} of ${maxAttempts}` },
-        { name: 'Last attempt', kind: 'wide', cell: (delivery) => <LastAttempt delivery={delivery} /> },
-        {
-          name: 'Actions',
-          cell: (delivery) =>
-            can('reporting:write') &&
-            delivery.status === 'failed' && <Again delivery={delivery} changed={changed} />,
-        },
-      ]}
-    />
-  );
-}
+/** `more`: what follows the recipient. */
+export const deliveryColumns = <Row extends Delivery>(
+  changed: () => void,
+  more: readonly Column<Row>[] = [],
+): readonly Column<Row>[] => [
+  {
+    name: 'Sent to',
+    cell: ({ channel, target, format }) => (
+      <>
+        <span class="target">
+          <RemoteLine text={target} />
+        </span>
+        <div class="quiet small">
+          {channel === 'email' ? 'e-mail' : channel}, {format}
+        </div>
+      </>
+    ),
+  },
+  ...more,
+  { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
+  { name: 'Attempts', cell: ({ attempts, maxAttempts }) => `${attempts} of ${maxAttempts}` },
+  { name: 'Last attempt', kind: 'wide', cell: (delivery) => <LastAttempt delivery={delivery} /> },
+  { name: 'Actions', cell: (delivery) => <Again delivery={delivery} changed={changed} /> },
+];
 
 const LastAttempt = ({
   delivery: { lastAttemptAt, lastStatusCode, errorSummary, nextAttemptAt },
@@ -143,9 +111,10 @@ interface AgainProps {
   readonly changed: () => void;
 }
 
-function Again({ delivery: { deliveryId }, changed }: AgainProps) {
-  const { client } = useSession();
-  const { isBusy, error, run } = useAction();
+function Again({ delivery: { deliveryId, status: last }, changed }: AgainProps) {
+  const { client, can } = useSession();
+  const { isBusy, error, run } = useAction(changed);
+  if (last !== 'failed' || !can('reporting:write')) return null;
   const send = (): void =>
     run(async (signal) => {
       const params = { deliveryId };
@@ -155,7 +124,6 @@ function Again({ delivery: { deliveryId }, changed }: AgainProps) {
         isOver: ({ status, attempts }) => (attempts > 0 && status !== 'processing') || ++asked >= mostAsked,
         signal,
       });
-      changed();
     });
   return (
     <div class="row-actions">

@@ -5,41 +5,35 @@ import { goTo, linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { SelectField } from '../parts/field.tsx';
 import { periods, startOf } from '../parts/filters.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
 import { isOver, periodText } from './words.ts';
 import { ReportTabs } from './tabs.tsx';
 import { TemplateFields, useTemplate } from './template.tsx';
 
-const perPage = 50;
-
 export function Reports() {
   const { client, can } = useSession();
-  const [isAsking, setAsking] = useState(false);
   const paged = usePaged({
     key: 'reports',
-    load: async (cursor, signal) =>
-      (await client.listExecutions({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listExecutions({ query, signal }),
     idOf: ({ executionId }) => executionId,
     isBusy: ({ status }) => !isOver(status),
   });
-  const { rows } = paged;
+  const { ask, dialogs } = useDialogs(paged.reload);
   return (
     <>
       <PageHead
         title="Reports"
         actions={
           can('reporting:write') && (
-            <Button kind="main" onClick={() => setAsking(true)}>
+            <Button kind="main" onClick={() => ask(NewReport)}>
               New report
             </Button>
           )
@@ -48,46 +42,42 @@ export function Reports() {
         Evidence for people: a PDF that verifies itself.
       </PageHead>
       <ReportTabs current="reports" />
-      {rows === undefined && paged.isLoading && <Loading what="the reports" />}
-      {rows?.length === 0 && <Empty title="No reports yet">A report covers a period of the log.</Empty>}
-      {rows !== undefined && rows.length > 0 && (
-        <Table
-          caption="Reports"
-          rows={rows}
-          keyOf={({ executionId }) => executionId}
-          columns={[
-            {
-              name: 'Report',
-              kind: 'wide',
-              cell: ({ executionId, title, reportTemplateId, parameters }) => (
-                <>
-                  <a href={linkTo(['reports', executionId])}>
-                    <RemoteLine text={title} />
-                  </a>
-                  <div class="quiet small">
-                    {reportTemplateId}
-                    {parameters.runId !== undefined && <> · run {parameters.runId}</>}
-                  </div>
-                </>
-              ),
-            },
-            { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
-            { name: 'Formats', cell: ({ formats }) => formats.join(', ') },
-            {
-              name: 'Period',
-              cell: ({ parameters }) => periodText(parameters),
-            },
-            { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="reports" />
-      {isAsking && <NewReport close={() => setAsking(false)} />}
+      <PagedTable
+        paged={paged}
+        noun="reports"
+        caption="Reports"
+        empty={<Empty title="No reports yet">A report covers a period of the log.</Empty>}
+        columns={[
+          {
+            name: 'Report',
+            kind: 'wide',
+            cell: ({ executionId, title, reportTemplateId, parameters }) => (
+              <>
+                <a href={linkTo(['reports', executionId])}>
+                  <RemoteLine text={title} />
+                </a>
+                <div class="quiet small">
+                  {reportTemplateId}
+                  {parameters.runId !== undefined && <> · run {parameters.runId}</>}
+                </div>
+              </>
+            ),
+          },
+          { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
+          { name: 'Formats', cell: ({ formats }) => formats.join(', ') },
+          {
+            name: 'Period',
+            cell: ({ parameters }) => periodText(parameters),
+          },
+          { name: 'Requested', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ]}
+      />
+      {dialogs}
     </>
   );
 }
 
-function NewReport({ close }: { readonly close: () => void }) {
+function NewReport({ close }: DialogEnds) {
   const { client } = useSession();
   const [templateId, setTemplate] = useState('');
   const [runId, setRun] = useState('');

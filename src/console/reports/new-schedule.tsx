@@ -5,7 +5,8 @@ import { reportFormats, type ReportFormat } from '../../contract/report-parts.ts
 import { reportWindows, type ReportSchedule } from '../../contract/report-schedules.ts';
 import { useSession } from '../browser/session.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import type { DialogEnds } from '../parts/dialogs.tsx';
+import { Choices, SelectField, TextField } from '../parts/field.tsx';
 import { deliveriesOf, Recipients, type Recipient } from './recipients.tsx';
 import { TemplateFields, useTemplate } from './template.tsx';
 import { cronOf, monthDays, monthDayText, weekdays, windowTexts, type When } from './when.ts';
@@ -38,12 +39,11 @@ const start: Draft = {
   recipients: [],
 };
 
-interface NewScheduleProps {
-  readonly close: () => void;
-  readonly made: (schedule: ReportSchedule) => void;
+interface NewScheduleProps extends DialogEnds {
+  readonly made: (name: string) => void;
 }
 
-export function NewSchedule({ close, made }: NewScheduleProps) {
+export function NewSchedule({ made, ...ends }: NewScheduleProps) {
   const { client } = useSession();
   const [draft, setDraft] = useState(start);
   const change = (members: Partial<Draft>): void => setDraft((before) => ({ ...before, ...members }));
@@ -63,10 +63,10 @@ export function NewSchedule({ close, made }: NewScheduleProps) {
       ...(runId.trim() === '' ? {} : { runId: runId.trim() }),
       deliveries: deliveriesOf(recipients, formats),
     };
-    made((await client.createReportSchedule({ body, signal })).body);
+    made((await client.createReportSchedule({ body, signal })).body.name);
   };
   return (
-    <ConfirmDialog title="New schedule" verb="Create the schedule" work={work} close={close}>
+    <ConfirmDialog {...ends} title="New schedule" verb="Create the schedule" work={work}>
       <TextField
         label="Name"
         name="name"
@@ -81,7 +81,16 @@ export function NewSchedule({ close, made }: NewScheduleProps) {
         setRun={(text) => change({ runId: text })}
       />
       <WhenFields draft={draft} change={change} />
-      <Formats chosen={formats} choose={(chosen) => change({ formats: chosen })} />
+      <fieldset class="group inline">
+        <legend>Formats</legend>
+        <Choices
+          values={reportFormats}
+          chosen={formats}
+          choose={(chosen) => change({ formats: chosen })}
+          text={(format) => format.toUpperCase()}
+          isRequired
+        />
+      </fieldset>
       <Recipients
         recipients={recipients}
         formats={formats.length}
@@ -163,29 +172,3 @@ function WhenFields({ draft, change }: WhenFieldsProps) {
     </div>
   );
 }
-
-interface FormatsProps {
-  readonly chosen: readonly ReportFormat[];
-  readonly choose: (formats: readonly ReportFormat[]) => void;
-}
-
-const Formats = ({ chosen, choose }: FormatsProps) => (
-  <fieldset class="group inline">
-    <legend>Formats</legend>
-    {reportFormats.map((format) => (
-      <label key={format} class="choice">
-        <input
-          type="checkbox"
-          name="formats"
-          checked={chosen.includes(format)}
-          // a form without a format is not sent
-          required={chosen.length === 0}
-          onChange={({ currentTarget: { checked } }) =>
-            choose(reportFormats.filter((each) => (each === format ? checked : chosen.includes(each))))
-          }
-        />
-        <span>{format.toUpperCase()}</span>
-      </label>
-    ))}
-  </fieldset>
-);

@@ -20,11 +20,10 @@ import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { sizeText } from '../parts/size.ts';
-import { Status } from '../parts/status.tsx';
+import { Status, toneOf } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
-import { DeliveryTable } from './deliveries.tsx';
+import { deliveryColumns } from './deliveries.tsx';
 import { isOver, periodText } from './words.ts';
 import { Shares } from './shares.tsx';
 
@@ -62,8 +61,7 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
   return (
     <>
       <PageHead title={<RemoteLine text={title} />} up={up}>
-        <Status tone={toneOf(status)}>{status}</Status> {periodText(parameters)} · requested{' '}
-        <Time at={createdAt} />
+        <Status>{status}</Status> {periodText(parameters)} · requested <Time at={createdAt} />
         {parameters.runId !== undefined && (
           <>
             {' · run '}
@@ -80,7 +78,12 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
         {data.deliveries.length > 0 && (
           <section class="card">
             <h2 class="card-head">Deliveries</h2>
-            <DeliveryTable rows={data.deliveries} changed={reload} />
+            <Table
+              caption="Deliveries"
+              rows={data.deliveries}
+              keyOf={({ deliveryId }) => deliveryId}
+              columns={deliveryColumns(reload)}
+            />
           </section>
         )}
         {status === 'completed' && <Shares executionId={executionId} formats={data.formats} />}

@@ -6,35 +6,32 @@ import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { DeleteDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { NewSchedule } from './new-schedule.tsx';
 import { ReportTabs } from './tabs.tsx';
 import { whenText, windowTexts } from './when.ts';
 
-const perPage = 50;
-
 export function Schedules() {
   const { client, can } = useSession();
-  const [isAsking, setAsking] = useState(false);
-  const [made, setMade] = useState('');
+  const [news, setNews] = useState('');
   const paged = usePaged({
     key: 'schedules',
-    load: async (cursor, signal) =>
-      (await client.listReportSchedules({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listReportSchedules({ query, signal }),
     idOf: ({ scheduleId }) => scheduleId,
   });
-  const { rows } = paged;
+  const { ask, dialogs } = useDialogs(paged.reload);
+  const made = (name: string): void => setNews(visibleLine(`The schedule ${name} was created.`));
   const actions = can('reporting:write') && (
-    <Button kind="main" onClick={() => setAsking(true)}>
+    <Button kind="main" onClick={() => ask((ends) => <NewSchedule made={made} {...ends} />)}>
       New schedule
     </Button>
   );
@@ -44,39 +41,26 @@ export function Schedules() {
         Reports that are made by themselves, each day, week or month.
       </PageHead>
       <ReportTabs current="schedules" />
-      {rows === undefined && paged.isLoading && <Loading what="the schedules" />}
-      {rows?.length === 0 && (
-        <Empty title="No schedules yet">A schedule makes a report again and again, and sends it.</Empty>
-      )}
-      {rows !== undefined && rows.length > 0 && (
-        <Table
-          caption="Schedules"
-          rows={rows}
-          keyOf={({ scheduleId }) => scheduleId}
-          columns={[
-            ...columns,
-            {
-              name: 'Actions',
-              cell: (schedule) =>
-                can('reporting:write') && <Actions schedule={schedule} changed={paged.reload} />,
-            },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="schedules" />
+      <PagedTable
+        paged={paged}
+        noun="schedules"
+        caption="Schedules"
+        empty={
+          <Empty title="No schedules yet">A schedule makes a report again and again, and sends it.</Empty>
+        }
+        columns={[
+          ...columns,
+          {
+            name: 'Actions',
+            cell: (schedule) =>
+              can('reporting:write') && <Actions schedule={schedule} ask={ask} changed={paged.reload} />,
+          },
+        ]}
+      />
       <p role="status" class="quiet">
-        {made}
+        {news}
       </p>
-      {isAsking && (
-        <NewSchedule
-          close={() => setAsking(false)}
-          made={({ name }) => {
-            setAsking(false);
-            setMade(visibleLine(`The schedule ${name} was created.`));
-            paged.reload();
-          }}
-        />
-      )}
+      {dialogs}
     </>
   );
 }
@@ -154,42 +138,49 @@ function Targets({ deliveries }: Pick<ReportSchedule, 'deliveries'>) {
   ));
 }
 
-interface ActionsProps {
+interface ActionsProps extends Pick<Dialogs, 'ask'> {
   readonly schedule: ReportSchedule;
   readonly changed: () => void;
 }
 
-function Actions({ schedule: { scheduleId, name, enabled }, changed }: ActionsProps) {
+function Actions({ schedule, ask, changed }: ActionsProps) {
   const { client } = useSession();
-  const [isDeleting, setDeleting] = useState(false);
-  const { isBusy, error, run } = useAction();
-  const params = { scheduleId };
+  const { isBusy, error, run } = useAction(changed);
+  const { scheduleId, enabled } = schedule;
   const toggle = (): void =>
-    run(async (signal) => {
-      await client.updateReportSchedule({ params, body: { enabled: !enabled }, signal });
-      changed();
-    });
+    run((signal) =>
+      client.updateReportSchedule({ params: { scheduleId }, body: { enabled: !enabled }, signal }),
+    );
   return (
     <div class="row-actions">
       <Button onClick={toggle} isBusy={isBusy}>
         {enabled ? 'Disable' : 'Enable'}
       </Button>
-      <Button kind="quiet" onClick={() => setDeleting(true)}>
+      <Button kind="quiet" onClick={() => ask((ends) => <Delete schedule={schedule} {...ends} />)}>
         Delete
       </Button>
       {error !== null && <ErrorBox error={error} />}
-      {isDeleting && (
-        <DeleteDialog
-          title="Delete the schedule"
-          remove={(signal) => client.deleteReportSchedule({ params, signal })}
-          deleted={changed}
-          close={() => setDeleting(false)}
-        >
-          <p>
-            <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
-          </p>
-        </DeleteDialog>
-      )}
     </div>
+  );
+}
+
+interface DeleteProps extends DialogEnds {
+  readonly schedule: ReportSchedule;
+}
+
+function Delete({ schedule: { scheduleId, name }, ...ends }: DeleteProps) {
+  const { client } = useSession();
+  return (
+    <ConfirmDialog
+      {...ends}
+      title="Delete the schedule"
+      verb="Delete"
+      isDangerous
+      work={(signal) => client.deleteReportSchedule({ params: { scheduleId }, signal })}
+    >
+      <p>
+        <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -11,7 +11,6 @@ import { RemoteJson, RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time } from '../parts/time.tsx';
 import { partyName, type Entry } from './timeline.ts';
-import { toneOf } from './words.ts';
 
 /** `runId`: null where the entry has no run of its own page. */
 export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
@@ -41,7 +40,7 @@ function DecisionDetails({ evaluation, outcome }: DecisionProps) {
   return (
     <section class="stack">
       <h2>
-        Decision <Status tone={toneOf(combined)}>{combined}</Status>
+        Decision <Status>{combined}</Status>
       </h2>
       {outcome !== null && outcome !== combined && (
         <p>
@@ -95,7 +94,7 @@ function ApprovalDetails({ approval }: { readonly approval: ShownApproval }) {
   return (
     <section class="stack">
       <h2>
-        Approval <Status tone={toneOf(status)}>{status}</Status>
+        Approval <Status>{status}</Status>
       </h2>
       <dl class="facts">
         <Fact name="Reason">

@@ -15,7 +15,6 @@ import { Status } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useRowFacts, type RowFacts } from './row-facts.ts';
-import { toneOf } from './words.ts';
 
 const filters: readonly Filter[] = [
   { name: 'q', label: 'Run', placeholder: 'Part of the id' },
@@ -33,24 +32,21 @@ const filters: readonly Filter[] = [
   },
 ];
 
-const perPage = 25;
-
 export function Runs({ query }: PageProps) {
   const session = useSession();
   const [system, type, days] = [query.get('system'), query.get('type'), query.get('days')];
   // from the time when it was chosen: a list that begins later each minute would load again
   const startTime = useMemo(() => startOf(days), [days]);
   const asked = {
-    limit: perPage,
     startTime,
     aiSystemId: system ?? undefined,
     eventType: type ?? undefined,
   };
   const paged = usePaged({
     key: `runs ${JSON.stringify([system, type, startTime])}`,
-    load: async (cursor, signal) =>
-      (await session.client.listRuns({ query: { ...asked, cursor }, signal })).body,
+    load: (page, signal) => session.client.listRuns({ query: { ...asked, ...page }, signal }),
     idOf: ({ runId }) => runId,
+    perPage: 25,
   });
   const loaded = paged.rows ?? noRuns;
   const facts = useRowFacts(session, loaded);
@@ -113,8 +109,7 @@ const columnsOf = (facts: ReadonlyMap<string, RowFacts>): readonly Column<Run>[]
   },
   {
     name: 'Last decision',
-    cell: ({ lastDecision }) =>
-      lastDecision === null ? <Dash /> : <Status tone={toneOf(lastDecision)}>{lastDecision}</Status>,
+    cell: ({ lastDecision }) => (lastDecision === null ? <Dash /> : <Status>{lastDecision}</Status>),
   },
   { name: 'Events', kind: 'number', cell: ({ events }) => events.toLocaleString('en') },
   { name: 'Denied', kind: 'number', cell: ({ runId }) => <Denied facts={facts.get(runId)} /> },

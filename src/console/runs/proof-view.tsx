@@ -3,19 +3,20 @@
  * here; the verify page answers without it. Tested by `test/console/runs/page.long.test.ts`.
  */
 import { useState } from 'preact/hooks';
-import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
 import { verdictCodes } from '../../core/proofs/verdict.ts';
 import { useLoad } from '../browser/load.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
-import { useAction, waitFor } from '../parts/action.tsx';
+import { jobEnd, useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
 import { download } from '../parts/download.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
+import { Choices } from '../parts/field.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status, type Tone } from '../parts/status.tsx';
 import { Time } from '../parts/time.tsx';
@@ -73,17 +74,17 @@ interface ProofProps {
 
 export function ProofView({ runId, proofId }: ProofProps) {
   const { client, can } = useSession();
-  const [isAsking, setAsking] = useState(false);
   const { data, error, reload } = useLoad(
     async (signal) =>
       (await client.listProofs({ query: { runId, limit: limits.pageMax }, signal })).body.data,
     `proofs ${runId}`,
   );
+  const { ask, dialogs } = useDialogs(reload);
   if (error !== null) return <ErrorBox error={error} retry={reload} />;
   if (data === undefined) return <Loading what="the proofs" />;
   const shown = data.find((proof) => proof.proofId === proofId) ?? data[0];
   const prove = can('proofs:write') && (
-    <Button kind="main" onClick={() => setAsking(true)}>
+    <Button kind="main" onClick={() => ask((ends) => <ProveDialog runId={runId} {...ends} />)}>
       Prove this run
     </Button>
   );
@@ -102,16 +103,7 @@ export function ProofView({ runId, proofId }: ProofProps) {
           <Proof key={shown.proofId} proof={shown} />
         </>
       )}
-      {isAsking && (
-        <ProveDialog
-          runId={runId}
-          close={() => setAsking(false)}
-          proved={() => {
-            setAsking(false);
-            reload();
-          }}
-        />
-      )}
+      {dialogs}
     </div>
   );
 }
@@ -290,50 +282,23 @@ function Offline({ proof: { proofId, proofHash } }: { readonly proof: Compliance
   );
 }
 
-interface ProveProps {
-  readonly runId: string;
-  readonly close: () => void;
-  readonly proved: () => void;
-}
-
-function ProveDialog({ runId, close, proved }: ProveProps) {
+function ProveDialog({ runId, ...ends }: DialogEnds & { readonly runId: string }) {
   const { client } = useSession();
-  const [wanted, setWanted] = useState<ReadonlySet<LayerName>>(new Set(standardLayers));
-  const toggle = (name: LayerName, isWanted: boolean): void => {
-    const next = new Set(wanted);
-    if (isWanted) next.add(name);
-    else next.delete(name);
-    setWanted(next);
-  };
+  const [wanted, setWanted] = useState(standardLayers);
   const work = async (signal: AbortSignal): Promise<void> => {
     // a long run is proved by a job, which this waits for
-    const composed = { layers: layerNames.filter((name) => wanted.has(name)) };
+    const composed = { layers: [...wanted] };
     const answer = await client.createProof({ body: { runId, composed, async: true }, signal });
-    if (answer.status === 202) {
-      const { jobId } = answer.body;
-      const job = await waitFor(async () => (await client.getJob({ params: { jobId }, signal })).body, {
-        isOver: ({ status }) => !isOpen(status),
-        signal,
-      });
-      if (job.status === 'cancelled') throw new Error('the job was cancelled');
-      if (job.status === 'failed') throw new Error(job.errorSummary ?? 'the job failed');
-    }
-    proved();
+    if (answer.status !== 202) return;
+    const job = await jobEnd(client, answer.body.jobId, signal);
+    if (job.status === 'cancelled') throw new Error('the job was cancelled');
+    if (job.status === 'failed') throw new Error(job.errorSummary ?? 'the job failed');
   };
   return (
-    <ConfirmDialog title="Prove this run" verb="Prove" work={work} close={close}>
+    <ConfirmDialog {...ends} title="Prove this run" verb="Prove" work={work}>
       <p>A proof is a leaf of the log: it stays. What shall it show?</p>
       <div class="choices">
-        {layerNames.map((name) => (
-          <label key={name} class="choice">
-            <input
-              type="checkbox"
-              checked={wanted.has(name)}
-              onChange={(event) => toggle(name, event.currentTarget.checked)}
-            />
-            <span>{layers[name].says}</span>
-          </label>
-        ))}
+        <Choices values={layerNames} chosen={wanted} choose={setWanted} text={(name) => layers[name].says} />
       </div>
     </ConfirmDialog>
   );

@@ -1,20 +1,18 @@
 /** Replays of a run: whether its recorded decisions come out the same, and where they drift. */
-import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReplayResult, ReplaySummary } from '../../contract/replay.ts';
 import { useLoad } from '../browser/load.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
-import { useAction, waitFor } from '../parts/action.tsx';
+import { jobEnd, useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { Status } from '../parts/status.tsx';
+import { Status, toneOf } from '../parts/status.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from './words.ts';
 
 interface ReplayProps {
   readonly runId: string;
@@ -69,16 +67,12 @@ const Summary = ({
 
 function Start({ runId, done }: { readonly runId: string; readonly done: () => void }) {
   const { client, can } = useSession();
-  const { isBusy, error, run } = useAction();
+  const { isBusy, error, run } = useAction(done);
   if (!can('replay:write')) return null;
   const start = (): void =>
     run(async (signal) => {
       const { jobId } = (await client.createReplay({ body: { runId }, signal })).body;
-      await waitFor(async () => (await client.getJob({ params: { jobId }, signal })).body, {
-        isOver: ({ status }) => !isOpen(status),
-        signal,
-      });
-      done();
+      await jobEnd(client, jobId, signal);
     });
   return (
     <>

@@ -6,9 +6,8 @@ import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { visibleLine } from '../../core/visible.ts';
 import { rowsShown } from '../parts/rows-shown.ts';
-import { Status } from '../parts/status.tsx';
+import { Status, toneOf } from '../parts/status.tsx';
 import type { Entry, EntryKind } from './timeline.ts';
-import { toneOf } from './words.ts';
 
 /** As the stylesheet has it. */
 const rowHeight = 34;

@@ -3,28 +3,6 @@ import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
 import { counted } from '../parts/counted.ts';
 import type { Tone } from '../parts/status.tsx';
 
-const tones: Readonly<Record<string, Tone>> = {
-  allow: 'good',
-  allowed: 'good',
-  approved: 'good',
-  completed: 'good',
-  active: 'good',
-  delivered: 'good',
-  warn: 'wait',
-  escalate: 'wait',
-  pending: 'wait',
-  processing: 'wait',
-  queued: 'wait',
-  review: 'wait',
-  deny: 'bad',
-  denied: 'bad',
-  failed: 'bad',
-  revoked: 'bad',
-};
-
-/** The tone of a state of the API; plain for a word that is not known. */
-export const toneOf = (state: string): Tone => tones[state] ?? 'plain';
-
 const alarms: readonly CoverageVerdict[] = ['denied_but_ran', 'ungoverned', 'gap'];
 
 /** The worst first. */

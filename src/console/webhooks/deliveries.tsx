@@ -4,35 +4,31 @@ import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { toneOf } from '../runs/words.ts';
-
-const perPage = 25;
 
 export function Deliveries() {
   const { client, can } = useSession();
   const paged = usePaged({
     key: 'deliveries',
-    load: async (cursor, signal) =>
-      (await client.listWebhookDeliveries({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listWebhookDeliveries({ query, signal }),
     idOf: ({ deliveryId }) => deliveryId,
+    perPage: 25,
   });
-  const { rows = [] } = paged;
-  if (rows.length === 0) return paged.error === null ? null : <PagedFoot paged={paged} noun="messages" />;
+  const { rows = [], error, reload } = paged;
+  if (rows.length === 0) return error === null ? null : <ErrorBox error={error} retry={reload} />;
   return (
     <section class="section">
       <h2>Messages</h2>
-      <Table
+      <PagedTable
+        paged={paged}
+        noun="messages"
         caption="Messages"
-        rows={rows}
-        keyOf={({ deliveryId }) => deliveryId}
         columns={[
           { name: 'Event', cell: ({ eventType }) => eventType },
-          { name: 'Status', cell: ({ status }) => <Status tone={toneOf(status)}>{status}</Status> },
+          { name: 'Status', cell: ({ status }) => <Status>{status}</Status> },
           { name: 'Attempts', kind: 'number', cell: ({ attempt }) => attempt },
           {
             name: 'Answer',
@@ -46,11 +42,10 @@ export function Deliveries() {
           { name: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
           {
             name: 'Actions',
-            cell: (delivery) => can('webhooks:write') && <Again delivery={delivery} changed={paged.reload} />,
+            cell: (delivery) => can('webhooks:write') && <Again delivery={delivery} changed={reload} />,
           },
         ]}
       />
-      <PagedFoot paged={paged} noun="messages" />
     </section>
   );
 }
@@ -62,13 +57,10 @@ interface AgainProps {
 
 function Again({ delivery: { deliveryId, status }, changed }: AgainProps) {
   const { client } = useSession();
-  const { isBusy, error, run } = useAction();
+  const { isBusy, error, run } = useAction(changed);
   if (status === 'pending') return null;
   const send = (): void =>
-    run(async (signal) => {
-      await client.redeliverWebhook({ params: { webhookDeliveryId: deliveryId }, signal });
-      changed();
-    });
+    run((signal) => client.redeliverWebhook({ params: { webhookDeliveryId: deliveryId }, signal }));
   return (
     <>
       <Button onClick={send} isBusy={isBusy}>

@@ -5,50 +5,37 @@ import type { WebhookEndpoint } from '../../contract/webhooks.ts';
 import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { ConfirmDialog, DeleteDialog } from '../parts/confirm.tsx';
+import { ConfirmDialog } from '../parts/confirm.tsx';
+import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { PagedFoot, usePaged } from '../parts/paged.tsx';
+import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { TextField } from '../parts/field.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
-import { SecretDialog } from '../parts/secret.tsx';
 import { Status } from '../parts/status.tsx';
-import { Table } from '../parts/table.tsx';
 import { Deliveries } from './deliveries.tsx';
-
-const perPage = 50;
-
-type OpenDialog =
-  | { readonly verb: 'create' }
-  | { readonly verb: 'rotate' | 'delete'; readonly endpoint: WebhookEndpoint };
 
 export function Webhooks() {
   const { client, can } = useSession();
-  const [asking, setAsking] = useState<OpenDialog | null>(null);
-  const [secret, setSecret] = useState<string | null>(null);
   const [round, setRound] = useState(0);
   const paged = usePaged({
     key: 'endpoints',
-    load: async (cursor, signal) =>
-      (await client.listWebhookEndpoints({ query: { limit: perPage, cursor }, signal })).body,
+    load: (query, signal) => client.listWebhookEndpoints({ query, signal }),
     idOf: ({ endpointId }) => endpointId,
   });
-  const { rows } = paged;
-  const changed = (made: string | null = null): void => {
-    setAsking(null);
-    setSecret(made);
+  const changed = (): void => {
     setRound(round + 1);
     paged.reload();
   };
+  const { ask, dialogs } = useDialogs(changed, 'The key of the signatures');
   return (
     <>
       <PageHead
         title="Webhooks"
         actions={
           can('webhooks:write') && (
-            <Button kind="main" onClick={() => setAsking({ verb: 'create' })}>
+            <Button kind="main" onClick={() => ask(NewEndpoint)}>
               New endpoint
             </Button>
           )
@@ -56,39 +43,24 @@ export function Webhooks() {
       >
         Signed messages to your programs about what happened.
       </PageHead>
-      {rows === undefined && paged.isLoading && <Loading what="the endpoints" />}
-      {rows?.length === 0 && (
-        <Empty title="No endpoints yet">An endpoint is an address that gets the messages.</Empty>
-      )}
-      {rows !== undefined && rows.length > 0 && (
-        <Table
-          caption="Endpoints"
-          rows={rows}
-          keyOf={({ endpointId }) => endpointId}
-          columns={[
-            { name: 'Endpoint', kind: 'wide', cell: (endpoint) => <Name endpoint={endpoint} /> },
-            { name: 'Status', cell: (endpoint) => <State endpoint={endpoint} /> },
-            { name: 'Events', cell: ({ events }) => (events.includes('*') ? 'all' : events.join(', ')) },
-            {
-              name: 'Actions',
-              cell: (endpoint) =>
-                can('webhooks:write') && <Actions endpoint={endpoint} ask={setAsking} changed={changed} />,
-            },
-          ]}
-        />
-      )}
-      <PagedFoot paged={paged} noun="endpoints" />
+      <PagedTable
+        paged={paged}
+        noun="endpoints"
+        caption="Endpoints"
+        empty={<Empty title="No endpoints yet">An endpoint is an address that gets the messages.</Empty>}
+        columns={[
+          { name: 'Endpoint', kind: 'wide', cell: (endpoint) => <Name endpoint={endpoint} /> },
+          { name: 'Status', cell: (endpoint) => <State endpoint={endpoint} /> },
+          { name: 'Events', cell: ({ events }) => (events.includes('*') ? 'all' : events.join(', ')) },
+          {
+            name: 'Actions',
+            cell: (endpoint) =>
+              can('webhooks:write') && <Actions endpoint={endpoint} ask={ask} changed={changed} />,
+          },
+        ]}
+      />
       <Deliveries key={round} />
-      {asking?.verb === 'create' && <NewEndpoint close={() => setAsking(null)} made={changed} />}
-      {asking?.verb === 'rotate' && (
-        <Rotate endpoint={asking.endpoint} close={() => setAsking(null)} made={changed} />
-      )}
-      {asking?.verb === 'delete' && (
-        <Delete endpoint={asking.endpoint} close={() => setAsking(null)} deleted={() => changed()} />
-      )}
-      {secret !== null && (
-        <SecretDialog title="The key of the signatures" secret={secret} close={() => setSecret(null)} />
-      )}
+      {dialogs}
     </>
   );
 }
@@ -115,26 +87,18 @@ function State({
   return failingSince === null ? <Status tone="good">enabled</Status> : <Status tone="wait">failing</Status>;
 }
 
-interface ActionsProps {
+interface ActionsProps extends Pick<Dialogs, 'ask'> {
   readonly endpoint: WebhookEndpoint;
-  readonly ask: (asking: OpenDialog) => void;
   readonly changed: () => void;
 }
 
 function Actions({ endpoint, ask, changed }: ActionsProps) {
   const { client } = useSession();
-  const { isBusy, error, run } = useAction();
+  const { isBusy, error, run } = useAction(changed);
   const params = { endpointId: endpoint.endpointId };
-  const test = (): void =>
-    run(async (signal) => {
-      await client.testWebhookEndpoint({ params, signal });
-      changed();
-    });
+  const test = (): void => run((signal) => client.testWebhookEndpoint({ params, signal }));
   const toggle = (): void =>
-    run(async (signal) => {
-      await client.updateWebhookEndpoint({ params, body: { enabled: !endpoint.enabled }, signal });
-      changed();
-    });
+    run((signal) => client.updateWebhookEndpoint({ params, body: { enabled: !endpoint.enabled }, signal }));
   return (
     <div class="row-actions">
       <Button onClick={test} isBusy={isBusy}>
@@ -143,8 +107,8 @@ function Actions({ endpoint, ask, changed }: ActionsProps) {
       <Button onClick={toggle} isBusy={isBusy}>
         {endpoint.enabled ? 'Disable' : 'Enable'}
       </Button>
-      <Button onClick={() => ask({ verb: 'rotate', endpoint })}>Rotate</Button>
-      <Button kind="quiet" onClick={() => ask({ verb: 'delete', endpoint })}>
+      <Button onClick={() => ask((ends) => <Rotate endpoint={endpoint} {...ends} />)}>Rotate</Button>
+      <Button kind="quiet" onClick={() => ask((ends) => <Delete endpoint={endpoint} {...ends} />)}>
         Delete
       </Button>
       {error !== null && <ErrorBox error={error} />}
@@ -152,19 +116,13 @@ function Actions({ endpoint, ask, changed }: ActionsProps) {
   );
 }
 
-interface MakeProps {
-  readonly close: () => void;
-  /** Gets the secret, which nobody can read again. */
-  readonly made: (secret: string) => void;
-}
-
-function NewEndpoint({ close, made }: MakeProps) {
+function NewEndpoint({ close, done }: DialogEnds) {
   const { client } = useSession();
   const [url, setUrl] = useState('');
   const [description, setDescription] = useState('');
   const work = async (signal: AbortSignal): Promise<void> => {
     const body = { url: url.trim(), description: description.trim() };
-    made(keyOf((await client.createWebhookEndpoint({ body, signal })).body));
+    done(keyOf((await client.createWebhookEndpoint({ body, signal })).body));
   };
   return (
     <ConfirmDialog title="New endpoint" verb="Create the endpoint" work={work} close={close}>
@@ -189,44 +147,35 @@ function NewEndpoint({ close, made }: MakeProps) {
   );
 }
 
-interface OfEndpoint {
+interface EndpointDialogProps extends DialogEnds {
   readonly endpoint: WebhookEndpoint;
-  readonly close: () => void;
 }
 
-function Rotate({ endpoint: { endpointId }, close, made }: OfEndpoint & MakeProps) {
+function Rotate({ endpoint: { endpointId }, close, done }: EndpointDialogProps) {
   const { client } = useSession();
+  const work = async (signal: AbortSignal): Promise<void> =>
+    done(keyOf((await client.rotateWebhookSecret({ params: { endpointId }, signal })).body));
   return (
-    <ConfirmDialog
-      title="Replace the secret"
-      verb="Replace the secret"
-      close={close}
-      work={async (signal) =>
-        made(keyOf((await client.rotateWebhookSecret({ params: { endpointId }, signal })).body))
-      }
-    >
+    <ConfirmDialog title="Replace the secret" verb="Replace the secret" work={work} close={close}>
       <p>For {limits.webhookOverlapSeconds / 3600} hours, messages carry the signatures of both secrets.</p>
     </ConfirmDialog>
   );
 }
 
-function Delete({
-  endpoint: { endpointId, url },
-  close,
-  deleted,
-}: OfEndpoint & { readonly deleted: () => void }) {
+function Delete({ endpoint: { endpointId, url }, ...ends }: EndpointDialogProps) {
   const { client } = useSession();
   return (
-    <DeleteDialog
+    <ConfirmDialog
+      {...ends}
       title="Delete the endpoint"
-      remove={(signal) => client.deleteWebhookEndpoint({ params: { endpointId }, signal })}
-      deleted={deleted}
-      close={close}
+      verb="Delete"
+      isDangerous
+      work={(signal) => client.deleteWebhookEndpoint({ params: { endpointId }, signal })}
     >
       <p>
         <RemoteLine text={url} /> gets no more messages. Messages that wait are cancelled.
       </p>
-    </DeleteDialog>
+    </ConfirmDialog>
   );
 }
 

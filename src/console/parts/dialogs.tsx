@@ -1,0 +1,35 @@
+/** The open dialog of a page, and the secret that it made. Tested by `test/console/lists.test.ts`. */
+import type { ComponentType, VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { SecretDialog } from './secret.tsx';
+
+export interface DialogEnds {
+  readonly close: () => void;
+  /** Closes the dialog, reads the page again, and shows the secret, which nobody can read again. */
+  readonly done: (secret?: string) => void;
+}
+
+export interface Dialogs {
+  readonly ask: (dialog: ComponentType<DialogEnds>) => void;
+  /** Belongs at the end of the page. */
+  readonly dialogs: VNode;
+}
+
+/** `changed`: called after a dialog has done its work. */
+export function useDialogs(changed: () => void, secretTitle = ''): Dialogs {
+  const [Asking, setAsking] = useState<ComponentType<DialogEnds> | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const close = (): void => setAsking(null);
+  const done = (made: string | null = null): void => {
+    close();
+    setSecret(made);
+    changed();
+  };
+  const dialogs = (
+    <>
+      {Asking !== null && <Asking close={close} done={done} />}
+      {secret !== null && <SecretDialog title={secretTitle} secret={secret} close={() => setSecret(null)} />}
+    </>
+  );
+  return { ask: (dialog) => setAsking(() => dialog), dialogs };
+}
