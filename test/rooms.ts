@@ -112,7 +112,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'pending period random repeats sequencer spell tile-parts time-counts trees usage-row',
     },
     read: { may: 'port rules append' },
-    write: { may: 'port erasure rules read' },
+    write: { may: 'port erasure rules append read' },
     file: {
       may: 'port schema erasure append',
       doors:

@@ -1,5 +1,5 @@
 /**
- * Named prepared statements of the write path, and inserts of many rows at once.
+ * Named prepared statements of the write path.
  * Proven by `test/store/sqlite/faults.long.test.ts`.
  */
 import type Database from 'better-sqlite3';
@@ -29,42 +29,3 @@ export const insertInto = (prepare: Prepare, table: string, columns: readonly st
     `insert ${table}`,
     `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   );
-
-/** Rows per statement: 16 halve the cost of a row; more gain nothing. */
-const rowsAtOnce = 16;
-
-/** Collects rows of one table and inserts them sixteen at a time. `flush` inserts the rest. */
-export class RowBuffer {
-  readonly #many: Statement;
-  readonly #one: Statement;
-  readonly #width: number;
-  #values: Value[] = [];
-
-  constructor(prepare: Prepare, table: string, columns: readonly string[]) {
-    const row = `(${columns.map(() => '?').join(', ')})`;
-    const insert = `INSERT INTO ${table} (${columns.join(', ')}) VALUES `;
-    this.#one = prepare(`insert ${table}`, insert + row);
-    this.#many = prepare(`insert ${table}`, insert + Array(rowsAtOnce).fill(row).join(', '));
-    this.#width = columns.length;
-  }
-
-  /** `row` has a value for each column, in their order. */
-  add(row: readonly Value[]): void {
-    for (const value of row) this.#values.push(value);
-    if (this.#values.length < rowsAtOnce * this.#width) return;
-    this.#many.run(...this.#values);
-    this.#values = [];
-  }
-
-  flush(): void {
-    for (let at = 0; at < this.#values.length; at += this.#width) {
-      this.#one.run(...this.#values.slice(at, at + this.#width));
-    }
-    this.#values = [];
-  }
-
-  /** Call it after a failed transaction. */
-  clear(): void {
-    this.#values = [];
-  }
-}

@@ -4,6 +4,7 @@
  * Proven by `test/store/write/statement.test.ts`.
  */
 import type { Columns } from '../rules/columns.ts';
+import type { CommitTable } from './commit-tables.ts';
 import { each, type Sql } from '../read/queries.ts';
 
 /** A value as it is stored; a boolean is 0 or 1. */
@@ -65,6 +66,19 @@ export function insert<Row, Member extends Of<Row> = Of<Row>>(
     `insert ${into.table}`,
     `INSERT INTO ${into.table} (project, ${list(into, only)}) VALUES (:project, ${values}) ${conflict}`.trim(),
     wordsOf(into, only),
+  );
+}
+
+/** Inserts one row of a table of commits; `conflict`: as in `insert`. */
+export function insertOne<Row extends object>(
+  { name, columns }: CommitTable<Row>,
+  conflict = '',
+): Write<Omit<Row, 'project'>> {
+  const names = Object.values<readonly [string, string]>(columns).map(([column]) => column);
+  const values = Object.keys(columns).map((member) => `:${member}`);
+  return write<Omit<Row, 'project'>>(
+    `insert ${name}`,
+    `INSERT INTO ${name} (${names.join(', ')}) VALUES (${values.join(', ')}) ${conflict}`.trim(),
   );
 }
 

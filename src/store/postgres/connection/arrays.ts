@@ -5,21 +5,11 @@
  * Source: PostgreSQL 18, `array_recv` in src/backend/utils/adt/arrayfuncs.c.
  * Proven by `test/store/postgres/connection/wire.test.ts`.
  */
+import type { Cell, ColumnType, Position } from '../../write/commit-tables.ts';
 
 /** OIDs of types in `pg_type`. */
 const oids = { int8: 20, int4: 23, text: 25, bytea: 17 } as const;
 const headerBytes = 20;
-
-/** A value of a column; `Position` combines project and index in one number of up to 63 bits. */
-export type Cell = string | number | null | Uint8Array | Position;
-
-/** 2^36 leaves of each of 2^27 projects. */
-export interface Position {
-  readonly project: number;
-  readonly index: number;
-}
-
-export type ColumnType = 'int4' | 'int8' | 'text' | 'bytea' | 'position';
 
 /** Encodes one column of many rows as a parameter of its array type. */
 export function arrayOf(type: ColumnType, cells: readonly Cell[]): Buffer {

@@ -29,6 +29,9 @@ import { addKey, insertInto } from './tenants.ts';
 import { homesOfNew } from './to-home.ts';
 import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
+import { keptTable } from '../../write/commit-tables.ts';
+import { insertOne } from '../../write/statement.ts';
+import { stepper } from './writing.ts';
 
 export interface MakerOptions {
   readonly database: Database;
@@ -223,10 +226,7 @@ function projectSteps(options: MakerOptions, { stored, leaves, keys }: NewProjec
   ];
 }
 
-const insertAnswer = sql(
-  `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
-   VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-);
+const keepAnswer = insertOne(keptTable);
 
 /** Stores the response in the caller's project, which this transaction may create. */
 function answerSteps(
@@ -238,6 +238,6 @@ function answerSteps(
   const { status, headers, body }: StoredResponse = answerOf(idempotency.response, []);
   const made = projects.findIndex(({ stored }) => stored.project.projectId === projectId);
   const project = caller ?? numbers[made] ?? 0;
-  const values = [fingerprint, atMs, status, JSON.stringify(headers), body];
-  return [scoped({ project }), step(insertAnswer, project, key, ...values)];
+  const answer = { key, fingerprint, atMs, status, headers: JSON.stringify(headers), body };
+  return [scoped({ project }), stepper(project)(keepAnswer, answer)];
 }

@@ -21,6 +21,7 @@ import { arrayOf, textArray } from '../connection/arrays.ts';
 import type { Lookup } from '../write/known.ts';
 import type { Facts } from '../write/known.ts';
 import { located } from '../read/leaves.ts';
+import type { NewSubjectKey } from '../write/rows.ts';
 import type { Rows } from '../write/table-rows.ts';
 import { isDestroyed, secretsColumn, secretsOf } from './subject-secrets.ts';
 import type { Undo } from '../write/undo.ts';
@@ -111,7 +112,7 @@ export const noSubjectFacts = (): SubjectFacts => ({
 /** Returns the keys that seal a body about these subjects; the commit creates missing keys. */
 export function sealingKeys(
   facts: SubjectFacts,
-  made: Rows,
+  made: Rows<NewSubjectKey>,
 ): (project: number, subjects: readonly string[]) => readonly SubjectKey[] {
   return (project, subjects) =>
     inOrder(
@@ -121,7 +122,7 @@ export function sealingKeys(
         if (found !== undefined) return found;
         const key = newSubjectKey();
         facts.subjectKeys.set(subject, [key]);
-        made.add(project, key.id, subject, Buffer.from(key.secret));
+        made.add({ project, keyId: key.id, subject, secret: key.secret });
         return key;
       }),
     );

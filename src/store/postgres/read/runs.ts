@@ -6,28 +6,22 @@ import type { RunSummary, StoreReader } from '../../port/store.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import { altered } from '../../append/altered.ts';
+import type { RunState } from '../../append/ledger.ts';
+import { runColumns, summaryOf } from '../../append/run-row.ts';
+import { selected } from '../../rules/columns.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
 import { checkLeaves, leafColumns, leafJoins, located, type LeafRow } from './leaves.ts';
 import { countWindow } from '../../read/counts.ts';
 import { sql, step, type Queries, type Step } from '../../read/queries.ts';
 
-interface RunRow {
-  run_no: number;
-  run_id: string;
-  events: number;
-  first_index: number;
-  last_index: number;
-  first_ms: number;
-  last_ms: number;
-  last_server_ms: number;
-  ai_system_id: string | null;
+interface RunRow extends RunState {
   sealed: boolean;
   proofs: number;
   evaluated: number | null;
 }
 
-const columns = `run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
+const columns = `${selected(runColumns)},
   EXISTS (SELECT FROM run_graph g WHERE g.project = $1 AND g.run_id = run.run_id AND g.sealed_ms IS NOT NULL) AS sealed,
   (SELECT count(*) FROM proof p WHERE p.project = $1 AND p.run_id = run.run_id) AS proofs,
   (SELECT idx FROM decided d WHERE d.project = $1 AND d.type = ${typeNumbers['gov.evaluation/1']}
@@ -75,9 +69,10 @@ export function runReads(database: Database, queries: Queries): RunReads {
         combined.set(index, combinedOf(index, record));
       }
     }
-    return rows.map((row) =>
-      summaryOf(row, row.evaluated === null ? null : (combined.get(row.evaluated) ?? null)),
-    );
+    return rows.map(({ sealed, proofs, evaluated, ...run }) => {
+      const lastDecision = evaluated === null ? null : (combined.get(evaluated) ?? null);
+      return summaryOf(run, { sealed, proofs, lastDecision });
+    });
   };
   return {
     run: async (projectId, runId) => {
@@ -113,21 +108,6 @@ function combinedOf(index: number, record: string): string {
   if (typeof combined === 'string') return combined;
   throw altered('audit', index, 'is not an evaluation, as the index of decisions says');
 }
-
-const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
-  no: row.run_no,
-  runId: row.run_id,
-  events: row.events,
-  firstIndex: row.first_index,
-  lastIndex: row.last_index,
-  firstTimestampMs: row.first_ms,
-  lastTimestampMs: row.last_ms,
-  lastServerMs: row.last_server_ms,
-  aiSystemId: row.ai_system_id,
-  sealed: row.sealed,
-  proofs: row.proofs,
-  lastDecision,
-});
 
 const isOfType = `($2::text IS NULL OR type_no = (SELECT type_no FROM event_type WHERE project = $1 AND name = $2))`;
 const total = sql<{ n: number }>(

@@ -6,7 +6,9 @@
 import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
 import { hashText } from '../../../core/hash.ts';
 import type { AppendRequest, ExportHolding, OpenJob, StoredPolicy } from '../../port/store.ts';
+import type { RunState } from '../../append/ledger.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
+import { runColumns } from '../../append/run-row.ts';
 import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../../read/exports.ts';
 import { approvalColumns, stateOf, type ApprovalRow as StoredRow } from '../../rules/approval-row.ts';
@@ -67,7 +69,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   };
   look(keptAnswers, ids.keys, takeKept);
   look(clientEvents, ids.clients, takeClient);
-  look(runRows, ids.runs, takeRun);
+  look(runRows, ids.runs, (run, { runs }) => runs.set(run.runId, run));
   look(runGraphs, ids.graphs, takeRunGraph);
   look(snapshots, ids.snapshots, ({ run_id: runId }, facts) => facts.snapshots.add(runId));
   look(intakeFacts, ids.facts, ({ name, value }, facts) => facts.intake.set(name, value));
@@ -134,35 +136,9 @@ const takeClient: Take<ClientRow> = ({ client_event_id: id, idx, fingerprint, re
   clients.set(id, { index: idx, fingerprint, eventId });
 };
 
-interface RunRow {
-  run_no: number;
-  run_id: string;
-  events: number;
-  first_index: number;
-  last_index: number;
-  first_ms: number;
-  last_ms: number;
-  last_server_ms: number;
-  ai_system_id: string | null;
-}
-
-const runRows = sql<RunRow>(
-  `SELECT run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id
-   FROM run WHERE project = $1 AND run_id = ANY($2::text[])`,
+const runRows = sql<RunState>(
+  `SELECT ${selected(runColumns)} FROM run WHERE project = $1 AND run_id = ANY($2::text[])`,
 );
-
-const takeRun: Take<RunRow> = (row, { runs }) =>
-  runs.set(row.run_id, {
-    no: row.run_no,
-    runId: row.run_id,
-    events: row.events,
-    firstIndex: row.first_index,
-    lastIndex: row.last_index,
-    firstMs: row.first_ms,
-    lastMs: row.last_ms,
-    lastServerMs: row.last_server_ms,
-    aiSystemId: row.ai_system_id,
-  });
 
 interface RunGraphRow {
   run_id: string;

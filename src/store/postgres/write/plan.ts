@@ -103,7 +103,7 @@ export class CommitPlan {
         const { count } = rows;
         this.#undo.set(kept, key, { fingerprint, response });
         this.#undo.add(() => rows.cut(count));
-        rows.add(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+        rows.add({ project, key, fingerprint, atMs, status, headers: JSON.stringify(headers), body });
       },
     };
   }
@@ -117,7 +117,7 @@ export class CommitPlan {
         const { count } = rows;
         this.#undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
         this.#undo.add(() => rows.cut(count));
-        rows.add(project, clientEventId, index, fingerprint);
+        rows.add({ project, clientEventId, index, fingerprint });
         return null;
       },
       has: (_, clientEventId) => clients.has(clientEventId),

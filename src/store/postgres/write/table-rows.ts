@@ -3,47 +3,49 @@
  * Source: PostgreSQL 18, chapter 9.19 (`unnest`).
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
-import { arrayOf, type Cell, type ColumnType } from '../connection/arrays.ts';
+import { arrayOf } from '../connection/arrays.ts';
+import type { Cell, ColumnType, CommitTable } from '../../write/commit-tables.ts';
 import { sql, step, type Sql, type Step } from '../../read/queries.ts';
 
-type Columns = Readonly<Record<string, ColumnType>>;
-
 /** A statement that inserts rows from arrays into a table. */
-export class Table {
-  readonly types: readonly ColumnType[];
+export class Table<Row> {
+  readonly members: readonly string[];
+  readonly #types: readonly ColumnType[];
   readonly #insert: Sql;
 
-  constructor(name: string, columns: Columns, onConflict = '') {
-    const names = Object.keys(columns);
-    this.types = Object.values(columns);
-    const arrays = this.types.map((type, at) => `$${at + 1}::${type === 'position' ? 'int8' : type}[]`);
-    this.#insert = sql(
-      `INSERT INTO ${name} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`,
-    );
+  constructor({ name, columns, exists }: CommitTable<Row>) {
+    this.members = Object.keys(columns);
+    const all = Object.values<readonly [string, ColumnType]>(columns);
+    this.#types = all.map(([, type]) => type);
+    const names = all.map(([column]) => column).join(', ');
+    const arrays = this.#types.map((type, at) => `$${at + 1}::${type === 'position' ? 'int8' : type}[]`);
+    const change = exists === undefined ? '' : ` ON CONFLICT (${exists.key}) DO UPDATE SET ${exists.set}`;
+    this.#insert = sql(`INSERT INTO ${name} (${names}) SELECT * FROM unnest(${arrays.join(', ')})${change}`);
   }
 
   step(cells: readonly (readonly Cell[])[]): Step {
-    return step(this.#insert, ...this.types.map((type, at) => arrayOf(type, cells[at] ?? [])));
+    return step(this.#insert, ...this.#types.map((type, at) => arrayOf(type, cells[at] ?? [])));
   }
 }
 
 /** Rows for one table; `cut` removes the rows of a refused request. */
-export class Rows {
-  readonly #table: Table;
+export class Rows<Row extends object> {
+  readonly #table: Table<Row>;
   readonly #cells: Cell[][];
 
-  constructor(table: Table) {
+  constructor(table: Table<Row>) {
     this.#table = table;
-    this.#cells = table.types.map(() => []);
+    this.#cells = table.members.map(() => []);
   }
 
   get count(): number {
     return this.#cells[0]?.length ?? 0;
   }
 
-  /** `row` has one value per column, in their order. */
-  add(...row: readonly Cell[]): void {
-    for (let at = 0; at < this.#cells.length; at++) this.#cells[at]?.push(row[at] ?? null);
+  add(row: Row): void {
+    const cells = row as Readonly<Record<string, Cell>>; // the members of its table
+    const { members } = this.#table;
+    for (let at = 0; at < members.length; at++) this.#cells[at]?.push(cells[members[at] ?? ''] ?? null);
   }
 
   cut(count: number): void {

@@ -8,6 +8,9 @@ import { combinedReader, newestEvaluationSql } from './decided.ts';
 import { allWithin, boundsReader, factsReader, someWithin, type Bounds, type RunFacts } from './filter.ts';
 import { endOfTime } from '../../port/bounds.ts';
 import { allTypes, blockEvents, blockOf } from '../../append/blocks.ts';
+import type { RunState } from '../../append/ledger.ts';
+import { runColumns, summaryOf } from '../../append/run-row.ts';
+import { selected } from '../../rules/columns.ts';
 import { countWindow } from '../../read/counts.ts';
 import type { Queries } from '../../read/queries.ts';
 import type { ProjectNumber } from './leaves.ts';
@@ -17,46 +20,25 @@ import type { Turns } from './turns.ts';
 /** Blocks of a run that are counted between two turns of the event loop: 2 ms. */
 const blocksAtOnce = 10;
 
-interface RunRow {
-  run_no: number;
-  run_id: string;
-  events: number;
-  first_index: number;
-  last_index: number;
-  first_ms: number;
-  last_ms: number;
-  last_server_ms: number;
-  ai_system_id: string | null;
+interface RunRow extends RunState {
   sealed: number;
   proofs: number;
   evaluated: number | null;
 }
 
-const columns = `run_no, run_id, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id,
+const columns = `${selected(runColumns)},
   EXISTS (SELECT 1 FROM run_graph g WHERE g.project = run.project AND g.run_id = run.run_id
     AND g.sealed_ms IS NOT NULL) AS sealed,
   (SELECT count(*) FROM proof p WHERE p.project = run.project AND p.run_id = run.run_id) AS proofs,
   ${newestEvaluationSql} AS evaluated`;
 
-const summaryOf = (row: RunRow, lastDecision: string | null): RunSummary => ({
-  no: row.run_no,
-  runId: row.run_id,
-  events: row.events,
-  firstIndex: row.first_index,
-  lastIndex: row.last_index,
-  firstTimestampMs: row.first_ms,
-  lastTimestampMs: row.last_ms,
-  lastServerMs: row.last_server_ms,
-  aiSystemId: row.ai_system_id,
-  sealed: row.sealed === 1,
-  proofs: row.proofs,
-  lastDecision,
-});
-
 /** Builds summaries of runs from their rows; reads the last decision from its leaf. */
 function summarizer(db: Connection): (project: number, row: RunRow) => RunSummary {
   const combined = combinedReader(db);
-  return (project, row) => summaryOf(row, row.evaluated === null ? null : combined(project, row.evaluated));
+  return (project, { sealed, proofs, evaluated, ...run }) => {
+    const lastDecision = evaluated === null ? null : combined(project, evaluated);
+    return summaryOf(run, { sealed: sealed === 1, proofs, lastDecision });
+  };
 }
 
 type RunReads = Pick<StoreReader, 'run' | 'runs' | 'countEvents'>;

@@ -12,44 +12,20 @@ import type { IndexedLeaf, TreeName } from '../../port/store.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
+import { runColumns } from '../../append/run-row.ts';
 import { positionOf } from '../../file/position.ts';
+import { selected } from '../../rules/columns.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { tileReader } from '../../file/tiles.ts';
-
-interface RunRow {
-  run_no: number;
-  events: number;
-  first_index: number;
-  last_index: number;
-  first_ms: number;
-  last_ms: number;
-  last_server_ms: number;
-  ai_system_id: string | null;
-}
 
 export type RunReader = (project: number, runId: string) => RunState | null;
 
 export function runReader(prepare: Prepare): RunReader {
-  const select = prepare<RunRow>(
+  const select = prepare<RunState>(
     'find run',
-    `SELECT run_no, events, first_index, last_index, first_ms, last_ms, last_server_ms, ai_system_id
-     FROM run WHERE project = ? AND run_id = ?`,
+    `SELECT ${selected(runColumns)} FROM run WHERE project = ? AND run_id = ?`,
   );
-  return (project, runId) => {
-    const row = select.get(project, runId);
-    if (row === undefined) return null;
-    return {
-      no: row.run_no,
-      runId,
-      events: row.events,
-      firstIndex: row.first_index,
-      lastIndex: row.last_index,
-      firstMs: row.first_ms,
-      lastMs: row.last_ms,
-      lastServerMs: row.last_server_ms,
-      aiSystemId: row.ai_system_id,
-    };
-  };
+  return (project, runId) => select.get(project, runId) ?? null;
 }
 
 interface HeadRow {

@@ -6,16 +6,18 @@ import { GovError } from '../../../contract/problems.ts';
 import { keptOf, type ClientEvents, type KeptAnswers, type KeptRow } from '../../append/repeats.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
+import { clientTable, keptTable } from '../../write/commit-tables.ts';
+import { insertOne } from '../../write/statement.ts';
+import type { Run } from '../effects/writing.ts';
 
-export function keptAnswers(prepare: Prepare): KeptAnswers {
+const keepAnswer = insertOne(keptTable);
+// The INSERT both checks and claims: it changes nothing if the id is known.
+const claimClientId = insertOne(clientTable, 'ON CONFLICT DO NOTHING');
+
+export function keptAnswers(prepare: Prepare, run: Run): KeptAnswers {
   const find = prepare<KeptRow>(
     'find kept answer',
     'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = ? AND key = ?',
-  );
-  const save = prepare(
-    'keep answer',
-    `INSERT INTO idempotency (project, key, fingerprint, at_ms, status, headers, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   return {
     find: (project, key) => {
@@ -24,18 +26,12 @@ export function keptAnswers(prepare: Prepare): KeptAnswers {
     },
     save: (project, key, { fingerprint, atMs, response }) => {
       const { status, headers, body } = response;
-      save.run(project, key, fingerprint, atMs, status, JSON.stringify(headers), body);
+      run(project, keepAnswer, { key, fingerprint, atMs, status, headers: JSON.stringify(headers), body });
     },
   };
 }
 
-export function clientEvents(prepare: Prepare): ClientEvents {
-  // The INSERT both checks and claims: it changes nothing if the id is known.
-  const take = prepare(
-    'claim client event',
-    `INSERT INTO client_event (project, client_event_id, idx, fingerprint) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO NOTHING`,
-  );
+export function clientEvents(prepare: Prepare, run: Run): ClientEvents {
   const find = prepare<{ index: number; fingerprint: string }>(
     'find client event',
     'SELECT idx AS "index", fingerprint FROM client_event WHERE project = ? AND client_event_id = ?',
@@ -46,7 +42,7 @@ export function clientEvents(prepare: Prepare): ClientEvents {
   );
   return {
     claim: (project, clientEventId, { index, fingerprint }) => {
-      if (take.run(project, clientEventId, index, fingerprint).changes === 1) return null;
+      if (run(project, claimClientId, { clientEventId, index, fingerprint }) === 1) return null;
       return find.get(project, clientEventId) ?? null;
     },
     has: (project, clientEventId) => find.get(project, clientEventId) !== undefined,

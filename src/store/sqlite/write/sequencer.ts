@@ -9,6 +9,7 @@ import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type Repeated } from '../../append/sequencer.ts';
 import { sealOf, subjectsOf } from '../../file/body-seal.ts';
 import type { Connection, Value } from '../../file/connection.ts';
+import { runner } from '../effects/writing.ts';
 import { effectWriter } from '../effects/rows.ts';
 import { clientEvents, keptAnswers } from './repeats.ts';
 import { ledgerReader, runReader } from './ledger.ts';
@@ -46,7 +47,8 @@ export function openSequencer({ db, prepare, clock, random, faults }: SequencerO
           prepareKeys: preparer(file, faults),
           forgetDerived: () => seal.forget(),
         });
-  const rows = new CommitRows(prepare, { seal, keys });
+  const run = runner(prepare);
+  const rows = new CommitRows(prepare, { seal, keysOf: (project, subjects) => keys.of(project, subjects) });
   const next = (sql: string): number => db.prepare<Value[], number>(sql).pluck().get() ?? 1;
   // over all projects, so that run numbers follow the order in which the store first saw the runs
   let runNo = next('SELECT max(run_no) + 1 FROM run');
@@ -55,8 +57,8 @@ export function openSequencer({ db, prepare, clock, random, faults }: SequencerO
     clock,
     random,
     openLedger: ledgerReader(db, prepare),
-    kept: keptAnswers(prepare),
-    clients: clientEvents(prepare),
+    kept: keptAnswers(prepare, run),
+    clients: clientEvents(prepare, run),
     readRun: runReader(prepare),
     applyEffect: effectWriter(prepare, { seal, keys }),
     nextRunNo: () => runNo++,

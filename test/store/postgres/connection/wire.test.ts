@@ -2,7 +2,8 @@
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { arrayOf, type Position } from '../../../../src/store/postgres/connection/arrays.ts';
+import { arrayOf } from '../../../../src/store/postgres/connection/arrays.ts';
+import type { Position } from '../../../../src/store/write/commit-tables.ts';
 import { pipeline } from '../../../../src/store/postgres/connection/wire.ts';
 import { sql, step } from '../../../../src/store/read/queries.ts';
 import { missing, server } from '../support/described.ts';
