@@ -188,7 +188,7 @@ export const commitTables = {
   ),
 } as const;
 
-export type RowOf<Table> = Table extends CommitTable<infer Row> ? Row : never;
+type RowOf<Table> = Table extends CommitTable<infer Row> ? Row : never;
 
 /** Where the rows of a commit go. */
 export type CommitSinks = {
