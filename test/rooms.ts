@@ -109,7 +109,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'port erasure rules',
       doors:
         'altered approvals blocks buckets clock-skew counted-sql documents effects leaf ledger notices ' +
-        'pending period random repeats sequencer spell tile-parts time-counts trees usage-row',
+        'pending period random repeats run-row sequencer spell tile-parts time-counts trees usage-row',
     },
     read: { may: 'port rules append' },
     write: { may: 'port erasure rules append read' },

@@ -21,12 +21,11 @@ import { arrayOf, textArray } from '../connection/arrays.ts';
 import type { Lookup } from '../write/known.ts';
 import type { Facts } from '../write/known.ts';
 import { located } from '../read/leaves.ts';
-import type { NewSubjectKey } from '../write/rows.ts';
 import type { Rows } from '../write/table-rows.ts';
 import { isDestroyed, secretsColumn, secretsOf } from './subject-secrets.ts';
 import type { Undo } from '../write/undo.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
-import type { SubjectFacts } from '../write/known.ts';
+import type { NewSubjectKey, SubjectFacts } from '../write/known.ts';
 
 interface KeyRow {
   readonly subject: string;

@@ -114,3 +114,11 @@ export interface Lookup {
   readonly step: Step;
   readonly take: (rows: readonly unknown[], facts: Facts) => void;
 }
+
+/** A new key of a subject. */
+export interface NewSubjectKey {
+  readonly project: number;
+  readonly keyId: string;
+  readonly subject: string;
+  readonly secret: Uint8Array;
+}

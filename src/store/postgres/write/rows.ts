@@ -13,7 +13,7 @@ import { treeNumber } from '../../append/trees.ts';
 import type { TileEdge } from '../../../core/merkle/tile.ts';
 import type { TreeName } from '../../port/store.ts';
 import { sealingKeys } from '../effects/subject-keys.ts';
-import type { SubjectFacts } from './known.ts';
+import type { NewSubjectKey, SubjectFacts } from './known.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
 import { addEntry, addMeter, addPeriod, addRuns, type Sealing } from '../../write/commit-rows.ts';
 import { clientTable, commitTables, keptTable, table } from '../../write/commit-tables.ts';
@@ -59,14 +59,6 @@ const inserted = {
     ),
   ),
 };
-
-/** A new key of a subject. */
-export interface NewSubjectKey {
-  readonly project: number;
-  readonly keyId: string;
-  readonly subject: string;
-  readonly secret: Uint8Array;
-}
 
 interface TileRow {
   readonly project: number;
