@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, type Client } from '../../src/client/create.ts';
 import { downloadExport, type DownloadSink } from '../../src/client/download.ts';
 import { exportId, startCuttingProxy, startExportServer, type ExportServer } from './exportserver.ts';
@@ -172,9 +172,11 @@ describe('a download', () => {
       const slow = memory();
       let pauses = 1;
       const write = async (chunk: Uint8Array) => {
-        if (pauses-- > 0) await new Promise((resolve) => setTimeout(resolve, 1500));
+        if (pauses-- > 0) await vi.advanceTimersByTimeAsync(1500);
         await slow.write(chunk);
       };
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
       const patient = clientAt(server.baseUrl, { timeoutMs: 1000, retries: 0 });
       const got = await downloadExport(patient, { ...slow, write }, asked);
       expect(got.sha256).toBe(asked.sha256);

@@ -8,6 +8,7 @@ import { table, type OperationId } from '../../src/contract/table.ts';
 import { exportEnd } from '../service/support/filled.ts';
 import { policy, policyVersion } from '../support/rows.ts';
 import { event, startPlane, type TestPlane } from '../support/serving.ts';
+import { clockPast } from '../support/clock/later.ts';
 
 interface Bounds {
   readonly startTime?: string;
@@ -145,7 +146,7 @@ describe('the period of GET /log/answers', () => {
     const own: string = events[0].serverTimestamp;
     const next = moved(own, 1);
     // an index leaf that covers the period
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clockPast(Date.parse(next));
     expect(await range({ since: own })).toEqual([{ key: ['run', 'run-1'], since: own, until: null }, 1]);
     expect(await range({ since: moved(own, 0, '000001') })).toEqual([
       { key: ['run', 'run-1'], since: next, until: null },

@@ -2,8 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../plane/data/init.ts';
 import { planeServe, type RunningPlane } from '../../plane/serve/start.ts';
 import {
@@ -87,9 +86,9 @@ async function planeOf(
   };
 }
 
-/** Asks until it holds; the test's own time ends it. */
+/** Asks until it holds. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(50);
+  await vi.waitUntil(holds, { timeout: 50_000, interval: 50 });
 }
 
 const sizeOf = (note: string): number => Number(note.split('\n')[1]);

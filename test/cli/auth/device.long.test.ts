@@ -1,6 +1,6 @@
 /** Signing in with a device (RFC 8628) at a real provider: the tool shows a page, a person opens it. */
 import { spawn } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -101,10 +101,10 @@ describe.concurrent('with a real provider', () => {
     chmodSync(bin, 0o700);
     account.env['PATH'] = `${account.folder}:${process.env['PATH'] ?? ''}`;
     const { child, page, end } = await shown(account, [...login, '--open']);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const opened = join(account.folder, 'opened');
+    await expect.poll(() => existsSync(opened) && readFileSync(opened, 'utf8')).toBe(page.whole);
     child.kill('SIGTERM');
     expect((await end).code).toBe(143);
-    expect(account.file('opened').text).toBe(page.whole);
   });
 
   it('a sign-in whose code expires exits with 8', { timeout: 60_000 }, async () => {

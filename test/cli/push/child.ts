@@ -32,7 +32,7 @@ const service: Sink = {
   async push({ key, events }) {
     step();
     if (away === 'away') throw unreachable();
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setImmediate(resolve));
     const replayed = keys.has(key);
     const n = events.map((event) => ((event as JsonObject)['metadata'] as JsonObject)['n']);
     if (!replayed) appendFileSync(ledger, `${JSON.stringify({ key, n })}\n`);

@@ -1,8 +1,7 @@
 /** The built tool in a real terminal: tmux. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPolicyPlane, type PolicyPlane } from '../support/policy-plane.ts';
 import { cleanEnv, emptyDirectory, runner } from '../support/tool.ts';
 
@@ -24,12 +23,12 @@ describe.skipIf(!hasTmux)('a screen in tmux', () => {
   const type = (...keys: string[]): string => tmux('send-keys', '-t', 's', ...keys);
   const state = (): string => tmux('display', '-p', '-t', 's', '#{alternate_on} #{cursor_flag}').trim();
   const shows = async (pattern: RegExp): Promise<string> => {
-    for (let tries = 0; tries < 300; tries += 1) {
+    const look = (): string => {
       const text = tmux('capture-pane', '-t', 's', '-p');
       if (pattern.test(text)) return text;
-      await wait(100);
-    }
-    throw new Error(`expected ${String(pattern)}, tmux shows:\n${tmux('capture-pane', '-t', 's', '-p')}`);
+      throw new Error(`expected ${String(pattern)}, tmux shows:\n${text}`);
+    };
+    return vi.waitFor(look, { timeout: 30_000, interval: 100 });
   };
   beforeAll(async () => {
     plane = await startPolicyPlane();

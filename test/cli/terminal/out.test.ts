@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, startServer } from '../../client/server.ts';
 import type { TestServer } from '../../client/server.ts';
@@ -79,6 +80,7 @@ afterAll(() => Promise.all([server.close(), pages.close()]));
 const list = (flags: string, options: InProcessOptions = {}) =>
   govHere(['events', 'list', ...flags.split(' ')], { ...options, env: { ...env, ...options.env } });
 const lines = (text: string): string[] => text.split('\n').slice(0, -1);
+const connections = (): Promise<number> => promisify(server.server.getConnections.bind(server.server))();
 
 describe('a list', () => {
   it('a list says on stderr which rows the service does not show because they were altered', async () => {
@@ -150,13 +152,15 @@ describe('a list', () => {
 
   it('a reader that closes the pipe ends the paging', async () => {
     asked.length = 0;
+    const before = await connections();
     const { stdout, code } = await shell('gov events list --run endless | head -n 1; exit ${PIPESTATUS[0]}', {
       env,
     });
     expect([lines(stdout).length, code]).toEqual([1, 0]);
     const seen = asked.length;
     expect(seen).toBeLessThan(200);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // all that it sent before it ended has arrived
+    await expect.poll(connections).toBeLessThanOrEqual(before);
     expect(asked.length).toBe(seen);
   });
 

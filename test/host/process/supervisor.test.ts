@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { planeInit } from '../../../plane/data/init.ts';
 import { openSupervisor, progressOf } from '../../../src/host/process/supervisor.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
@@ -17,9 +17,7 @@ writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\necho "$*" >> '${said}'
 const env = { NOTIFY_SOCKET: '@none', PATH: `${folder}:/usr/bin:/bin` };
 const lines = (): string[] => (existsSync(said) ? readFileSync(said, 'utf8').trim().split('\n') : []);
 const forget = (): void => rmSync(said, { force: true });
-const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
-};
+const until = (holds: () => boolean) => vi.waitUntil(holds, { timeout: 20_000, interval: 20 });
 
 describe('a supervisor', () => {
   it('a supervisor gets messages of start, life, reload and stop, in this order', async () => {
@@ -44,22 +42,33 @@ describe('a supervisor', () => {
     expect(more.at(-1)).toBe('STOPPING=1');
   });
 
-  it('a supervisor gets no sign of life when writing stops or another process is watched', async () => {
-    for (const [more, isAlive] of [
-      [{ WATCHDOG_USEC: '60000' }, async () => false],
-      [{ WATCHDOG_USEC: '60000' }, () => Promise.reject(new Error('the store is closed'))],
-      [{ WATCHDOG_USEC: '60000', WATCHDOG_PID: '1' }, async () => true],
-      [{ WATCHDOG_USEC: 'soon' }, async () => true],
-      [{}, async () => true],
-    ] as const) {
+  it.each([
+    ['says no', async () => false],
+    ['fails', () => Promise.reject(new Error('the store is closed'))],
+  ])('a supervisor gets no sign of life when the question for progress %s', async (_, answer) => {
+    forget();
+    const isAlive = vi.fn(answer);
+    const supervisor = openSupervisor({ env: { ...env, WATCHDOG_USEC: '60000' }, log: silentLog, isAlive });
+    supervisor.ready('x');
+    await until(() => isAlive.mock.calls.length > 2);
+    await supervisor.stopping();
+    expect(lines()).toEqual(['READY=1 STATUS=x', 'STOPPING=1']);
+  });
+
+  it.each([{ WATCHDOG_USEC: '60000', WATCHDOG_PID: '1' }, { WATCHDOG_USEC: 'soon' }, {}])(
+    'a supervisor gets no sign of life when it watches another process or none: %j',
+    async (more) => {
       forget();
+      const repeated = vi.spyOn(globalThis, 'setInterval');
+      onTestFinished(() => repeated.mockRestore());
+      const isAlive = async (): Promise<boolean> => true;
       const supervisor = openSupervisor({ env: { ...env, ...more }, log: silentLog, isAlive });
       supervisor.ready('x');
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(repeated).not.toHaveBeenCalled();
       await supervisor.stopping();
       expect(lines()).toEqual(['READY=1 STATUS=x', 'STOPPING=1']);
-    }
-  });
+    },
+  );
 
   it('an unreachable supervisor causes one warning and stops nothing', async () => {
     const warned: string[] = [];

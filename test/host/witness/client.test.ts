@@ -5,8 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { ed25519Cosigner, ed25519Signer } from '../../../src/core/note/checkpoint.ts';
 import { type NoteSigner, signatureLine, splitNote } from '../../../src/core/note/signed.ts';
@@ -106,9 +105,9 @@ async function sign(leaves = 1): Promise<SignedCheckpoint> {
   return new Checkpoints({ store, now: () => nowMs, log: silentLog, signers: () => [log] }).sign('prj_a');
 }
 
-/** Asks until it holds; the test's own time ends it. */
+/** Asks until it holds. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await delay(10);
+  await vi.waitUntil(holds, { timeout: 50_000, interval: 10 });
 }
 const noteAt = async (size: number): Promise<string> =>
   (await store.checkpointFrom('prj_a', 'audit', size)) ?? '';

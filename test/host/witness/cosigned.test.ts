@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTrustedCheckpoint, type Trust } from '../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
@@ -58,7 +57,7 @@ describe.each(engines)('a witness of a service on %s', { timeout: 120_000 }, (en
       });
       expect(status).toBe(201);
       const size = Number((await ada.call('GET', '/log/checkpoint')).text.split('\n')[1]);
-      while (!(await isCosigned(ada, trust))) await delay(50);
+      await expect.poll(() => isCosigned(ada, trust)).toBe(true);
       expect(Number((await ada.call('GET', '/log/checkpoint')).text.split('\n')[1])).toBeGreaterThanOrEqual(
         size,
       );
@@ -68,7 +67,7 @@ describe.each(engines)('a witness of a service on %s', { timeout: 120_000 }, (en
     });
     const bundle = async (): Promise<Buffer> =>
       (await ada.call('GET', `/proofs/${made.body.proofId}/bundle`)).bytes;
-    while (!verifyBundle(await bundle(), trust).verified) await delay(50);
+    await expect.poll(async () => verifyBundle(await bundle(), trust).verified).toBe(true);
     expect(await isCosigned(eve, await trustOf(eve))).toBe(false);
     expect((await eve.call('GET', '/health')).body).toMatchObject({ status: 'ok' });
   });

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planeBackup } from '../../../plane/data/backup.ts';
 import type { Manifest } from '../../../plane/data/manifest.ts';
 import { planeRestore } from '../../../plane/data/restore.ts';
@@ -256,14 +256,21 @@ describe('a backup that is killed', () => {
   it('a killed backup leaves a whole copy or none, and the plane unchanged', async () => {
     const dataDir = at('killed');
     await tool('plane', 'init', '--data', dataDir, '--listen', '127.0.0.1:0', '--metrics-listen', 'off');
-    for (const [round, delayMs] of [0, 5, 15, 40].entries()) {
+    const stages = [/./, /^plane\.json$/, /\.db$/, /^manifest\.json$/];
+    for (const [round, stage] of stages.entries()) {
       const out = `cut-${round}`;
       const words = ['plane', 'backup', '--data', dataDir, '--out', out, '--with-keys'];
       const child = spawn(process.execPath, [runner, ...words], { cwd: folder, env: cleanEnv(env) });
       const end = ended(child);
-      const begun = (): boolean => readdirSync(folder).some((name) => name.startsWith(out));
-      while (!begun() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 1));
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      const isReached = (): boolean => {
+        const draft = readdirSync(folder).find((name) => name.startsWith(out));
+        return (
+          draft !== undefined &&
+          existsSync(at(draft)) &&
+          readdirSync(at(draft)).some((name) => stage.test(name))
+        );
+      };
+      await vi.waitUntil(() => isReached() || child.exitCode !== null, { timeout: 20_000, interval: 1 });
       child.kill('SIGKILL');
       await end;
       if (!existsSync(at(out))) continue;

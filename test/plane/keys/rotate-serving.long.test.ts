@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeKeys } from '../../../plane/keys/own.ts';
@@ -151,7 +150,8 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
       let isOver = false;
       const asked = askServing(dataDir, 'rotate', process.pid).finally(() => (isOver = true));
       atMs = limits.keyOrderSeconds * 1000 - 1;
-      await pause(200);
+      const looks = clock.mock.calls.length;
+      await vi.waitUntil(() => clock.mock.calls.length > looks + 3, { timeout: 20_000, interval: 20 });
       expect(isOver).toBe(false);
       atMs += 1;
       await expect(asked).rejects.toThrow(/within 30 s.*or stop it/);
@@ -223,7 +223,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     writeFileSync(join(dataDir, `keys/order-${id}.part`), '');
     utimesSync(join(dataDir, `keys/order-${id}.part`), 1, 1);
     place(order);
-    while (existsSync(order)) await pause(20);
+    await expect.poll(() => existsSync(order)).toBe(false);
     expect(await shown()).toEqual(before);
     expect(await rotateKeys(dataDir)).toMatchObject({ change: 'add', warning: null });
     expect(existsSync(join(dataDir, `keys/order-${id}.part`))).toBe(false);
@@ -235,7 +235,7 @@ describe('keys of a plane that serves', { timeout: 120_000 }, () => {
     writeFileSync(order, JSON.stringify({ id: 'x', order: 'rotate', untilMs: Date.now() - 1 }), {
       mode: 0o600,
     });
-    while (existsSync(order)) await pause(20);
+    await expect.poll(() => existsSync(order)).toBe(false);
     const { code, stdout } = await govHere(['plane', 'keys', 'rotate', '--data', dataDir, '-o', 'json'], {
       env: { GOV_CONFIG_DIR: join(folder, 'config') },
     });

@@ -1,7 +1,7 @@
 /** The home project of an organization: its log tells of the organization, and it moves when it is deleted. */
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { engines, startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import type { Answer } from '../../support/answer.ts';
 import { asPerson, inProject, said, told } from '../support/tenants.ts';
@@ -97,15 +97,13 @@ describe.skipIf(!engines.includes('postgres'))('homes of organizations', () => {
     /** Again until it is done, under one key. */
     const insist = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
       const headers = { 'idempotency-key': randomUUID() };
-      let refused = '';
-      for (let tried = 0; tried < 200; tried += 1) {
+      const once = async (): Promise<Answer['body']> => {
         const answer = await of.call(method, path, { headers, ...(body === undefined ? {} : { body }) });
         // an answer that was lost may be of a deletion that was done
         if (answer.status < 300 || (method === 'DELETE' && answer.status === 404)) return answer.body;
-        refused = answer.text;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      throw new Error(`${method} ${path} was refused again and again: ${refused}`);
+        throw new Error(`${method} ${path} was refused: ${answer.text}`);
+      };
+      return vi.waitFor(once, { timeout: 30_000, interval: 20 });
     };
     const ids: string[] = [];
     const work = async (worker: number): Promise<void> => {

@@ -4,6 +4,7 @@ import { verifyAnswer } from '../../../src/core/proofs/answer.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import type { Answer } from '../../support/answer.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import { clockPast } from '../../support/clock/later.ts';
 
 let plane: TestPlane;
 /** Server times between the batches. */
@@ -15,9 +16,10 @@ beforeAll(async () => {
       event({ runId, eventType: n === 0 ? 'tool.denied' : 'tool.call', metadata: { n } }),
     );
     await plane.call('POST', '/events/batch', { body: { events } });
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    marks.push(new Date().toISOString());
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clockPast(Date.now());
+    const betweenMs = Date.now();
+    marks.push(new Date(betweenMs).toISOString());
+    await clockPast(betweenMs);
   }
 });
 afterAll(() => plane.end());
@@ -86,8 +88,9 @@ describe('GET /log/answers', () => {
     let refused: Answer | undefined;
     for (let at = 0; at < limits.indexAsks + 3; at++) {
       // each is about a time after the newest index leaf
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      const until = new Date(Date.now() - 1).toISOString();
+      const nowMs = Date.now();
+      await clockPast(nowMs + 1);
+      const until = new Date(nowMs).toISOString();
       const answer = await own.call('GET', `/log/answers?${new URLSearchParams({ runId: 'r', until })}`);
       statuses.push(answer.status);
       if (answer.status === 429) refused ??= answer;

@@ -45,7 +45,8 @@ describe('a proof while the map of the log is built', () => {
     const { ask, go, built } = await building();
     let isAnswered = false;
     const asked = ask('check').finally(() => (isAnswered = true));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    // a later one that does not wait is answered first
+    expect(await ask('check', limits.indexWaitLeaves + 1)).toBeNull();
     expect(isAnswered).toBe(false);
     go();
     expect(await asked).toMatchObject({ entries: [{ key: ['run', 'r1'] }] });
@@ -62,7 +63,8 @@ describe('a proof while the map of the log is built', () => {
     const atLimit = ask('check', limits.indexWaitLeaves)
       .catch(() => null) // the log has no such head
       .finally(() => (isAnswered = true));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    // a later one that does not wait is answered first
+    expect(await ask('due')).toBeNull();
     expect(isAnswered).toBe(false);
     go();
     await Promise.all([built, atLimit]);

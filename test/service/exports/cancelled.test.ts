@@ -1,7 +1,6 @@
 /** Exports that are cancelled while they wait or are built: ended once, and no file of them remains. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { postgresBelow } from '../../support/below.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
@@ -27,7 +26,7 @@ it.each(engines)('on %s, cancelled exports end once and leave no file, whatever 
   const body = { resource: 'audit_events', format: 'json', includeProof: true };
   const asked = await Promise.all(Array.from({ length: 6 }, () => call('POST', '/exports', { body })));
   const ids = asked.map((answer) => answer.body.exportId as string);
-  while ((await lying(service, projectId)).size === 0) await pause(1);
+  await expect.poll(async () => (await lying(service, projectId)).size, { interval: 1 }).toBeGreaterThan(0);
   const cancelled = await Promise.all([...ids, ...ids].map((id) => call('POST', `/exports/${id}/cancel`)));
   const statuses: string[] = [];
   for (const [at, id] of ids.entries()) {
@@ -45,8 +44,7 @@ it.each(engines)('on %s, cancelled exports end once and leave no file, whatever 
   }
   expect(statuses.filter((status) => status === 'cancelled').length).toBeGreaterThan(2);
   const whole = new Set(ids.filter((_, at) => statuses[at] === 'completed'));
-  while ((await lying(service, projectId)).size > whole.size) await pause(1);
-  expect(await lying(service, projectId)).toEqual(whole);
+  await expect.poll(() => lying(service, projectId)).toEqual(whole);
   const told = (await call('GET', '/events?runId=gov.system&limit=1000')).body.events;
   for (const [at, id] of ids.entries()) {
     const types = told

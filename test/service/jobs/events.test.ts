@@ -1,5 +1,4 @@
 /** What the log says of jobs that ended and of quotas that are used up: once each. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { typeId } from '../../../src/core/id.ts';
@@ -23,11 +22,8 @@ const events = async (eventType: string) => {
 };
 /** The event follows the answer. */
 const eventsOnceThere = async (eventType: string) => {
-  for (;;) {
-    const found = await events(eventType);
-    if (found.length > 0) return found;
-    await pause(10);
-  }
+  await expect.poll(async () => (await events(eventType)).length).toBeGreaterThan(0);
+  return events(eventType);
 };
 
 /** A replay of a run without events, which an older release accepted: it fails for good. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { blockLeaves } from '../../../src/core/search/places.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import { clockPast } from '../../support/clock/later.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {
@@ -43,7 +44,7 @@ describe('GET /governance/policy/evaluations', () => {
   it('a list of evaluations finds them by decision, tool, run and time, newest first', async () => {
     await evaluate('pay', 'one');
     const second = await evaluate('mail', 'two');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clockPast(Date.parse(second));
     const third = await evaluate('pay', 'three');
     expect(await runs('decision=deny')).toEqual(['three', 'one']);
     expect(await runs('tool=mail')).toEqual(['two']);

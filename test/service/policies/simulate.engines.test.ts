@@ -3,6 +3,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { canonicalize, type Json } from '../../../src/core/json/parse.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
+import { clockPast } from '../../support/clock/later.ts';
 
 let plane: TestPlane;
 beforeAll(async () => {
@@ -246,7 +247,7 @@ describe('impact on history', () => {
         body: { runId, checkpoint: { context } },
       });
       times.push(body.evaluatedAt);
-      await new Promise((resolve) => setTimeout(resolve, 5)); // so that each has a time of its own
+      await clockPast(Date.parse(body.evaluatedAt)); // so that each has a time of its own
     }
   });
 

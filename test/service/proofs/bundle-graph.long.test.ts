@@ -1,10 +1,10 @@
 /** The bundle of a run whose graph is stored in several parts: nodes and edges are sent in parts, too. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/trust.ts';
 import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { event, startPlane } from '../../support/serving.ts';
+import { endOf } from '../support/filled.ts';
 
 it('the bundle of a run with a large graph is sent in parts and verified', { timeout: 300_000 }, async () => {
   const plane = await startPlane();
@@ -19,11 +19,8 @@ it('the bundle of a run with a large graph is sent in parts and verified', { tim
       await plane.call('POST', '/events/batch', { body: { events } });
     }
     const { body } = await plane.call('POST', '/proofs', { body: { runId: 'graph', async: true } });
-    let job = (await plane.call('GET', `/jobs/${body.jobId}`)).body;
-    for (; job.status !== 'completed'; await delay(200)) {
-      expect(job.status).not.toBe('failed');
-      job = (await plane.call('GET', `/jobs/${body.jobId}`)).body;
-    }
+    const job = await endOf(plane.call, body.jobId);
+    expect(job.status).toBe('completed');
     const answer = await plane.call('GET', `/proofs/${job.result.proofId}/bundle?events=disclosed`);
     expect(answer.body.graph.nodes.length).toBeGreaterThan(2 * limits.graphPartItems);
     expect(answer.body.graph.edges.length).toBeGreaterThan(4 * limits.graphPartItems);

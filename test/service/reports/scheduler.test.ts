@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/service/call/log.ts';
 import type { Services } from '../../../src/service/port/services.ts';
@@ -53,13 +52,7 @@ describe('scheduled work', () => {
     const { on, tenant, projectId } = await start('timer');
     await dueSchedule(on.services, tenant, projectId);
     on.services.wakeScheduler();
-    for (
-      let statuses = await statusesOf(tenant);
-      statuses[0] !== 'completed';
-      statuses = await statusesOf(tenant)
-    )
-      await pause(20);
-    expect(await statusesOf(tenant)).toEqual(['completed']);
+    await expect.poll(() => statusesOf(tenant)).toEqual(['completed']);
   });
 
   it('without the timer nothing happens until a scheduler calls', async () => {
@@ -124,9 +117,10 @@ describe('scheduled work', () => {
   it('work that fails is logged once, and the timer goes on', async () => {
     const { on } = await start('cron');
     const lines: string[] = [];
+    const claim = vi.fn(() => Promise.reject(new Error('the disk is gone')));
     const store = new Proxy(on.services.store, {
       get: (target, name) => {
-        if (name === 'claimDocument') return () => Promise.reject(new Error('the disk is gone'));
+        if (name === 'claimDocument') return claim;
         const value: unknown = Reflect.get(target, name);
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
@@ -135,9 +129,11 @@ describe('scheduled work', () => {
     const scheduler = new Scheduler({ ...on.services, store, log }, { hasTimer: true });
     scheduler.start();
     for (let n = 0; n < 3; n++) {
+      const before = claim.mock.calls.length;
       scheduler.wake();
-      await pause(5);
+      await vi.waitFor(() => expect(claim.mock.calls.length).toBeGreaterThan(before), 20_000);
     }
+    await expect.poll(() => lines.length).toBeGreaterThan(0);
     await scheduler.stop();
     expect(lines).toEqual(['scheduled work of reports failed']);
   });

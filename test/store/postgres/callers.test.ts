@@ -1,5 +1,4 @@
 /** A key or session that is ended by one process while another one changes something for it. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import type { RequiredCaller } from '../../../src/store/port/store.ts';
@@ -83,7 +82,9 @@ describe.skipIf(missing !== null)('two processes and one credential', () => {
     await client.query("UPDATE gov.api_key SET revoked_ms = 1 WHERE key_id = 'key_k'");
     const effect: Effect = { kind: 'changeProject', name: 'n', atMs: startMs };
     const changing = codeOf(apply(other, 'prj_x_other', by, effect)).then((code) => order.push(code));
-    await pause(200);
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    await expect.poll(async () => (await client.query(waiting)).rowCount).toBeGreaterThan(0);
     order.push('committed');
     await client.query('COMMIT');
     await client.end();

@@ -1,5 +1,5 @@
 /** A server that is killed under load: what was acknowledged is there, nothing is there by half, and writing heals. */
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
 import type { Store } from '../../../src/store/port/store.ts';
 import { appended, event, request } from '../support/fixture.ts';
@@ -23,7 +23,8 @@ async function load(store: Store, name: string, writing: { on: boolean; became: 
     } catch (error) {
       expect(error).toMatchObject({ code: expect.stringMatching(/^(?:STORAGE_FAULT|OVERLOADED)$/) });
       for (const id of ids) became.refused.add(id);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      // until the server is back
+      await vi.waitFor(() => store.head('prj_a', 'audit'), { timeout: 30_000, interval: 20 });
     }
   }
 }

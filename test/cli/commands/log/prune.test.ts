@@ -1,12 +1,12 @@
 /** `gov log prune`, of a sandbox plane, which may prune what is young. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planeServe } from '../../../../plane/serve/start.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
 import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
 import { Account } from '../../support/account.ts';
+import { clockPast } from '../../../support/clock/later.ts';
 
 const account = new Account();
 const bundle = join(account.folder, 'old.govproof.json');
@@ -23,8 +23,7 @@ beforeAll(async () => {
   await push('old');
   ({ proofId } = (await plane.call('POST', '/proofs', { body: { runId: 'old' } })).body);
   writeFileSync(bundle, (await plane.call('GET', `/proofs/${proofId}/bundle?events=disclosed`)).text);
-  const sinceMs = Date.now();
-  while (Date.now() <= sinceMs + 1) await pause(1);
+  await clockPast(Date.now() + 1);
   before = new Date().toISOString();
   await push('young');
 });

@@ -151,7 +151,7 @@ describe('a large bundle that is fetched', () => {
     const argv = [runner, 'proofs', 'get', proofId, '--out', join(path, 'b.json')];
     const child = spawn(process.execPath, argv, { env: cleanEnv(env), cwd: folder });
     const end = once(child, 'close');
-    while (!existsSync(join(path, 'b.json.part'))) await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect.poll(() => existsSync(join(path, 'b.json.part'))).toBe(true);
     child.kill('SIGINT');
     expect((await end)[0]).toBe(130);
     expect(readdirSync(path)).toEqual([]);

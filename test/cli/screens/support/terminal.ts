@@ -1,7 +1,7 @@
 /** A terminal without a device: what a program writes is drawn by xterm.js, and keys come from the test. */
 import { PassThrough, Writable } from 'node:stream';
-import { setTimeout as wait } from 'node:timers/promises';
 import xterm from '@xterm/headless';
+import { vi } from 'vitest';
 
 export class FakeTerminal {
   readonly #screen: xterm.Terminal;
@@ -63,10 +63,9 @@ export class FakeTerminal {
   async shows(text: string | RegExp): Promise<void> {
     const isThere = (): boolean =>
       typeof text === 'string' ? this.text.includes(text) : text.test(this.text);
-    for (let tries = 0; tries < 2000; tries += 1) {
-      if (isThere()) return;
-      await wait(10);
-    }
-    throw new Error(`expected ${String(text)}, the screen shows:\n${this.text}`);
+    const look = (): void => {
+      if (!isThere()) throw new Error(`expected ${String(text)}, the screen shows:\n${this.text}`);
+    };
+    await vi.waitFor(look, { timeout: 20_000, interval: 10 });
   }
 }

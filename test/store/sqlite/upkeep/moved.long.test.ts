@@ -39,10 +39,9 @@ describe('a database removed from a running plane', () => {
 
   it('a database that receives writes is not mistaken for a replaced one', async () => {
     const plane = await startPlane();
-    for (let at = 0; at < 12; at += 1) {
+    // the plane looks once a second
+    for (const endMs = performance.now() + 2500; performance.now() < endMs;)
       expect((await plane.call('POST', '/events', { body: event() })).status).toBe(201);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
     expect((await plane.call('GET', '/health')).body.reasons ?? []).not.toContainEqual(
       expect.stringContaining('database_replaced'),
     );
