@@ -19,7 +19,6 @@ import { problemsPage } from '../src/contract/problem-help.ts';
 import { table } from '../src/contract/table.ts';
 import { sharedData, webhookEvents } from '../src/contract/webhook-events.ts';
 import { verdictCodes } from '../src/core/proofs/verdict.ts';
-import { sections } from '../src/service/reports/custom/sections.ts';
 import { checks, examines, type CheckId } from '../src/service/reports/checks/names.ts';
 import { templates } from '../src/service/reports/templates/list.ts';
 import { libraryPage } from './library-page.ts';
@@ -285,12 +284,12 @@ function templatesPage(): string {
       'The member `template` in the data of a report is a copy of the template, made when the report was requested: name, version, title, introduction and sections. The last sections of the report name the template, its version and the hash of its definition, and which sections of the same built-in templates were left out. The hash is SHA-256 of the canonical JSON (RFC 8785) of name, title, introduction and sections. The log has it in each event `report_template.created`, `.updated` and `.deleted`.',
       'Tables get the id of their template before their own, such as `tool-access-credentials`. The first table of the report is the CSV artifact.',
     ].join('\n\n'),
-    ...Object.entries(templates).flatMap(([id, { title, summary, run, tables }]) => [
-      `## ${title}`,
-      `\`${id}\`. ${summary}.${runWords[run ?? 'none']}`,
-      `Sections: ${sectionsOf(id)}.`,
-      ...checksOf(id),
-      ...tables.flatMap(({ title: named, id: table, lists, columns }) => [
+    ...Object.entries(templates).flatMap(([id, template]) => [
+      `## ${template.title}`,
+      `\`${id}\`. ${template.summary}.${runWords[template.run ?? 'none']}`,
+      `Sections: ${sectionsOf(id, template)}.`,
+      ...checksOf(template),
+      ...template.tables.flatMap(({ title: named, id: table, lists, columns }) => [
         `### ${named} (\`${table}\`)`,
         `${lists}.`,
         tableOf(
@@ -302,23 +301,19 @@ function templatesPage(): string {
   ]);
 }
 
-/** The checks of a template, in the order of its sections. */
-function checksOf(template: string): string[] {
-  const printed = new Set(
-    Object.entries(sections).flatMap(([id, { checks: named }]) =>
-      id.startsWith(`${template}/`) ? named : [],
-    ),
-  );
+type Template = (typeof templates)[keyof typeof templates];
+
+function checksOf({ sections }: Template): string[] {
+  const printed = new Set(Object.values(sections).flatMap((section) => section.checks ?? []));
   const rows = (Object.keys(checks) as CheckId[])
-    .filter((id) => printed.has(checks[id]))
+    .filter((id) => printed.has(id))
     .map((id) => [checks[id], examines[id]]);
   return rows.length === 0 ? [] : [tableOf(['Check', 'It examines'], rows)];
 }
 
-const sectionsOf = (template: string): string =>
+const sectionsOf = (id: string, { sections }: Template): string =>
   Object.entries(sections)
-    .filter(([id]) => id.startsWith(`${template}/`))
-    .map(([id, { title }]) => `\`${id}\` (${title})`)
+    .map(([key, { title }]) => `\`${id}/${key}\` (${title})`)
     .join(', ');
 
 const runWords = {

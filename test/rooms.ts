@@ -185,7 +185,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     reports: {
       may: 'call log hosting credentials port outbox writes events coverage completeness jobs proofs exports',
       doors:
-        'branding/handlers branding/logo-task checks/names cron custom/handlers custom/sections ' +
+        'branding/handlers branding/logo-task checks/names cron custom/handlers ' +
         'deliveries/file-name deliveries/handlers handlers removal scheduler schedules/handlers shares ' +
         'task templates/list templates/source withdraw worker',
     },

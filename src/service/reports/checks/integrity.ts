@@ -4,7 +4,9 @@ import { readIndex } from '../../../core/completeness/index-leaf.ts';
 import { alarmText, callsOf, unseenText, type Covered } from '../templates/coverage.ts';
 import type { Draft } from '../templates/draft.ts';
 import { count } from '../templates/period.ts';
-import type { Tally } from '../templates/tally.ts';
+import type { ReportSource } from '../templates/source.ts';
+import type { Tally } from '../counts/tally.ts';
+import type { Examined } from './verdict.ts';
 
 interface Findings {
   readonly kinds: ReadonlyMap<string, number>;
@@ -16,81 +18,78 @@ interface Findings {
   readonly reported: number;
 }
 
-export function integrityChecks(draft: Draft, of: Findings): void {
-  planeChecks(draft, of);
-  const { kinds, covered, sources, tally } = of;
+export function integrityOf({ installation }: ReportSource, of: Findings) {
+  const { kinds, covered, sources, tally, reported } = of;
   const jumps = kinds.get('clock.jumped') ?? 0;
-  draft.judge('clockSteady', {
-    // each append compares the clock with the time of the entry before
-    examined: tally.leaves,
-    failed: jumps,
-    detail: jumps === 0 ? 'The log has no jump in the period.' : `${count(jumps, 'jump')} in the period.`,
-    none: 'The log recorded nothing in the period.',
-  });
-  draft.judge('sourcesSend', {
-    examined: sources.services,
-    failed: sources.silent,
-    detail: `${sources.silent} of ${count(sources.services, 'service')} sent nothing for more than ${limits.sourceSilentHours} h.`,
-    none: 'No program sent telemetry.',
-  });
   const unseen = unseenText(covered);
-  draft.judge('allGoverned', {
-    examined: callsOf(covered.counts),
-    failed: covered.alarms,
-    detail: alarmText(covered),
-    none:
-      covered.runs === 0
-        ? `No run was compared. ${unseen ?? ''}`.trim()
-        : 'No run of the period has a tool call.',
-    missing: unseen,
-  });
-  draft.judge('clientClocks', {
-    examined: tally.events,
-    failed: tally.skewed,
-    detail: `${tally.skewed} of ${count(tally.events, 'event')} ${tally.skewed === 1 ? 'differs' : 'differ'} by more than ${limits.recordedSkewSeconds / 60} min.`,
-    none: 'There is no event in the period.',
-  });
-}
-
-/** Only a plane that reports can be seen to break its log, or to skip a report. */
-function planeChecks(draft: Draft, { kinds, reported }: Findings): void {
-  const judge = (id: 'planesWhole' | 'usageWhole', types: readonly string[], what: string): void => {
+  /** Only a plane that reports can be seen to break its log, or to skip a report. */
+  const planes = (types: readonly string[], what: string): Examined => {
     const n = types.reduce((sum, type) => sum + (kinds.get(type) ?? 0), 0);
-    draft.judge(id, {
+    return {
       // a fault is a thing to examine where no report arrived, too
       examined: Math.max(reported, n),
       failed: n,
       detail: `${count(n, what)} in the period, in which ${count(reported, 'report')} of data planes arrived.`,
       none:
-        draft.source.installation === 'plane'
+        installation === 'plane'
           ? 'No plane reports to a data plane. The service that this plane reports to answers it.'
           : 'No data plane reported in the period.',
-    });
+    };
   };
-  judge(
-    'planesWhole',
-    ['integrity.violation', 'attestation.failed', 'attestation.contradicted'],
-    'violation',
-  );
-  judge('usageWhole', ['telemetry.gap_detected', 'telemetry.report_refused'], 'gap or refusal');
+  return {
+    planesWhole: planes(
+      ['integrity.violation', 'attestation.failed', 'attestation.contradicted'],
+      'violation',
+    ),
+    usageWhole: planes(['telemetry.gap_detected', 'telemetry.report_refused'], 'gap or refusal'),
+    clockSteady: {
+      // each append compares the clock with the time of the entry before
+      examined: tally.leaves,
+      failed: jumps,
+      detail: jumps === 0 ? 'The log has no jump in the period.' : `${count(jumps, 'jump')} in the period.`,
+      none: 'The log recorded nothing in the period.',
+    },
+    sourcesSend: {
+      examined: sources.services,
+      failed: sources.silent,
+      detail: `${sources.silent} of ${count(sources.services, 'service')} sent nothing for more than ${limits.sourceSilentHours} h.`,
+      none: 'No program sent telemetry.',
+    },
+    allGoverned: {
+      examined: callsOf(covered.counts),
+      failed: covered.alarms,
+      detail: alarmText(covered),
+      none:
+        covered.runs === 0
+          ? `No run was compared. ${unseen ?? ''}`.trim()
+          : 'No run of the period has a tool call.',
+      missing: unseen,
+    },
+    clientClocks: {
+      examined: tally.events,
+      failed: tally.skewed,
+      detail: `${tally.skewed} of ${count(tally.events, 'event')} ${tally.skewed === 1 ? 'differs' : 'differ'} by more than ${limits.recordedSkewSeconds / 60} min.`,
+      none: 'There is no event in the period.',
+    },
+  };
 }
 
 /**
  * Whether an index leaf below the checkpoint covers the period. The index follows the log by up to `limits.indexLeaves`
  * leaves, so a smaller gap shows nothing.
  */
-export async function indexCheck(draft: Draft): Promise<void> {
-  const { reader, projectId, treeSize } = draft.source;
+export async function indexOf({ source, period }: Draft): Promise<Examined> {
+  const { reader, projectId, treeSize } = source;
   const filter = { type: 'gov.index/1', beforeIndex: treeSize } as const;
   const [leaf] = await reader.leavesOf(projectId, filter, { order: 'desc', limit: 1 });
   const read = leaf === undefined ? null : readIndex(leaf.record);
-  const { from, to } = draft.period;
+  const { from, to } = period;
   const missing = leaf === undefined || read === null;
   // an index leaf covers all leaves below it, and is the last of those that it does not index
   const size = missing ? 0 : read.size === leaf.index ? leaf.index + 1 : read.size;
   const uncovered = Math.min(to - from, Math.max(0, to - size));
   const isBehind = treeSize - size > limits.indexLeaves;
-  draft.judge('indexCovers', {
+  return {
     examined: missing ? 0 : to - from,
     failed: missing || !isBehind ? 0 : uncovered,
     detail: `Leaf ${leaf?.index} indexes the leaves below ${read?.size}; the period ends at leaf ${to}.`,
@@ -102,5 +101,5 @@ export async function indexCheck(draft: Draft): Promise<void> {
       isBehind || uncovered === 0
         ? null
         : `The index has not reached ${count(uncovered, 'entry', 'entries')} of the period. gov log index build makes it now.`,
-  });
+  };
 }

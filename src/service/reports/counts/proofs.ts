@@ -17,6 +17,8 @@ export const proofTable: TableSpec = {
     leaves: ['Leaves of the log', 'number'],
     hash: ['Layer hash', 'hash'],
   }),
+  unshown: 'A proof has several rows, one for each layer.',
+  rest: 'gov runs show has all of them.',
 };
 
 export interface Proofs {

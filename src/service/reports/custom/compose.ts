@@ -11,12 +11,20 @@ import {
   type ReportTemplateId,
 } from '../../../contract/report-words.ts';
 import { answerEnd, proofEnd, unitsEnd } from '../../../core/reports/inputs.ts';
-import type { BuiltReport, ReportBlock, ReportTable, ReportTemplate } from '../../../core/reports/model.ts';
+import type {
+  BuiltReport,
+  ReportBlock,
+  ReportFigure,
+  ReportSection,
+  ReportTable,
+  ReportTemplate,
+} from '../../../core/reports/model.ts';
 import { templateHash } from '../../../core/reports/template-hash.ts';
-import { Draft, factsOf } from '../templates/draft.ts';
-import { templates } from '../templates/list.ts';
-import { nameAmongAll, type DraftedReport, type ReportHost, type ReportSource } from '../templates/source.ts';
-import { sections as known } from './sections.ts';
+import { renamed, type JudgedCheck } from '../checks/verdict.ts';
+import { completed, draftOf, factsOf } from '../templates/draft.ts';
+import { keyOf, sectionOf, templates } from '../templates/list.ts';
+import { nameAmongAll, type ReportHost, type ReportSource } from '../templates/source.ts';
+import type { DraftedReport, DraftedSection } from '../templates/sections.ts';
 
 /** A source before a template is chosen. */
 export type ComposedSource = Omit<ReportSource, 'reportTemplateId' | 'filesOf'>;
@@ -28,15 +36,21 @@ export async function composeReport(
 ): Promise<BuiltReport> {
   const chosen = template.sections as readonly ReportSectionId[]; // checked when the template was written
   const built = await builtBy([...new Set(chosen.map(templateOfSection))], given);
-  const draft = await Draft.of({ ...given, reportTemplateId: templateOfSection(chosen[0] ?? first) });
-  if (template.introduction !== null) draft.section('Introduction', { text: template.introduction });
-  for (const id of chosen) addSection(draft, id, { chosen, built });
-  addSummary(draft, chosen, built);
-  draft.section('How this report was chosen', ...choiceBlocks(reportTemplateId, template, [...built.keys()]));
-  const choices = [...built].flatMap(([id, { own }]) =>
-    own.choices.map((text) => (built.size === 1 ? text : `${templates[id].title}: ${text}`)),
+  const draft = await draftOf({ ...given, reportTemplateId: templateOfSection(chosen[0] ?? first) });
+  const used = [...built.keys()];
+  const parts = chosen.map((id) => partOf(id, built));
+  const { introduction } = template;
+  const { checks, figures } = summaryOf(parts);
+  const sections = [
+    ...(introduction === null ? [] : [{ title: 'Introduction', blocks: [{ text: introduction }] }]),
+    ...parts.map((part) => sectionIn(parts, part, given.runId)),
+    { title: 'How this report was chosen', blocks: choiceBlocks(reportTemplateId, template, used) },
+  ];
+  const tables = parts.flatMap((part) => part.tables);
+  const choices = used.map((id) =>
+    used.length === 1 ? templates[id].choices : `${templates[id].title}: ${templates[id].choices}`,
   );
-  const { contents } = await draft.built(choices);
+  const contents = await completed(draft, { checks, figures: () => figures, sections, tables }, choices);
   return { contents, attachments: attachmentsOf(built, contents.tables) };
 }
 
@@ -73,35 +87,40 @@ function onceEach(host: ReportHost): ReportHost {
   };
 }
 
-/** Errors: a template that does not build the section as `sections.ts` has it, a bug. */
-function addSection(
-  draft: Draft,
-  id: ReportSectionId,
-  { chosen, built }: { readonly chosen: readonly ReportSectionId[]; readonly built: BuiltBy },
-): void {
+interface Part extends DraftedSection {
+  readonly template: ReportTemplateId;
+}
+
+/** A chosen section, whose tables have names that are unique among those of all templates. */
+function partOf(id: ReportSectionId, built: BuiltBy): Part {
   const template = templateOfSection(id);
-  const { title } = known[id];
-  const own = built.get(template)?.own;
-  const section = own?.sections.find((each) => each.title === title);
-  if (own === undefined || section === undefined) throw new Error(`expected the section ${id}, got none`);
-  const isOnly = chosen.every((other) => other === id || known[other].title !== title);
-  const blocks = section.blocks.map((block): ReportBlock => {
-    if (!('table' in block)) return block;
-    const table = own.tables.find((each) => each.id === block.table);
-    if (table === undefined) throw new Error(`expected the table ${block.table} of ${id}, got none`);
-    const renamed = { ...table, id: nameAmongAll(template, table.id) };
-    draft.table(renamed);
-    return { table: renamed.id };
-  });
+  const section = built.get(template)?.own.get(keyOf(id));
+  if (section === undefined) throw new Error(`expected the section ${id}, got none`);
+  const blocks = section.blocks.map((block) =>
+    'table' in block ? { table: nameAmongAll(template, block.table) } : block,
+  );
+  const tables = section.tables.map((table) => ({ ...table, id: nameAmongAll(template, table.id) }));
+  return { ...section, template, blocks, tables };
+}
+
+function sectionIn(
+  parts: readonly Part[],
+  { title, template, blocks }: Part,
+  runId: string | null,
+): ReportSection {
+  const isOnly = parts.filter((other) => other.title === title).length === 1;
   const everyRun =
-    draft.source.runId !== null && templates[template].run === undefined
+    runId !== null && templates[template].run === undefined
       ? [{ text: 'This section covers every run of the period.' }]
       : [];
-  draft.section(isOnly ? title : `${title} (${templates[template].title})`, ...everyRun, ...blocks);
+  return {
+    title: isOnly ? title : `${title} (${templates[template].title})`,
+    blocks: [...everyRun, ...blocks],
+  };
 }
 
 /** Figures and checks of the sections, in their order. What two templates say in the same words is said once. */
-function addSummary(draft: Draft, chosen: readonly ReportSectionId[], built: BuiltBy): void {
+function summaryOf(parts: readonly Part[]): { figures: ReportFigure[]; checks: JudgedCheck[] } {
   const said = new Map<string, string>();
   /** Null for a repetition; another statement under the same name gets that of its template, too. */
   const nameOf = (name: string, template: ReportTemplateId, statement: unknown): string | null => {
@@ -111,21 +130,18 @@ function addSummary(draft: Draft, chosen: readonly ReportSectionId[], built: Bui
     if (before === undefined) return name;
     return before === text ? null : `${name} (${templates[template].title})`;
   };
-  for (const id of chosen) {
-    const template = templateOfSection(id);
-    const own = built.get(template)?.own;
-    for (const { name, label, value, kind } of own?.figures ?? []) {
-      if (!known[id].figures.includes(name)) continue;
+  const [figures, checks]: [ReportFigure[], JudgedCheck[]] = [[], []];
+  for (const { template, ...part } of parts) {
+    for (const { name, label, value, kind } of part.figures) {
       const shown = nameOf(label, template, [value, kind]);
-      if (shown !== null) draft.figure(`${template}.${name}`, shown, value, kind);
+      if (shown !== null) figures.push({ name: `${template}.${name}`, label: shown, value, kind });
     }
-    for (const check of own?.checks ?? []) {
-      const { name, status, detail } = check;
-      if (!known[id].checks.includes(name)) continue;
-      const shown = nameOf(name, template, [status, detail]);
-      if (shown !== null) draft.repeat(check, shown);
+    for (const check of part.checks) {
+      const shown = nameOf(check.name, template, [check.status, check.detail]);
+      if (shown !== null) checks.push(renamed(check, shown));
     }
   }
+  return { figures, checks };
 }
 
 /** Which definition made the report, and which sections of its built-in templates it leaves out. */
@@ -134,7 +150,7 @@ function choiceBlocks(
   template: ReportTemplate,
   used: readonly ReportTemplateId[],
 ): ReportBlock[] {
-  const named = (id: ReportSectionId): string => `${known[id].title} (${id})`;
+  const named = (id: ReportSectionId): string => `${sectionOf(id).title} (${id})`;
   const out = reportSectionIds.filter(
     (id) => used.includes(templateOfSection(id)) && !template.sections.includes(id),
   );

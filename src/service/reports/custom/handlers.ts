@@ -27,11 +27,10 @@ import type { Services } from '../../port/services.ts';
 import { append } from '../../writes/append.ts';
 import { requireReporting } from '../entitlement.ts';
 import { dataOf } from '../stored.ts';
-import { templateOf, templates } from '../templates/list.ts';
+import { sectionOf, templateOf, templates } from '../templates/list.ts';
 import { templateChanged } from './events.ts';
 import { schedulesOf } from './known.ts';
 import { persistently } from '../persistently.ts';
-import { sections } from './sections.ts';
 import { runOf, templateBody, templateKind, type StoredTemplate } from './stored.ts';
 
 export const reportTemplates: Pick<
@@ -162,14 +161,13 @@ export const reportTemplates: Pick<
     await requireReporting(services, caller.project);
     const data = reportSectionIds.map((sectionId) => {
       const reportTemplateId = templateOfSection(sectionId);
-      const { tables, run } = templates[reportTemplateId];
-      const { title, tables: ids } = sections[sectionId];
+      const { title, tables = [] } = sectionOf(sectionId);
       return {
         sectionId,
         title,
         reportTemplateId,
-        tables: ids.map((id) => tables.find((table) => table.id === id)?.title ?? id),
-        requiresRun: run === 'required',
+        tables: tables.map((table) => table.title),
+        requiresRun: templates[reportTemplateId].run === 'required',
       };
     });
     return { status: 200, body: { data } };

@@ -10,7 +10,7 @@ import type { Services } from '../../port/services.ts';
 import { scheduleKind, type StoredSchedule } from '../schedules/stored.ts';
 import { dataOf } from '../stored.ts';
 import { templateOf } from '../templates/list.ts';
-import type { Template } from '../templates/source.ts';
+import type { Template } from '../templates/sections.ts';
 import { runOf, templateKind, type StoredTemplate } from './stored.ts';
 
 export interface KnownTemplate extends Pick<Template, 'title' | 'run'> {

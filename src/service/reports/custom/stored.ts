@@ -11,7 +11,7 @@ import { formatTimestamp } from '../../../core/time.ts';
 import type { StoredDocument } from '../../../store/port/store.ts';
 import { dataOf } from '../stored.ts';
 import { templates } from '../templates/list.ts';
-import type { Template } from '../templates/source.ts';
+import type { Template } from '../templates/sections.ts';
 
 export const templateKind = 'report_template';
 

@@ -3,23 +3,28 @@ import { limits } from '../../../contract/limits.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { openSnapshot, snapshotFields } from '../../../core/decided/snapshot.ts';
+import { byName, totalOf } from '../counts/by-name.ts';
 import { activityIn, type Recorders, type ToolCalls } from '../counts/activity.ts';
 import {
   approvalRows,
   approvalsIn,
   approvalTable,
+  asOfNewest,
   decidedOf,
   figuresOf,
   oversightChecks,
+  oversightOf,
 } from './approvals.ts';
+import type { Examined } from '../checks/verdict.ts';
 import { applicability, logging } from './clauses.ts';
-import { Draft, factsOf } from './draft.ts';
+import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { leavesIn } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
-import { columns, type TableSpec, type Template } from './source.ts';
-import { tallyOf, type Tally } from './tally.ts';
+import { columns, type TableSpec } from './source.ts';
+import { tallyOf, type Tally } from '../counts/tally.ts';
+import { template } from './sections.ts';
 
 const useTable: TableSpec = {
   id: 'periods-of-use',
@@ -37,6 +42,7 @@ const useTable: TableSpec = {
     events: ['Events in the period', 'number'],
     begins: 'Began in the period',
   }),
+  rest: 'gov runs list has all of them.',
 };
 
 const systemTable: TableSpec = {
@@ -50,6 +56,8 @@ const systemTable: TableSpec = {
     recordedFrom: ['Recorded from', 'time'],
     recordedTo: ['Recorded to', 'time'],
   }),
+  unshown: 'The log has no list of AI systems: the table follows from all events of the period.',
+  rest: 'gov runs list --system shows the runs of one.',
 };
 
 const modificationTable: TableSpec = {
@@ -66,122 +74,135 @@ const modificationTable: TableSpec = {
     to: 'After',
     actor: 'Changed by',
   }),
+  unshown: 'Its rows come from three lists of the log, and only changes are rows.',
+  rest: 'The report policy-changes has the policies.',
 };
 
-const oversight = approvalTable('Human oversight');
+const oversight: TableSpec = {
+  ...approvalTable,
+  title: 'Human oversight',
+  unshown:
+    'Requests and answers are in two lists of the log. The report decisions-exceptions shows the decisions.',
+};
 
-export const aiActLogging: Template = {
+export const aiActLogging = template({
   title: 'AI Act logging dossier',
   summary:
     'Which AI systems were in use and when, whether events were recorded and are kept, and who oversaw them',
-  tables: [useTable, systemTable, modificationTable, oversight],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const tally = await tallyOf(source, draft.period);
-    const uses = useRows(tally);
-    const changes = await modificationRows(draft);
-    const { cases, more } = await approvalsIn(source, draft.period);
-    const approvals = figuresOf(cases);
-    const { toolCalls, recorders } = await activityIn(source, draft.period);
-    const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
-
-    draft.figure('systems', 'AI systems that events name', tally.systems.size);
-    draft.figure('runs', 'Periods of use (runs)', uses.population + tally.moreRuns);
-    draft.figure('events', 'Events recorded', tally.events);
-    const atLeast = tally.moreRuns > 0 ? ', at least' : '';
-    draft.figure('unnamed', `Runs that name no AI system${atLeast}`, unnamed);
-    draft.figure(
-      'retention',
-      'Days that contents are kept',
-      source.settings.retentionDays ?? 'no limit',
-      'text',
-    );
-    draft.figure('modifications', 'Modifications', changes.population);
-    draft.figure('oversight', 'Requests for approval decided', decidedOf(approvals));
-    loggingChecks(draft, { tally, unnamed, recorders });
-    oversightChecks(draft, approvals, more);
-
-    draft.section('What the law asks of logs', ...applicability, factsOf(clauses()));
-    draft.section(
-      'Systems and periods of use',
-      {
-        text: `${count(tally.systems.size, 'AI system')} and ${count(uses.population + tally.moreRuns, 'run')} in the period. A run is one period of use: its first and last event are by the clock of the client.`,
+  choices:
+    'Events of the service itself are not events of an AI system and are left out. What no client recorded is not in the log.',
+  sections: {
+    law: { title: 'What the law asks of logs' },
+    systems: {
+      title: 'Systems and periods of use',
+      tables: [useTable, systemTable],
+      figures: {
+        systems: 'AI systems that events name',
+        runs: 'Periods of use (runs)',
+        events: 'Events recorded',
+        unnamed: 'Runs that name no AI system',
       },
-      { table: systemTable.id },
-      { table: useTable.id },
-    );
-    draft.section('Events that help to find risks', risks(tally, toolCalls));
-    draft.section(
-      'Modifications',
-      { text: 'Policies, the risk router, and the model, tools and configuration that runs state.' },
-      { table: modificationTable.id },
-    );
-    draft.section('Human oversight', { table: oversight.id });
-    draft.section('Retention', retention(draft));
-
-    await useTables(draft, uses, tally);
-    draft.table(
-      changes.table(
-        `${modificationTable.lists}.`,
-        notShown('Its rows come from three lists of the log, and only changes are rows.'),
-        {
-          rest: 'The report policy-changes has the policies.',
-        },
-      ),
-    );
-    draft.table(
-      approvalRows(oversight, cases).table(
-        `${oversight.lists}. Their state is that at the newest entry below the checkpoint.`,
-        notShown(
-          'Requests and answers are in two lists of the log. The report decisions-exceptions shows the decisions.',
-        ),
-        { rest: 'gov approvals list has all of them.', more },
-      ),
-    );
-    return draft.built([
-      'Events of the service itself are not events of an AI system and are left out. What no client recorded is not in the log.',
-    ]);
+      checks: ['recorded', 'namesSystem'],
+    },
+    risks: { title: 'Events that help to find risks' },
+    modifications: {
+      title: 'Modifications',
+      text: 'Policies, the risk router, and the model, tools and configuration that runs state.',
+      tables: [modificationTable],
+      figures: { modifications: 'Modifications' },
+    },
+    oversight: {
+      title: 'Human oversight',
+      tables: [oversight],
+      figures: { oversight: 'Requests for approval decided' },
+      checks: oversightChecks,
+    },
+    retention: {
+      title: 'Retention',
+      figures: { retention: ['Days that contents are kept', 'text'] },
+      checks: ['keptSixMonths'],
+    },
   },
-};
+  build: async (draft) => {
+    const { source, period } = draft;
+    const tally = await tallyOf(source, period);
+    const changes = await modificationRows(draft);
+    const { cases, more } = await approvalsIn(source, period);
+    const approvals = figuresOf(cases);
+    const { toolCalls, recorders } = await activityIn(source, period);
+    const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
+    const runs = tally.runs.size + tally.moreRuns;
+    return {
+      figures: {
+        systems: tally.systems.size,
+        runs,
+        events: tally.events,
+        unnamed: tally.moreRuns > 0 ? { atLeast: unnamed } : unnamed,
+        retention: source.settings.retentionDays ?? 'no limit',
+        modifications: changes.population,
+        oversight: decidedOf(approvals),
+      },
+      checks: { ...loggingOf(draft, { tally, unnamed, recorders }), ...oversightOf(approvals, more) },
+      blocks: {
+        law: [...applicability, factsOf(clauses())],
+        systems: [
+          `${count(tally.systems.size, 'AI system')} and ${count(runs, 'run')} in the period. A run is one period of use: its first and last event are by the clock of the client.`,
+          { table: systemTable.id },
+          { table: useTable.id },
+        ],
+        risks: [risks(tally, toolCalls)],
+        retention: [retention(draft)],
+      },
+      tables: [
+        useRows(tally).table({ completeness: await runsShown(draft, tally), more: tally.moreRuns }),
+        systemRows(tally).table({ scope: `${systemTable.lists}.${moreText(tally)}` }),
+        changes.table(),
+        approvalRows(oversight, cases).table({ scope: `${oversight.lists}. ${asOfNewest}`, more }),
+      ],
+    };
+  },
+});
 
 const clauses = () =>
   Object.fromEntries(logging.map(({ name, cite, asks }) => [name, [`${asks} (${cite})`, 'text'] as const]));
 
-function loggingChecks(
+function loggingOf(
   draft: Draft,
   { tally, unnamed, recorders }: { tally: Tally; unnamed: number; recorders: Recorders },
-): void {
+) {
   const { retentionDays, legalHold } = draft.source.settings;
   const uncounted =
     tally.moreRuns === 0 ? null : `${count(tally.moreRuns, 'run was', 'runs were')} not looked at.`;
-  recordedCheck(draft, tally, recorders);
-  draft.judge('namesSystem', {
-    examined: tally.runs.size,
-    failed: unnamed,
-    detail: unnamed === 0 ? 'All runs do.' : `${count(unnamed, 'run')} without aiSystemId.`,
-    none: 'There is no run in the period.',
-    missing: uncounted,
-  });
   const kept = legalHold || retentionDays === null || retentionDays >= limits.retentionDaysProduction;
   const says = legalHold
     ? 'A legal hold stops every erasure.'
     : retentionDays === null
       ? 'Nothing is erased by age.'
       : `Contents are kept for ${count(retentionDays, 'day')}.`;
-  draft.judge('keptSixMonths', {
-    examined: tally.events,
-    failed: kept ? 0 : tally.events,
-    detail: `${says} This is the setting when the report was made. Records and hashes are kept in any case.`,
-    none: 'The log recorded no event in the period, so there are no contents to keep.',
-  });
+  return {
+    recorded: recordedOf(tally, recorders),
+    namesSystem: {
+      examined: tally.runs.size,
+      failed: unnamed,
+      detail: unnamed === 0 ? 'All runs do.' : `${count(unnamed, 'run')} without aiSystemId.`,
+      none: 'There is no run in the period.',
+      missing: uncounted,
+    },
+    keptSixMonths: {
+      examined: tally.events,
+      failed: kept ? 0 : tally.events,
+      detail: `${says} This is the setting when the report was made. Records and hashes are kept in any case.`,
+      none: 'The log recorded no event in the period, so there are no contents to keep.',
+    },
+  };
 }
 
 /** A program that records leaves its mark while the run goes on. An import, or an event typed by hand, has none. */
-function recordedCheck(draft: Draft, { runs, moreRuns }: Tally, { automatic, lossy }: Recorders): void {
+function recordedOf({ runs, moreRuns }: Tally, { automatic, lossy }: Recorders): Examined {
   const all = runs.size + moreRuns;
   const shown = new Set([...automatic, ...lossy]).size;
   const without = Math.max(0, all - shown);
-  draft.judge('recorded', {
+  return {
     examined: shown,
     failed: lossy.size,
     detail: `${automatic.size} of ${count(all, 'run')} ${automatic.size === 1 ? 'has' : 'have'} an event that names its recorder or its decision and was recorded within ${limits.recordedSkewSeconds / 60} min. Recorders dropped events of ${count(lossy.size, 'run')}.`,
@@ -193,24 +214,22 @@ function recordedCheck(draft: Draft, { runs, moreRuns }: Tally, { automatic, los
       without === 0
         ? null
         : `${count(without, 'run shows', 'runs show')} none: an import or an event that somebody typed looks the same.`,
-  });
+  };
 }
 
 function risks(
   { evaluations, risks: routed, types, records }: Tally,
   { calls, undecided, refused }: ToolCalls,
 ) {
-  const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
-    names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
   return factsOf({
-    'Policy decisions': [of(records, 'gov.evaluation/1'), 'number'],
-    'Denied or escalated by policies': [of(evaluations, 'deny', 'escalate'), 'number'],
-    'Blocked or escalated by the risk router': [of(routed, 'block', 'escalate'), 'number'],
+    'Policy decisions': [totalOf(records, 'gov.evaluation/1'), 'number'],
+    'Denied or escalated by policies': [totalOf(evaluations, 'deny', 'escalate'), 'number'],
+    'Blocked or escalated by the risk router': [totalOf(routed, 'block', 'escalate'), 'number'],
     'Tool calls': [calls, 'number'],
     'Tool calls without a decision': [undecided, 'number'],
     'Calls that were blocked or denied': [refused, 'number'],
-    'Errors of runs': [of(types, 'run.error'), 'number'],
-    Replays: [of(records, 'gov.replay/1'), 'number'],
+    'Errors of runs': [totalOf(types, 'run.error'), 'number'],
+    Replays: [totalOf(records, 'gov.replay/1'), 'number'],
   });
 }
 
@@ -246,31 +265,17 @@ function useRows(tally: Tally): Rows {
   return rows;
 }
 
-async function useTables(draft: Draft, uses: Rows, tally: Tally): Promise<void> {
-  const systems = new Rows(systemTable);
-  for (const [systemId, span] of [...tally.systems].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    systems.add([
+function systemRows(tally: Tally): Rows {
+  const rows = new Rows(systemTable);
+  for (const [systemId, span] of byName(tally.systems))
+    rows.add([
       systemId,
       span.runs,
       span.events,
       timeText(span.firstRecordedMs),
       timeText(span.lastRecordedMs),
     ]);
-  draft.table(
-    uses.table(`${useTable.lists}.`, await runsShown(draft, tally), {
-      rest: 'gov runs list has all of them.',
-      more: tally.moreRuns,
-    }),
-  );
-  draft.table(
-    systems.table(
-      `${systemTable.lists}.${moreText(tally)}`,
-      notShown('The log has no list of AI systems: the table follows from all events of the period.'),
-      {
-        rest: 'gov runs list --system shows the runs of one.',
-      },
-    ),
-  );
+  return rows;
 }
 
 const moreText = ({ moreOfSystems }: Tally): string =>

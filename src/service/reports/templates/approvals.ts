@@ -9,7 +9,7 @@ import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import type { ReportCell } from '../../../core/reports/model.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { Draft } from './draft.ts';
+import type { Examined } from '../checks/verdict.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn, timeText, type Period } from './period.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
@@ -33,9 +33,9 @@ export interface ApprovalCase {
   usedMs: number | null;
 }
 
-export const approvalTable = (title = 'Approvals'): TableSpec => ({
+export const approvalTable: TableSpec = {
   id: 'approvals',
-  title,
+  title: 'Approvals',
   lists: 'Approvals that were requested or decided in the period',
   columns: columns({
     approvalId: 'Approval',
@@ -51,7 +51,11 @@ export const approvalTable = (title = 'Approvals'): TableSpec => ({
     question: 'Question',
     remark: 'Remark',
   }),
-});
+  rest: 'gov approvals list has all of them.',
+};
+
+/** Ends the scope of a table of approvals. */
+export const asOfNewest = 'Their state is that at the newest entry below the checkpoint.';
 
 /** Approvals of the period, in the order of their requests. `more`: those beyond `limits.reportGroups`. */
 export async function approvalsIn(
@@ -207,30 +211,37 @@ export const openOf = ({ byStatus }: ApprovalFigures): number => byStatus.pendin
 export const decidedOf = ({ byStatus }: ApprovalFigures): number => byStatus.approved + byStatus.denied;
 
 /** The checks of human oversight, which several reports have. Nobody is called a person here: a credential decides. */
-export function oversightChecks(draft: Draft, figures: ApprovalFigures, more: number): void {
+export const oversightChecks = ['answered', 'tookTime', 'notOwnRequest'] as const;
+
+export function oversightOf(
+  figures: ApprovalFigures,
+  more: number,
+): Readonly<Record<(typeof oversightChecks)[number], Examined>> {
   const { total, byStatus, quick, own } = figures;
   const decided = decidedOf(figures);
   const open = openOf(figures);
   const rest = more === 0 ? null : `${count(more, 'request was', 'requests were')} not read.`;
-  draft.judge('answered', {
-    examined: total,
-    failed: byStatus.expired,
-    detail: `${open} of ${count(total, 'request')} still open, ${byStatus.expired} expired without an answer, ${decided} answered.`,
-    none: 'No approval was requested or decided in the period.',
-    missing: open === 0 ? rest : 'An open request has no answer yet.',
-  });
-  draft.judge('tookTime', {
-    examined: byStatus.approved,
-    failed: quick,
-    detail: `Faster approvals: ${quick} of ${byStatus.approved}.`,
-    none: 'Nothing was approved in the period.',
-    missing: rest,
-  });
-  draft.judge('notOwnRequest', {
-    examined: decided,
-    failed: own,
-    detail: `The credential that requested it decided ${own} of ${count(decided, 'request')}. Two credentials may be of one person.`,
-    none: 'No request was decided in the period.',
-    missing: rest,
-  });
+  return {
+    answered: {
+      examined: total,
+      failed: byStatus.expired,
+      detail: `${open} of ${count(total, 'request')} still open, ${byStatus.expired} expired without an answer, ${decided} answered.`,
+      none: 'No approval was requested or decided in the period.',
+      missing: open === 0 ? rest : 'An open request has no answer yet.',
+    },
+    tookTime: {
+      examined: byStatus.approved,
+      failed: quick,
+      detail: `Faster approvals: ${quick} of ${byStatus.approved}.`,
+      none: 'Nothing was approved in the period.',
+      missing: rest,
+    },
+    notOwnRequest: {
+      examined: decided,
+      failed: own,
+      detail: `The credential that requested it decided ${own} of ${count(decided, 'request')}. Two credentials may be of one person.`,
+      none: 'No request was decided in the period.',
+      missing: rest,
+    },
+  };
 }

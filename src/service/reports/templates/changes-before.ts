@@ -27,6 +27,7 @@ export const beforeTable: TableSpec = {
     actor: 'Changed by',
     reason: 'Reason',
   }),
+  rest: 'The report policy-changes has all of them.',
 };
 
 const beforeMs = 7 * 86_400_000;

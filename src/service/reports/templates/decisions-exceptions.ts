@@ -3,21 +3,25 @@ import { limits } from '../../../contract/limits.ts';
 import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
 import { counts as decides } from '../../../core/policies/evaluate/decision.ts';
+import { byName, increase, largestFirst } from '../counts/by-name.ts';
 import {
   approvalRows,
   approvalsIn,
   approvalTable,
+  asOfNewest,
   figuresOf,
   openOf,
   oversightChecks,
+  oversightOf,
   type ApprovalCase,
 } from './approvals.ts';
-import { barsOf, Draft, factsOf } from './draft.ts';
+import { barsOf, factsOf, type Draft } from './draft.ts';
 import { leavesIn } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
 import { count } from './period.ts';
-import { columns, type Template, type TableSpec } from './source.ts';
+import { columns, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
 export const decisionTable: TableSpec = {
   id: 'decisions',
@@ -36,6 +40,7 @@ export const decisionTable: TableSpec = {
     approvalId: 'Approval',
     approval: ['Approval status', 'status'],
   }),
+  rest: 'gov export create --resource policy_evaluations has all of them.',
 };
 
 const riskTable: TableSpec = {
@@ -52,103 +57,108 @@ const riskTable: TableSpec = {
     wouldBe: ['Action without the mode', 'status'],
     configHash: ['Configuration', 'hash'],
   }),
+  rest: 'gov export create --resource risk_decisions has all of them.',
 };
 
-const approvals = approvalTable();
+const approvals: TableSpec = {
+  ...approvalTable,
+  unshown:
+    'Requests follow from the policy decisions, and answers from entries of the whole log. No list of the log has both.',
+};
 
-export const decisionsExceptions: Template = {
+export const decisionsExceptions = template({
   title: 'Decisions and exceptions',
   summary: 'What was denied or escalated, who approved it, and how long they took',
+  choices:
+    'Decisions that allowed the action are listed too, after the exceptions. Simulations and dry runs are not recorded, so they are not here.',
   run: 'optional',
-  tables: [decisionTable, approvals, riskTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
+  sections: {
+    decisions: {
+      title: 'Decisions',
+      tables: [decisionTable],
+      figures: {
+        exceptions: 'Decisions that did not allow the action',
+        evaluations: 'Policy decisions',
+        denied: 'Denied',
+        escalated: 'Escalated',
+        warned: 'Allowed with a warning',
+      },
+    },
+    approvals: {
+      title: 'Answers to requests for approval',
+      text: 'An escalated action runs only after another credential approves it. Whether a person held that credential is shown by the signature of an enrolled approver alone. An approval that took seconds may not have been read.',
+      tables: [approvals],
+      figures: {
+        open: 'Requests for approval still open',
+        approved: 'Approved',
+        refused: 'Refused',
+        expired: 'Expired without an answer',
+        medianOpen: ['Median time to an answer', 'duration'],
+        quick: `Approved in less than ${limits.reportQuickApprovalSeconds} s`,
+        signed: 'Decided with the signature of an enrolled approver',
+      },
+      checks: oversightChecks,
+    },
+    'risk-router': {
+      title: 'Risk router',
+      tables: [riskTable],
+      figures: { riskExceptions: 'Blocked or escalated by the risk router' },
+    },
+  },
+  build: async (draft) => {
+    const { source, period } = draft;
     const { runId } = source;
-    const { cases, more } = await approvalsIn(source, draft.period, runId);
+    const { cases, more } = await approvalsIn(source, period, runId);
     const found = await evaluationRows(draft, runId, new Map(cases.map((each) => [each.evaluationId, each])));
     const risks = await riskRows(draft, runId);
     const figures = figuresOf(cases);
     const { byDecision, byPolicy, rows } = found;
     const [denied = 0, escalated = 0] = [byDecision.get('deny'), byDecision.get('escalate')];
-
-    draft.figure('exceptions', 'Decisions that did not allow the action', denied + escalated);
-    draft.figure('open', 'Requests for approval still open', openOf(figures));
-    draft.figure('evaluations', 'Policy decisions', rows.population);
-    draft.figure('denied', 'Denied', denied);
-    draft.figure('escalated', 'Escalated', escalated);
-    draft.figure('warned', 'Allowed with a warning', byDecision.get('warn') ?? 0);
-    draft.figure('approved', 'Approved', figures.byStatus.approved);
-    draft.figure('refused', 'Refused', figures.byStatus.denied);
-    draft.figure('expired', 'Expired without an answer', figures.byStatus.expired);
-    draft.figure('medianOpen', 'Median time to an answer', figures.medianMs, 'duration');
-    draft.figure('quick', `Approved in less than ${limits.reportQuickApprovalSeconds} s`, figures.quick);
-    draft.figure('signed', 'Decided with the signature of an enrolled approver', figures.signed);
-    draft.figure('riskExceptions', 'Blocked or escalated by the risk router', risks.exceptions);
-    oversightChecks(draft, figures, more);
-
-    draft.section(
-      'Decisions',
-      { text: `${count(denied + escalated, 'decision')} of ${rows.population} did not allow the action.` },
-      barsOf(
-        'Policy decisions by outcome',
-        'decisions',
-        [...byDecision].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-      ),
-      barsOf('Policies that denied or escalated most', 'decisions', byPolicy),
-      { table: decisionTable.id },
-    );
-    draft.section(
-      'Answers to requests for approval',
-      {
-        text: 'An escalated action runs only after another credential approves it. Whether a person held that credential is shown by the signature of an enrolled approver alone. An approval that took seconds may not have been read.',
+    const ofRun = runId === null ? '' : ` of run ${runId}`;
+    return {
+      figures: {
+        exceptions: denied + escalated,
+        open: openOf(figures),
+        evaluations: rows.population,
+        denied,
+        escalated,
+        warned: byDecision.get('warn') ?? 0,
+        approved: figures.byStatus.approved,
+        refused: figures.byStatus.denied,
+        expired: figures.byStatus.expired,
+        medianOpen: figures.medianMs,
+        quick: figures.quick,
+        signed: figures.signed,
+        riskExceptions: risks.exceptions,
       },
-      factsOf({
-        'Requests for approval': [figures.total, 'number'],
-        'Still open at the newest entry': [openOf(figures), 'number'],
-      }),
-      { table: approvals.id },
-    );
-    draft.section('Risk router', { table: riskTable.id });
-
-    await tables(draft, { rows, risks: risks.rows, approved: approvalRows(approvals, cases), more });
-    return draft.built([
-      'Decisions that allowed the action are listed too, after the exceptions. Simulations and dry runs are not recorded, so they are not here.',
-    ]);
+      checks: oversightOf(figures, more),
+      blocks: {
+        decisions: [
+          `${count(denied + escalated, 'decision')} of ${rows.population} did not allow the action.`,
+          barsOf('Policy decisions by outcome', 'decisions', byName(byDecision)),
+          barsOf('Policies that denied or escalated most', 'decisions', largestFirst(byPolicy)),
+        ],
+        approvals: [
+          factsOf({
+            'Requests for approval': [figures.total, 'number'],
+            'Still open at the newest entry': [openOf(figures), 'number'],
+          }),
+        ],
+      },
+      tables: [
+        rows.table({
+          scope: `${decisionTable.lists}${ofRun}.`,
+          completeness: await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
+        }),
+        approvalRows(approvals, cases).table({ scope: `${approvals.lists}${ofRun}. ${asOfNewest}`, more }),
+        risks.rows.table({
+          scope: `${riskTable.lists}${ofRun}.`,
+          completeness: await listed(draft, ['gov.decision/1', risks.rows.population], 'risk-decisions'),
+        }),
+      ],
+    };
   },
-};
-
-async function tables(
-  draft: Draft,
-  of: { rows: Rows; risks: Rows; approved: Rows; more: number },
-): Promise<void> {
-  const { rows, risks, approved, more } = of;
-  const { runId } = draft.source;
-  const scope = runId === null ? '' : ` of run ${runId}`;
-  const rest = 'gov export create --resource policy_evaluations has all of them.';
-  draft.table(
-    rows.table(
-      `${decisionTable.lists}${scope}.`,
-      await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
-      { rest },
-    ),
-  );
-  draft.table(
-    approved.table(
-      `${approvals.lists}${scope}. Their state is that at the newest entry below the checkpoint.`,
-      notShown(
-        'Requests follow from the policy decisions, and answers from entries of the whole log. No list of the log has both.',
-      ),
-      { rest: 'gov approvals list has all of them.', more },
-    ),
-  );
-  draft.table(
-    risks.table(
-      `${riskTable.lists}${scope}.`,
-      await listed(draft, ['gov.decision/1', risks.population], 'risk-decisions'),
-      { rest: 'gov export create --resource risk_decisions has all of them.' },
-    ),
-  );
-}
+});
 
 /** The completeness of a table of one type, of the project or of one run. */
 async function listed(
@@ -170,7 +180,7 @@ async function evaluationRows(
 ): Promise<{
   readonly rows: Rows;
   readonly byDecision: Map<string, number>;
-  readonly byPolicy: [string, number][];
+  readonly byPolicy: Map<string, number>;
 }> {
   const rows = new Rows(decisionTable);
   const byDecision = new Map<string, number>();
@@ -180,12 +190,11 @@ async function evaluationRows(
     const { combined } = evaluation;
     const isException = combined === 'deny' || combined === 'escalate';
     const deciders = decidersOf(evaluation);
-    byDecision.set(combined, (byDecision.get(combined) ?? 0) + 1);
-    if (isException) for (const id of deciders) byPolicy.set(id, (byPolicy.get(id) ?? 0) + 1);
+    increase(byDecision, combined);
+    if (isException) for (const id of deciders) increase(byPolicy, id);
     rows.add(evaluationRow(leaf.index, evaluation, cases.get(evaluation.id)), isException);
   }
-  const sorted = [...byPolicy].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  return { rows, byDecision, byPolicy: sorted };
+  return { rows, byDecision, byPolicy };
 }
 
 export function evaluationRow(index: number, evaluation: OpenEvaluation, approval?: ApprovalCase) {

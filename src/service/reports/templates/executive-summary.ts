@@ -1,15 +1,16 @@
 /** Template `executive-summary`: one page that a director reads in a minute. */
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
+import { byName, largestFirst, totalOf } from '../counts/by-name.ts';
 import { activityIn, type ToolCalls } from '../counts/activity.ts';
 import { approvalsIn, decidedOf, figuresOf, openOf, type ApprovalFigures } from './approvals.ts';
-import { Draft, barsOf } from './draft.ts';
+import { barsOf } from './draft.ts';
 import { count } from './period.ts';
 import { systemEvents } from './read.ts';
 import { faultTypes } from './integrity-completeness.ts';
 import { Rows } from './rows.ts';
-import { notShown } from './shown.ts';
-import { columns, type TableSpec, type Template } from './source.ts';
-import { tallyOf, type Tally } from './tally.ts';
+import { columns, type TableSpec } from './source.ts';
+import { tallyOf, type Tally } from '../counts/tally.ts';
+import { template } from './sections.ts';
 
 const attentionTable: TableSpec = {
   id: 'attention',
@@ -22,58 +23,66 @@ const attentionTable: TableSpec = {
     of: ['Of', 'number'],
     report: 'Report with the details',
   }),
+  unshown:
+    'The table has every topic. Its counts are of what records say, such as a denial, and the lists of the log are by run and by type alone. The reports of the last column list the records, and show which lists are complete.',
 };
 
-export const executiveSummary: Template = {
+export const executiveSummary = template({
   title: 'Executive summary',
   summary: 'On one page: what agents did, what was stopped, who approved, and what needs attention',
-  tables: [attentionTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const tally = await tallyOf(source, draft.period);
+  choices: 'Events of the service itself are counted as faults alone.',
+  sections: {
+    summary: {
+      title: 'In short',
+      tables: [attentionTable],
+      figures: {
+        attention: 'Topics that need attention',
+        systems: 'AI systems',
+        runs: 'Runs',
+        events: 'Events recorded',
+        decisions: 'Decisions',
+        stopped: 'Denied, blocked or escalated',
+        approvals: 'Requests for approval decided',
+        proofs: 'Compliance proofs',
+      },
+    },
+  },
+  build: async ({ source, period }) => {
+    const tally = await tallyOf(source, period);
     let faults = 0;
-    for await (const { clear } of systemEvents(source, draft.period))
+    for await (const { clear } of systemEvents(source, period))
       if (faultTypes.has(clear.eventType)) faults += 1;
-    const { cases, more } = await approvalsIn(source, draft.period);
-    const { toolCalls } = await activityIn(source, draft.period);
+    const { cases, more } = await approvalsIn(source, period);
+    const { toolCalls } = await activityIn(source, period);
     const approvals = figuresOf(cases);
     const topics = topicsOf({ tally, faults, toolCalls, approvals, moreApprovals: more });
     const attention = topics.filter(needsLook).length;
-    const stopped = of(tally.evaluations, 'deny', 'escalate') + of(tally.risks, 'block', 'escalate');
-
-    draft.figure('attention', 'Topics that need attention', attention);
-    draft.figure('systems', 'AI systems', tally.systems.size);
-    draft.figure('runs', 'Runs', tally.runs.size + tally.moreRuns);
-    draft.figure('events', 'Events recorded', tally.events);
-    draft.figure(
-      'decisions',
-      'Decisions',
-      tally.recorded('gov.evaluation/1') + tally.recorded('gov.decision/1'),
-    );
-    draft.figure('stopped', 'Denied, blocked or escalated', stopped);
-    draft.figure('approvals', 'Requests for approval decided', decidedOf(approvals));
-    draft.figure('proofs', 'Compliance proofs', tally.recorded('gov.proof/1'));
-
-    draft.section('In short', { text: shortText(tally, { stopped, attention }) }, daysBlock(tally), {
-      table: attentionTable.id,
-    });
+    const stopped =
+      totalOf(tally.evaluations, 'deny', 'escalate') + totalOf(tally.risks, 'block', 'escalate');
     const rows = new Rows(attentionTable);
     for (const each of topics) {
       const { topic, found, total, report } = each;
       rows.add([topic, statusOf(each), found, total, report], needsLook(each));
     }
-    draft.table(
-      rows.table(
-        `${attentionTable.lists}. They are counted from the records of the period.`,
-        notShown(
-          'The table has every topic. Its counts are of what records say, such as a denial, and the lists of the log are by run and by type alone. The reports of the last column list the records, and show which lists are complete.',
-        ),
-        { rest: '' },
-      ),
-    );
-    return draft.built(['Events of the service itself are counted as faults alone.']);
+    return {
+      figures: {
+        attention,
+        systems: tally.systems.size,
+        runs: tally.runs.size + tally.moreRuns,
+        events: tally.events,
+        decisions: tally.recorded('gov.evaluation/1') + tally.recorded('gov.decision/1'),
+        stopped,
+        approvals: decidedOf(approvals),
+        proofs: tally.recorded('gov.proof/1'),
+      },
+      checks: {},
+      blocks: { summary: [shortText(tally, { stopped, attention }), daysBlock(tally)] },
+      tables: [
+        rows.table({ scope: `${attentionTable.lists}. They are counted from the records of the period.` }),
+      ],
+    };
   },
-};
+});
 
 const needsLook = ({ found, total }: Topic): boolean => total !== null && found > 0;
 
@@ -86,9 +95,6 @@ interface Topic {
   readonly unseen: number;
   readonly report: ReportTemplateId;
 }
-
-const of = (counts: ReadonlyMap<string, number>, ...names: string[]): number =>
-  names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
 
 interface SummaryCounts {
   readonly tally: Tally;
@@ -107,9 +113,14 @@ function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Summar
   const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
   const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
   const topics: readonly (readonly [string, number, number | null, ReportTemplateId, unseen?: number])[] = [
-    ['Actions that policies denied', of(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
-    ['Actions that policies escalated', of(evaluations, 'escalate'), evaluated, 'decisions-exceptions'],
-    ['Risks that were blocked or escalated', of(risks, 'block', 'escalate'), routed, 'decisions-exceptions'],
+    ['Actions that policies denied', totalOf(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
+    ['Actions that policies escalated', totalOf(evaluations, 'escalate'), evaluated, 'decisions-exceptions'],
+    [
+      'Risks that were blocked or escalated',
+      totalOf(risks, 'block', 'escalate'),
+      routed,
+      'decisions-exceptions',
+    ],
     [
       'Requests for approval that are still open or expired',
       openOf(approvals) + approvals.byStatus.expired,
@@ -149,8 +160,7 @@ const longestChart = 31;
 /** Events by day; of a long period the busiest days. */
 function daysBlock({ days }: Tally) {
   const named = [...days].map(([day, n]) => [new Date(day * dayMs).toISOString().slice(0, 10), n] as const);
-  const byDay = named.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const byDay = byName(named);
   if (byDay.length <= longestChart) return barsOf('Events by day (UTC)', 'events', byDay, longestChart);
-  const busiest = named.toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  return barsOf('Busiest days (UTC)', 'events', busiest, longestChart);
+  return barsOf('Busiest days (UTC)', 'events', largestFirst(named), longestChart);
 }

@@ -7,10 +7,10 @@ import { systemRun } from '../../../core/events/record.ts';
 import type { ReportCell } from '../../../core/reports/model.ts';
 import type { Leaf } from '../../../store/port/store.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { ReportSource } from './source.ts';
-import { beforeTable, changesBefore, type Changes } from './changes-before.ts';
+import { increase, largestFirst } from '../counts/by-name.ts';
+import { beforeTable, changesBefore } from './changes-before.ts';
 import { incidentClocks, monthAfter } from './clauses.ts';
-import { Draft, barsOf } from './draft.ts';
+import { barsOf, type Draft } from './draft.ts';
 import { faultTypes } from './integrity-completeness.ts';
 import { count, timeText } from './period.ts';
 import {
@@ -26,8 +26,9 @@ import {
 } from './read.ts';
 import { Rows } from './rows.ts';
 import { failing, isFailing, outcomeText } from './timeline.ts';
-import { notShown, type AttachedProof } from './shown.ts';
-import { columns, type TableSpec, type Template } from './source.ts';
+import type { AttachedProof } from './shown.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
 const timelineTable: TableSpec = {
   id: 'timeline',
@@ -45,6 +46,9 @@ const timelineTable: TableSpec = {
     outcome: ['Outcome', 'status'],
     reference: 'Reference',
   }),
+  unshown:
+    'Its rows are chosen by what records say: a denial, an error, a difference. The log commits to these contents one by one, and its lists are by run and by type alone, so none of them has exactly the failures. The reports decisions-exceptions and replay-drift show that they have every decision and every replay.',
+  rest: 'gov export create --resource audit_events has all events.',
 };
 
 const runTable: TableSpec = {
@@ -58,6 +62,8 @@ const runTable: TableSpec = {
     proofId: 'Newest proof',
     attached: 'Attached file',
   }),
+  unshown: 'Its rows are the runs that the timeline names, so they are as complete as the timeline.',
+  rest: 'gov proofs list --run has the proofs of a run.',
 };
 
 interface Entry {
@@ -69,92 +75,80 @@ interface Entry {
   readonly isFailure: boolean;
 }
 
-export const incidentBundle: Template = {
+export const incidentBundle = template({
   title: 'Incident bundle',
   summary: 'What failed and when, which runs are affected, what had changed before, and when reports are due',
+  choices:
+    'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. Other events are left out unless runId names their run.',
   run: 'optional',
-  tables: [timelineTable, runTable, beforeTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const found = await timelineOf(draft);
-    const { rows, kinds, failuresByRun, firstMs, lastMs } = found;
+  sections: {
+    timeline: {
+      title: 'What happened',
+      tables: [timelineTable, runTable],
+      figures: {
+        failures: 'Failures in the period',
+        first: ['First failure', 'time'],
+        last: ['Last failure', 'time'],
+        runs: 'Affected runs',
+        proofs: 'Proofs attached',
+      },
+      checks: ['runsProved'],
+    },
+    'changes-before': {
+      title: 'What had changed before',
+      tables: [beforeTable],
+      figures: { changes: 'Changes in the 7 days before' },
+    },
+    deadlines: {
+      title: 'When reports are due',
+      text: 'Deadlines run from moments that people decide: when they became aware, when they classified. The log cannot know them. The times below count from the first failure of this report.',
+    },
+  },
+  build: async (draft) => {
+    const { runId } = draft.source;
+    const { rows, kinds, failuresByRun, firstMs, lastMs } = await timelineOf(draft);
     const failures = [...kinds.values()].reduce((sum, n) => sum + n, 0);
     const runs = await affectedRuns(draft, failuresByRun);
     const changes = await changesBefore(draft, firstMs);
-
-    draft.figure('failures', 'Failures in the period', failures);
-    draft.figure('first', 'First failure', timeText(firstMs), 'time');
-    draft.figure('last', 'Last failure', timeText(lastMs), 'time');
-    draft.figure('runs', 'Affected runs', runs.rows.population);
-    draft.figure('proofs', 'Proofs attached', runs.verified + runs.broken);
-    draft.figure('changes', 'Changes in the 7 days before', changes.rows.population);
-
     const affected = runs.rows.population;
-    draft.judge('runsProved', {
-      examined: runs.verified + runs.broken,
-      failed: runs.broken,
-      detail: `${runs.verified} of ${count(affected, 'run')} ${runs.verified === 1 ? 'has' : 'have'} an attached proof that verifies. ${count(runs.broken, 'proof does', 'proofs do')} not verify.`,
-      none: affected === 0 ? 'No run is affected.' : `0 of ${count(affected, 'run')}. ${runs.lacking}`,
-      missing: runs.verified + runs.broken === affected ? null : runs.lacking,
-    });
-
-    draft.section(
-      'What happened',
-      {
-        text:
+    const attached = runs.verified + runs.broken;
+    return {
+      figures: {
+        failures,
+        first: timeText(firstMs),
+        last: timeText(lastMs),
+        runs: affected,
+        proofs: attached,
+        changes: changes.rows.population,
+      },
+      checks: {
+        runsProved: {
+          examined: attached,
+          failed: runs.broken,
+          detail: `${runs.verified} of ${count(affected, 'run')} ${runs.verified === 1 ? 'has' : 'have'} an attached proof that verifies. ${count(runs.broken, 'proof does', 'proofs do')} not verify.`,
+          none: affected === 0 ? 'No run is affected.' : `0 of ${count(affected, 'run')}. ${runs.lacking}`,
+          missing: attached === affected ? null : runs.lacking,
+        },
+      },
+      blocks: {
+        timeline: [
           failures === 0
             ? 'The log has no failure in the period.'
             : `${count(failures, 'failure')} from ${timeText(firstMs)} to ${timeText(lastMs)}.`,
+          barsOf('Failures by kind', 'failures', largestFirst(kinds)),
+        ],
+        deadlines: [clocks(firstMs)],
       },
-      barsOf(
-        'Failures by kind',
-        'failures',
-        [...kinds].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
-      ),
-      { table: timelineTable.id },
-      { table: runTable.id },
-    );
-    draft.section('What had changed before', { table: beforeTable.id });
-    draft.section(
-      'When reports are due',
-      {
-        text: 'Deadlines run from moments that people decide: when they became aware, when they classified. The log cannot know them. The times below count from the first failure of this report.',
-      },
-      clocks(firstMs),
-    );
-
-    tables(draft, { rows, runs: runs.rows, changes });
-    return draft.built([
-      'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. Other events are left out unless runId names their run.',
-    ]);
+      tables: [
+        rows.table({
+          scope: `${timelineTable.lists}.${runId === null ? '' : ` Only run ${runId}, and faults of the service.`}`,
+        }),
+        runs.rows.table({ scope: `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.` }),
+        changes.rows.table({ completeness: changes.completeness }),
+      ],
+    };
   },
-};
-
-function tables(draft: Draft, { rows, runs, changes }: { rows: Rows; runs: Rows; changes: Changes }): void {
-  const { source } = draft;
-  const rest = 'gov export create --resource audit_events has all events.';
-  draft.table(
-    rows.table(
-      `${timelineTable.lists}.${source.runId === null ? '' : ` Only run ${source.runId}, and faults of the service.`}`,
-      notShown(
-        'Its rows are chosen by what records say: a denial, an error, a difference. The log commits to these contents one by one, and its lists are by run and by type alone, so none of them has exactly the failures. The reports decisions-exceptions and replay-drift show that they have every decision and every replay.',
-      ),
-      { rest },
-    ),
-  );
-  draft.table(
-    runs.table(
-      `${runTable.lists}. At most ${limits.reportProofs} proofs are attached.`,
-      notShown('Its rows are the runs that the timeline names, so they are as complete as the timeline.'),
-      { rest: 'gov proofs list --run has the proofs of a run.' },
-    ),
-  );
-  draft.table(
-    changes.rows.table(`${beforeTable.lists}.`, changes.completeness, {
-      rest: 'The report policy-changes has all of them.',
-    }),
-  );
-}
+});
 
 function clocks(firstMs: number | null) {
   const due = (afterMs: number | 'month'): number | null =>
@@ -192,8 +186,8 @@ async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
   for (const { index, ms, runId, kind, cells, isFailure } of entries.toSorted((a, b) => a.index - b.index)) {
     rows.add([index, timeText(ms), runId, kind, ...cells], isFailure);
     if (!isFailure) continue;
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    if (runId !== null) failuresByRun.set(runId, (failuresByRun.get(runId) ?? 0) + 1);
+    increase(kinds, kind);
+    if (runId !== null) increase(failuresByRun, runId);
     firstMs ??= ms;
     lastMs = ms;
   }
@@ -324,7 +318,7 @@ async function affectedRuns(
   for (const [runId, n] of failuresByRun) wanted.set(runId, n);
   const without: string[] = [];
   const counts: Record<AttachedProof, number> = { authentic: 0, 'not authentic': 0, 'no room': 0 };
-  for (const [runId, failures] of [...wanted].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))) {
+  for (const [runId, failures] of largestFirst(wanted)) {
     const proof = await newestProof(source, runId);
     const file = proof === null ? null : `${proof.proofId}.govproof.json`;
     const hasRoom = counts.authentic + counts['not authentic'] < limits.reportProofs;

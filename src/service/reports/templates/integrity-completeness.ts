@@ -4,16 +4,18 @@ import { isSilent, type ServiceState, type SourceState } from '../../../core/int
 import { splitNote } from '../../../core/note/signed.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { factNames } from '../../events/facts.ts';
-import { coverageRows, coverageTable, type Covered } from './coverage.ts';
-import { indexCheck, integrityChecks } from '../checks/integrity.ts';
-import { Draft, factsOf } from './draft.ts';
+import { increase, order, totalOf } from '../counts/by-name.ts';
+import { coverageRows, coverageTable } from './coverage.ts';
+import { indexOf, integrityOf } from '../checks/integrity.ts';
+import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { planeReports } from '../counts/plane-reports.ts';
 import { partyText, systemEvents, textOf } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
-import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
-import { tallyOf, type Tally } from './tally.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+import { tallyOf, type Tally } from '../counts/tally.ts';
+import { template } from './sections.ts';
 
 const faultTable: TableSpec = {
   id: 'faults',
@@ -27,6 +29,7 @@ const faultTable: TableSpec = {
     subject: 'Subject',
     detail: 'Detail',
   }),
+  rest: 'gov export create --resource audit_events --run gov.system has the events.',
 };
 
 const checkpointTable: TableSpec = {
@@ -38,6 +41,8 @@ const checkpointTable: TableSpec = {
     rootHash: ['Root', 'hash'],
     signatures: ['Signatures', 'number'],
   }),
+  unshown: 'Checkpoints are stored beside the log. Each one can be checked against the newest.',
+  rest: 'The log has all of them.',
 };
 
 const sourceTable: TableSpec = {
@@ -56,6 +61,8 @@ const sourceTable: TableSpec = {
     missing: ['Missing', 'number'],
     clockOffset: ['Clock offset', 'duration'],
   }),
+  unshown: 'The state of sources is not in the log.',
+  rest: 'gov sources list has all of them.',
 };
 
 const quietTable: TableSpec = {
@@ -67,6 +74,7 @@ const quietTable: TableSpec = {
     to: ['To', 'time'],
     lasted: ['Lasted', 'duration'],
   }),
+  unshown: 'Its rows follow from all entries of the period.',
 };
 
 const alarmTable: TableSpec = {
@@ -75,6 +83,8 @@ const alarmTable: TableSpec = {
   title: 'Tool calls that raise an alarm',
   lists:
     'Tool calls of runs of the period that ran without a decision or after a denial, or that a source lacks',
+  unshown: 'Verdicts follow from the events of each run.',
+  rest: 'gov runs coverage shows those of a run.',
 };
 
 /** Events that say that something failed. The others of the table say that it works again, or that a person acted. */
@@ -94,13 +104,52 @@ export const faultTypes: ReadonlySet<string> = new Set([
 ]);
 const notes = new Set(['clock.corrected', 'telemetry.reported_late', 'log.pruned', 'erasure.executed']);
 
-export const integrityCompleteness: Template = {
+export const integrityCompleteness = template({
   title: 'Integrity and completeness',
   summary: 'Whether the log is whole and was witnessed, what is missing, and which sources or clocks failed',
-  tables: [faultTable, checkpointTable, sourceTable, quietTable, alarmTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const tally = await tallyOf(source, draft.period);
+  choices:
+    'Sources and checkpoints are states of the store, not leaves of the log. They are as they were when the report was made.',
+  sections: {
+    log: {
+      title: 'The log',
+      text: 'Each entry is a leaf of one Merkle tree. The checkpoint signs its root, so no entry below it can change or disappear without notice.',
+      tables: [faultTable, checkpointTable],
+      figures: {
+        faults: 'Faults and gaps that the log recorded',
+        leaves: 'Leaves of the log at the checkpoint',
+        events: 'Events recorded in the period',
+      },
+      checks: ['planesWhole', 'usageWhole', 'indexCovers'],
+    },
+    clocks: {
+      title: 'Clocks',
+      figures: {
+        clock: 'Jumps of the clock of the service',
+        skewed: 'Events whose own time is more than 5 min off',
+      },
+      checks: ['clockSteady', 'clientClocks'],
+    },
+    sources: {
+      title: 'Sources',
+      tables: [sourceTable, quietTable],
+      figures: {
+        silent: 'Silent sources',
+        missing: 'Telemetry records that are missing',
+        quiet: ['Longest time without an entry', 'duration'],
+      },
+      checks: ['sourcesSend'],
+    },
+    ungoverned: {
+      title: 'What ran ungoverned',
+      text: 'Sources of a run are compared. A call that all of them leave out cannot be found.',
+      tables: [alarmTable],
+      figures: { alarms: 'Tool calls that raise an alarm' },
+      checks: ['allGoverned'],
+    },
+  },
+  build: async (draft) => {
+    const { source, period } = draft;
+    const tally = await tallyOf(source, period);
     const { rows, kinds } = await faultRows(draft);
     const checkpoints = await checkpointRows(draft);
     const sources = await sourceRows(draft);
@@ -109,61 +158,50 @@ export const integrityCompleteness: Template = {
       runIds: [...tally.runs.keys()],
       onlyAlarms: true,
     });
-    const failed = [...kinds].filter(([type]) => faultTypes.has(type)).reduce((sum, [, n]) => sum + n, 0);
-    const longest = tally.quiet[0];
-
-    draft.figure('faults', 'Faults and gaps that the log recorded', failed);
-    draft.figure('leaves', 'Leaves of the log at the checkpoint', source.treeSize);
-    draft.figure('events', 'Events recorded in the period', tally.events);
-    const atLeast = covered.leftOut > 0 ? ', at least' : '';
-    draft.figure('alarms', `Tool calls that raise an alarm${atLeast}`, covered.alarms);
-    draft.figure('silent', 'Silent sources', sources.silent);
-    draft.figure(
-      'missing',
-      `Telemetry records that are missing${atLeast}`,
-      sources.missing + covered.missing,
-    );
-    draft.figure('clock', 'Jumps of the clock of the service', kinds.get('clock.jumped') ?? 0);
-    draft.figure('skewed', 'Events whose own time is more than 5 min off', tally.skewed);
-    draft.figure(
-      'quiet',
-      'Longest time without an entry',
-      longest === undefined ? null : longest.toMs - longest.fromMs,
-      'duration',
-    );
+    const { leftOut } = covered;
+    const seen = (n: number) => (leftOut > 0 ? { atLeast: n } : n);
+    const [longest] = tally.quiet;
     let reported = 0;
     for await (const _report of planeReports(source)) reported += 1;
-    integrityChecks(draft, { kinds, tally, covered, sources, reported });
-    await indexCheck(draft);
-
-    draft.section(
-      'The log',
-      {
-        text: 'Each entry is a leaf of one Merkle tree. The checkpoint signs its root, so no entry below it can change or disappear without notice.',
+    return {
+      figures: {
+        faults: totalOf(kinds, ...faultTypes),
+        leaves: source.treeSize,
+        events: tally.events,
+        alarms: seen(covered.alarms),
+        silent: sources.silent,
+        missing: seen(sources.missing + covered.missing),
+        clock: kinds.get('clock.jumped') ?? 0,
+        skewed: tally.skewed,
+        quiet: longest === undefined ? null : longest.toMs - longest.fromMs,
       },
-      { table: faultTable.id },
-      { table: checkpointTable.id },
-    );
-    draft.section(
-      'Clocks',
-      factsOf({
-        'Client clock ahead, at most': [tally.mostAheadMs, 'duration'],
-        'Client clock behind, at most': [tally.mostBehindMs, 'duration'],
-      }),
-      { text: 'Imported recordings are older than their import, so their times look behind.' },
-    );
-    draft.section('Sources', { table: sourceTable.id }, { table: quietTable.id });
-    draft.section(
-      'What ran ungoverned',
-      { text: 'Sources of a run are compared. A call that all of them leave out cannot be found.' },
-      { table: alarmTable.id },
-    );
-    await tables(draft, { rows, checkpoints, sources, tally, covered });
-    return draft.built([
-      'Sources and checkpoints are states of the store, not leaves of the log. They are as they were when the report was made.',
-    ]);
+      checks: {
+        ...integrityOf(source, { kinds, tally, covered, sources, reported }),
+        indexCovers: await indexOf(draft),
+      },
+      blocks: {
+        clocks: [
+          factsOf({
+            'Client clock ahead, at most': [tally.mostAheadMs, 'duration'],
+            'Client clock behind, at most': [tally.mostBehindMs, 'duration'],
+          }),
+          'Imported recordings are older than their import, so their times look behind.',
+        ],
+      },
+      tables: [
+        rows.table({ completeness: await faultsShown(draft, tally) }),
+        checkpoints.rows.table({
+          scope: `${checkpointTable.lists}.${checkpoints.more ? ` Only the newest ${limits.reportCheckpoints} are looked at.` : ''}`,
+        }),
+        sources.rows.table({ scope: `${sourceTable.lists}, as known when the report was made.` }),
+        quietRows(tally).table(),
+        covered.rows.table({
+          scope: `${alarmTable.lists}.${leftOut === 0 ? '' : ` ${count(leftOut, 'run was', 'runs were')} left out: the report compares at most ${limits.reportCoverageRuns} runs and ${limits.reportCoverageEvents} events, and no run with pruned events.`}`,
+        }),
+      ],
+    };
   },
-};
+});
 
 async function faultRows(
   draft: Draft,
@@ -174,7 +212,7 @@ async function faultRows(
     const { eventType, serverTimestamp } = event.clear;
     const isFault = faultTypes.has(eventType);
     if (!isFault && !notes.has(eventType)) continue;
-    kinds.set(eventType, (kinds.get(eventType) ?? 0) + 1);
+    increase(kinds, eventType);
     const subject = partyText(event.members.get('resource'));
     rows.add([event.index, serverTimestamp, eventType, subject, textOf(event.metadata)], isFault);
   }
@@ -235,8 +273,6 @@ async function sourceRows({ source, period }: Draft): Promise<Sources> {
   return { rows, services, silent: silent.size, missing };
 }
 
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 async function* factsOfKind<State>(
   { reader, projectId }: ReportSource,
   prefix: string,
@@ -252,52 +288,10 @@ async function* factsOfKind<State>(
   }
 }
 
-async function tables(
-  draft: Draft,
-  of: {
-    rows: Rows;
-    checkpoints: { rows: Rows; more: boolean };
-    sources: Sources;
-    tally: Tally;
-    covered: Covered;
-  },
-): Promise<void> {
-  const rest = 'gov export create --resource audit_events --run gov.system has the events.';
-  draft.table(of.rows.table(`${faultTable.lists}.`, await faultsShown(draft, of.tally), { rest }));
-  const more = of.checkpoints.more ? ` Only the newest ${limits.reportCheckpoints} are looked at.` : '';
-  draft.table(
-    of.checkpoints.rows.table(
-      `${checkpointTable.lists}.${more}`,
-      notShown('Checkpoints are stored beside the log. Each one can be checked against the newest.'),
-      { rest: 'The log has all of them.' },
-    ),
-  );
-  draft.table(
-    of.sources.rows.table(
-      `${sourceTable.lists}, as known when the report was made.`,
-      notShown('The state of sources is not in the log.'),
-      { rest: 'gov sources list has all of them.' },
-    ),
-  );
-  const quiet = new Rows(quietTable);
-  for (const { fromMs, toMs } of of.tally.quiet) quiet.add([timeText(fromMs), timeText(toMs), toMs - fromMs]);
-  draft.table(
-    quiet.table(`${quietTable.lists}.`, notShown('Its rows follow from all entries of the period.'), {
-      rest: '',
-    }),
-  );
-  const { covered } = of;
-  const left =
-    covered.leftOut === 0
-      ? ''
-      : ` ${count(covered.leftOut, 'run was', 'runs were')} left out: the report compares at most ${limits.reportCoverageRuns} runs and ${limits.reportCoverageEvents} events, and no run with pruned events.`;
-  draft.table(
-    covered.rows.table(
-      `${alarmTable.lists}.${left}`,
-      notShown('Verdicts follow from the events of each run.'),
-      { rest: 'gov runs coverage shows those of a run.' },
-    ),
-  );
+function quietRows({ quiet }: Tally): Rows {
+  const rows = new Rows(quietTable);
+  for (const { fromMs, toMs } of quiet) rows.add([timeText(fromMs), timeText(toMs), toMs - fromMs]);
+  return rows;
 }
 
 /** One answer of the log for each type of fault: it shows those that happened, and that the others did not. */

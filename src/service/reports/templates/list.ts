@@ -1,5 +1,9 @@
 /** The built-in templates of reports by id (contract L4). `docs/reference/report-templates.md` describes their tables. */
-import type { ReportTemplateId } from '../../../contract/report-words.ts';
+import {
+  templateOfSection,
+  type ReportSectionId,
+  type ReportTemplateId,
+} from '../../../contract/report-words.ts';
 import { aiActLogging } from './ai-act-logging.ts';
 import { decisionsExceptions } from './decisions-exceptions.ts';
 import { executiveSummary } from './executive-summary.ts';
@@ -9,7 +13,7 @@ import { policyChanges } from './policy-changes.ts';
 import { replayDrift } from './replay-drift.ts';
 import { retentionDeletion } from './retention-deletion.ts';
 import { runEvidence } from './run-evidence.ts';
-import type { Template } from './source.ts';
+import type { SectionSpec, Template } from './sections.ts';
 import { toolAccess } from './tool-access.ts';
 import { usageStatement } from './usage-statement.ts';
 
@@ -30,3 +34,13 @@ export const templates: Readonly<Record<ReportTemplateId, Template>> = {
 /** Null for an unknown id, which an attacker may control. */
 export const templateOf = (id: string): Template | null =>
   Object.hasOwn(templates, id) ? templates[id as ReportTemplateId] : null;
+
+/** The part of its id that is its name in its template. */
+export const keyOf = (id: ReportSectionId): string => id.slice(id.indexOf('/') + 1);
+
+/** Errors: an id of the contract that no template declares, a bug. */
+export function sectionOf(id: ReportSectionId): SectionSpec {
+  const section = templates[templateOfSection(id)].sections[keyOf(id)];
+  if (section === undefined) throw new Error(`expected the section ${id}, got none`);
+  return section;
+}

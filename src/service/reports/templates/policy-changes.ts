@@ -7,12 +7,13 @@ import {
 } from '../../../core/decided/policy-change.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import { Draft, factsOf } from './draft.ts';
+import { factsOf, type Draft } from './draft.ts';
 import { principalsOf, type Apart, type Principals } from '../counts/principals.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn } from './period.ts';
 import { Rows } from './rows.ts';
-import { columns, type TableSpec, type Template } from './source.ts';
+import { columns, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
 const changeTable: TableSpec = {
   id: 'policy-changes',
@@ -34,6 +35,7 @@ const changeTable: TableSpec = {
     policyHash: ['Policy hash', 'hash'],
     remark: 'Remark',
   }),
+  rest: 'gov policy versions shows those of one policy.',
 };
 
 const inForceTable: TableSpec = {
@@ -48,6 +50,7 @@ const inForceTable: TableSpec = {
     hashAtEnd: ['Policy hash at the end', 'hash'],
     change: ['Change', 'status'],
   }),
+  rest: 'gov policy list has all of them.',
 };
 
 const configTable: TableSpec = {
@@ -61,60 +64,95 @@ const configTable: TableSpec = {
     mode: 'Mode',
     configHash: ['Configuration hash', 'hash'],
   }),
+  rest: 'The log has all of them.',
 };
 
-export const policyChanges: Template = {
+export const policyChanges = template({
   title: 'Policy and change control',
   summary:
     'Which policies were in force, what changed, who changed it, and whether another person put it in force',
-  tables: [changeTable, inForceTable, configTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const history = await historyOf(draft);
-    const { rows, figures } = history;
-    const configs = await configRows(draft);
-
-    draft.figure('changes', 'Changes to policies', rows.population);
-    draft.figure('inForce', 'Changes of what is in force', figures.effective);
-    draft.figure('withRemark', 'Changes with a remark', figures.remarked);
-    draft.figure('alone', 'Put in force for the same principal that wrote them', figures.alone);
-    draft.figure('unknown', 'By another credential, no second person shown', figures.unknown);
-    draft.figure('withoutReason', 'Without a reason', figures.unreasoned);
-    draft.figure('weakened', 'Taken out of force or rolled back', figures.weakened);
-    draft.figure('atEnd', 'Policies in force at the end', history.atEnd.size);
-    draft.figure('configs', 'Changes to the risk router', configs.population);
-
-    changeChecks(draft, figures);
-
-    draft.section(
-      'Changes',
-      {
-        text: `${count(rows.population, 'change')} to policies in the period, of which ${figures.effective} changed what is in force.`,
+  choices:
+    'Who acted is named by the id of the credential. A key acts for the person who made it, as far as the log records who did. Previews of impact are not recorded, so the report does not say whether one was made.',
+  sections: {
+    changes: {
+      title: 'Changes',
+      tables: [changeTable],
+      figures: {
+        changes: 'Changes to policies',
+        inForce: 'Changes of what is in force',
+        withRemark: 'Changes with a remark',
+        alone: 'Put in force for the same principal that wrote them',
+        unknown: 'By another credential, no second person shown',
+        withoutReason: 'Without a reason',
+        weakened: 'Taken out of force or rolled back',
       },
-      { table: changeTable.id },
-    );
-    draft.section(
-      'What was in force',
-      {
-        text: 'The policies in force at any leaf follow from the changes below it alone. A verifier recomputes them.',
-      },
-      factsOf({
-        'In force at the start': [history.atStart.size, 'number'],
-        'In force at the end': [history.atEnd.size, 'number'],
-      }),
-      { table: inForceTable.id },
-    );
-    draft.section('Risk router', { table: configTable.id });
-
-    await tables(draft, history, configs);
-    return draft.built([
-      'Who acted is named by the id of the credential. A key acts for the person who made it, as far as the log records who did. Previews of impact are not recorded, so the report does not say whether one was made.',
-    ]);
+      checks: ['secondPerson', 'hasReason'],
+    },
+    'in-force': {
+      title: 'What was in force',
+      text: 'The policies in force at any leaf follow from the changes below it alone. A verifier recomputes them.',
+      tables: [inForceTable],
+      figures: { atEnd: 'Policies in force at the end' },
+    },
+    'risk-router': {
+      title: 'Risk router',
+      tables: [configTable],
+      figures: { configs: 'Changes to the risk router' },
+    },
   },
-};
+  build: async (draft) => {
+    const history = await historyOf(draft);
+    const { rows, figures, total } = history;
+    const configs = await configRows(draft);
+    const { evidence } = draft;
+    return {
+      figures: {
+        changes: rows.population,
+        inForce: figures.effective,
+        withRemark: figures.remarked,
+        alone: figures.alone,
+        unknown: figures.unknown,
+        withoutReason: figures.unreasoned,
+        weakened: figures.weakened,
+        atEnd: history.atEnd.size,
+        configs: configs.population,
+      },
+      checks: changesOf(figures),
+      blocks: {
+        changes: [
+          `${count(rows.population, 'change')} to policies in the period, of which ${figures.effective} changed what is in force.`,
+        ],
+        'in-force': [
+          factsOf({
+            'In force at the start': [history.atStart.size, 'number'],
+            'In force at the end': [history.atEnd.size, 'number'],
+          }),
+        ],
+      },
+      tables: [
+        rows.table({
+          completeness: await evidence.shows('policy-changes', [
+            { key: ['leaf', 'gov.policy/1'], rows: rows.population },
+          ]),
+        }),
+        inForceRows(history).table({
+          scope: `${inForceTable.lists}. They follow from all ${total} changes of the log below the checkpoint.`,
+          completeness: await evidence.shows('policies', [
+            { key: ['leaf', 'gov.policy/1'], rows: total, whole: true },
+          ]),
+        }),
+        configs.table({
+          completeness: await evidence.shows('risk-configurations', [
+            { key: ['leaf', 'gov.config/1'], rows: configs.population },
+          ]),
+        }),
+      ],
+    };
+  },
+});
 
-function changeChecks(draft: Draft, { effective, started, alone, unknown, unreasoned }: Figures): void {
-  draft.judge('secondPerson', {
+const changesOf = ({ effective, started, alone, unknown, unreasoned }: Figures) => ({
+  secondPerson: {
     examined: started,
     failed: alone,
     detail: `${started - alone - unknown} of ${count(started, 'version')} put in force by another person than the author, ${alone} for the same principal.`,
@@ -123,43 +161,14 @@ function changeChecks(draft: Draft, { effective, started, alone, unknown, unreas
       unknown === 0
         ? null
         : `${count(unknown, 'version was', 'versions were')} put in force by another credential. The log does not record that two persons hold the two.`,
-  });
-  draft.judge('hasReason', {
+  },
+  hasReason: {
     examined: effective,
     failed: unreasoned,
     detail: `${unreasoned} of ${count(effective, 'change')} without one.`,
     none: 'No change in the period put a version in force or took one out of force.',
-  });
-}
-
-async function tables(draft: Draft, history: History, configs: Rows): Promise<void> {
-  const { rows, total } = history;
-  draft.table(
-    rows.table(
-      `${changeTable.lists}.`,
-      await draft.evidence.shows('policy-changes', [
-        { key: ['leaf', 'gov.policy/1'], rows: rows.population },
-      ]),
-      { rest: 'gov policy versions shows those of one policy.' },
-    ),
-  );
-  draft.table(
-    inForceRows(history).table(
-      `${inForceTable.lists}. They follow from all ${total} changes of the log below the checkpoint.`,
-      await draft.evidence.shows('policies', [{ key: ['leaf', 'gov.policy/1'], rows: total, whole: true }]),
-      { rest: 'gov policy list has all of them.' },
-    ),
-  );
-  draft.table(
-    configs.table(
-      `${configTable.lists}.`,
-      await draft.evidence.shows('risk-configurations', [
-        { key: ['leaf', 'gov.config/1'], rows: configs.population },
-      ]),
-      { rest: 'The log has all of them.' },
-    ),
-  );
-}
+  },
+});
 
 interface PolicyHistory {
   name: string | null;

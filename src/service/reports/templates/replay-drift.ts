@@ -3,13 +3,15 @@ import { driftSeverities, type DriftSeverity } from '../../../contract/replay-wo
 import type { ReplayResult } from '../../../contract/replay.ts';
 import { openReplay, type ReplayRecord } from '../../../core/decided/replay.ts';
 import { loggedResult } from '../../jobs/result.ts';
-import { Draft, barsOf } from './draft.ts';
+import { byName, increase, totalOf } from '../counts/by-name.ts';
+import { barsOf, type Draft } from './draft.ts';
 import { count } from './period.ts';
 import { leavesIn } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
-import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
-import { tallyOf } from './tally.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+import { tallyOf } from '../counts/tally.ts';
+import { template } from './sections.ts';
 
 const replayTable: TableSpec = {
   id: 'replays',
@@ -30,6 +32,7 @@ const replayTable: TableSpec = {
     warnings: ['Warnings', 'number'],
     drift: ['Drift', 'number'],
   }),
+  rest: 'gov export create --resource replays has all of them.',
 };
 
 const driftTable: TableSpec = {
@@ -44,6 +47,8 @@ const driftTable: TableSpec = {
     expected: 'Recorded',
     actual: 'Now',
   }),
+  unshown: 'Findings are in the results of the replays; each leaf commits to its result.',
+  rest: 'gov replay get shows those of one replay.',
 };
 
 const conditionTable: TableSpec = {
@@ -59,104 +64,98 @@ const conditionTable: TableSpec = {
     differing: ['Different', 'number'],
     drifting: ['With drift', 'number'],
   }),
+  unshown: 'Its rows follow from the replays of the period.',
 };
 
-export const replayDrift: Template = {
+export const replayDrift = template({
   title: 'Replay and drift',
   summary: 'Whether recorded decisions give the same result again, and which model, policy or tool changed',
+  choices: 'Replays that failed or have not ended are not in the log and are left out.',
   run: 'optional',
-  tables: [replayTable, driftTable, conditionTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
+  sections: {
+    replays: {
+      title: 'Replays',
+      text: 'A replay repeats recorded decisions with the policies that were in force then. It calls no model and no tool.',
+      tables: [replayTable],
+      figures: {
+        differing: 'Replays that differ from the record',
+        replays: 'Replays',
+        runsReplayed: 'Runs of the period that were replayed',
+        runs: 'Runs of the period',
+      },
+      checks: ['sameResult'],
+    },
+    drift: {
+      title: 'Drift',
+      tables: [driftTable, conditionTable],
+      figures: { drifting: 'Replays with drift', critical: 'Critical drift', high: 'High drift' },
+      checks: ['noGraveDrift'],
+    },
+  },
+  build: async (draft) => {
+    const { source, period, evidence } = draft;
+    const { runId } = source;
     const found = await replaysIn(draft);
     const { rows, differing, drifting, bySeverity, runs } = found;
-    const tally = await tallyOf(source, draft.period);
-    const replayed = [...tally.runs.keys()].filter((runId) => runs.has(runId)).length;
-
-    draft.figure('differing', 'Replays that differ from the record', differing);
-    draft.figure('replays', 'Replays', rows.population);
-    draft.figure('drifting', 'Replays with drift', drifting);
-    draft.figure('critical', 'Critical drift', bySeverity.get('critical') ?? 0);
-    draft.figure('high', 'High drift', bySeverity.get('high') ?? 0);
-    draft.figure('runsReplayed', 'Runs of the period that were replayed', replayed);
-    draft.figure('runs', 'Runs of the period', tally.runs.size + tally.moreRuns);
-
-    replayChecks(draft, found);
-
-    const severities = driftSeverities.toReversed().map((name) => [name, bySeverity.get(name) ?? 0] as const);
-    draft.section(
-      'Replays',
-      {
-        text: 'A replay repeats recorded decisions with the policies that were in force then. It calls no model and no tool.',
+    const tally = await tallyOf(source, period);
+    return {
+      figures: {
+        differing,
+        replays: rows.population,
+        drifting,
+        critical: bySeverity.get('critical') ?? 0,
+        high: bySeverity.get('high') ?? 0,
+        runsReplayed: [...tally.runs.keys()].filter((id) => runs.has(id)).length,
+        runs: tally.runs.size + tally.moreRuns,
       },
-      { table: replayTable.id },
-    );
-    draft.section(
-      'Drift',
-      barsOf('Drift by severity', 'findings', severities),
-      { table: driftTable.id },
-      { table: conditionTable.id },
-    );
-
-    await tables(draft, found);
-    return draft.built(['Replays that failed or have not ended are not in the log and are left out.']);
+      checks: replaysOf(found),
+      blocks: {
+        drift: [
+          barsOf(
+            'Drift by severity',
+            'findings',
+            driftSeverities.toReversed().map((name) => [name, bySeverity.get(name) ?? 0]),
+          ),
+        ],
+      },
+      tables: [
+        rows.table({
+          scope: `${replayTable.lists}.${runId === null ? '' : ` Only those of run ${runId}.`}`,
+          completeness:
+            runId === null
+              ? await evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
+              : notShown('Only the replays of one run in a period are listed.'),
+        }),
+        found.drift.table(),
+        found.conditions.table(),
+      ],
+    };
   },
-};
+});
 
-function replayChecks(draft: Draft, found: ReplayCounts): void {
+function replaysOf(found: ReplayCounts) {
   const { rows, drift, differing, compared, lacking, snapshots, graveReplays, withdrawn, bySeverity } = found;
   const nothing = 'Nothing was replayed in the period. gov replay run RUN replays a run.';
-  draft.judge('sameResult', {
-    examined: compared,
-    failed: differing,
-    detail: `${differing} of ${count(compared, 'replay')} that repeated something ${differing === 1 ? 'differs' : 'differ'}.`,
-    none: rows.population === 0 ? nothing : 'No replay of the period could repeat a decision.',
-    missing:
-      lacking === 0
-        ? null
-        : `${count(lacking, 'step')} of replays could not be repeated, so nothing is said of them.`,
-  });
-  const grave = (bySeverity.get('critical') ?? 0) + (bySeverity.get('high') ?? 0);
-  draft.judge('noGraveDrift', {
-    examined: snapshots,
-    failed: graveReplays,
-    detail: `Critical or high: ${grave} of ${count(drift.population, 'finding')} in ${count(snapshots, 'replay')}.`,
-    none: rows.population === 0 ? nothing : 'No replay of the period had a snapshot to compare.',
-    missing: withdrawn === 0 ? null : `The findings of ${count(withdrawn, 'replay')} were erased.`,
-  });
-}
-
-const ofRun = ({ runId }: ReportSource): string => (runId === null ? '' : ` Only those of run ${runId}.`);
-
-async function tables(draft: Draft, { rows, drift, conditions }: ReplayCounts): Promise<void> {
-  const { source } = draft;
-  draft.table(
-    rows.table(
-      `${replayTable.lists}.${ofRun(source)}`,
-      source.runId === null
-        ? await draft.evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
-        : notShown('Only the replays of one run in a period are listed.'),
-      { rest: 'gov export create --resource replays has all of them.' },
-    ),
-  );
-  draft.table(
-    drift.table(
-      `${driftTable.lists}.`,
-      notShown('Findings are in the results of the replays; each leaf commits to its result.'),
-      {
-        rest: 'gov replay get shows those of one replay.',
-      },
-    ),
-  );
-  draft.table(
-    conditions.table(
-      `${conditionTable.lists}.`,
-      notShown('Its rows follow from the replays of the period.'),
-      {
-        rest: '',
-      },
-    ),
-  );
+  const grave = totalOf(bySeverity, 'critical', 'high');
+  return {
+    sameResult: {
+      examined: compared,
+      failed: differing,
+      detail: `${differing} of ${count(compared, 'replay')} that repeated something ${differing === 1 ? 'differs' : 'differ'}.`,
+      none: rows.population === 0 ? nothing : 'No replay of the period could repeat a decision.',
+      missing:
+        lacking === 0
+          ? null
+          : `${count(lacking, 'step')} of replays could not be repeated, so nothing is said of them.`,
+    },
+    noGraveDrift: {
+      examined: snapshots,
+      failed: graveReplays,
+      detail: `Critical or high: ${grave} of ${count(drift.population, 'finding')} in ${count(snapshots, 'replay')}.`,
+      none: rows.population === 0 ? nothing : 'No replay of the period had a snapshot to compare.',
+      missing: withdrawn === 0 ? null : `The findings of ${count(withdrawn, 'replay')} were erased.`,
+    },
+  };
 }
 
 interface Condition {
@@ -209,7 +208,7 @@ async function replaysIn({ source, period }: Draft): Promise<ReplayCounts> {
     withdrawn += drifts && found.length === 0 ? 1 : 0;
     graveReplays += found.some(isGrave) ? 1 : 0;
     for (const { field, severity, expected, actual } of found) {
-      bySeverity.set(severity, (bySeverity.get(severity) ?? 0) + 1);
+      increase(bySeverity, severity);
       drift.add([replay.replayId, replay.runId, field, severity, expected, actual], isGrave({ severity }));
     }
     rows.add(rowOf(leaf.index, replay, gravestOf(found)), differs || drifts);
@@ -286,7 +285,7 @@ function addCondition(
 
 function conditionRows(conditions: ReadonlyMap<string, Condition>): Rows {
   const rows = new Rows(conditionTable);
-  for (const [, each] of [...conditions].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [, each] of byName(conditions)) {
     const { modelRoute, policyHash, toolRegistryHash, replays, differing, drifting } = each;
     rows.add(
       [modelRoute, policyHash, toolRegistryHash, replays, differing, drifting],

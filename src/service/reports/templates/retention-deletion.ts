@@ -9,12 +9,12 @@ import { isObject } from '../../../core/json/object.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { prunedBelow } from '../../events/run-stream.ts';
 import { rootAt } from '../../log/tree-proofs.ts';
-import { Draft, factsOf } from './draft.ts';
+import { factsOf, type Draft } from './draft.ts';
 import { count } from './period.ts';
 import { eventsOf, leavesIn, partyText, systemEvents, textOf } from './read.ts';
 import { Rows } from './rows.ts';
-import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
-import { notShown } from './shown.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
 const erasureTable: TableSpec = {
   id: 'erasures',
@@ -33,6 +33,7 @@ const erasureTable: TableSpec = {
     checked: ['Values checked', 'number'],
     status: ['Status', 'status'],
   }),
+  rest: 'The log has all of them.',
 };
 
 const pruneTable: TableSpec = {
@@ -49,6 +50,7 @@ const pruneTable: TableSpec = {
     reason: 'Reason',
     status: ['Status', 'status'],
   }),
+  rest: 'The log has all of them.',
 };
 
 const changeTable: TableSpec = {
@@ -62,83 +64,90 @@ const changeTable: TableSpec = {
     changes: 'Settings',
     actor: 'Changed by',
   }),
+  unshown: 'Its rows are events of several types of the run gov.system.',
+  rest: 'gov export create --resource audit_events --run gov.system has the events.',
 };
 
-export const retentionDeletion: Template = {
+export const retentionDeletion = template({
   title: 'Retention and deletion',
   summary:
     'What was erased or archived, on whose rule, whether the values are gone, and whether proofs still hold',
-  tables: [erasureTable, pruneTable, changeTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
+  choices:
+    'Erasures that were refused, or that wait for a second credential, are not in the log and are left out.',
+  sections: {
+    erasures: {
+      title: 'Erasures',
+      text: 'An erasure removes values and their salts. Records and hashes stay, so proofs that were made before still verify. Copies outside this installation, such as exports and backups, are not erased by it.',
+      tables: [erasureTable],
+      figures: {
+        values: 'Values erased',
+        stillStored: 'Erased values that are still stored',
+        erasures: 'Erasures',
+        byRequest: 'Erasures by request',
+      },
+      checks: ['valuesGone'],
+    },
+    prunings: {
+      title: 'Prunings',
+      text: 'A pruning moves events to an archive file that the leaf names by its hash. Decisions, changes and hashes stay.',
+      tables: [pruneTable],
+      figures: { prunings: 'Prunings', prunedBelow: 'Events below this leaf are in an archive' },
+      checks: ['prunedRoots'],
+    },
+    rules: {
+      title: 'Rules',
+      tables: [changeTable],
+      figures: {
+        retention: ['Contents are kept for (days)', 'text'],
+        legalHold: ['Legal hold', 'text'],
+      },
+      checks: ['holdKept'],
+    },
+  },
+  build: async (draft) => {
+    const { source, period, evidence } = draft;
     const erased = await erasuresIn(draft);
     const pruned = await pruningsIn(draft);
     const changes = await changesIn(draft);
     const { retentionDays, legalHold } = source.settings;
-
-    draft.figure('values', 'Values erased', erased.values);
-    draft.figure('stillStored', 'Erased values that are still stored', erased.kept);
-    draft.figure('erasures', 'Erasures', erased.rows.population);
-    draft.figure('byRequest', 'Erasures by request', erased.byRequest);
-    draft.figure('prunings', 'Prunings', pruned.rows.population);
-    draft.figure('prunedBelow', 'Events below this leaf are in an archive', draft.period.prunedBelow);
-    draft.figure('retention', 'Contents are kept for (days)', retentionDays ?? 'no limit', 'text');
-    draft.figure('legalHold', 'Legal hold', legalHold ? 'in force' : 'none', 'text');
-    deletionChecks(draft, { erased, pruned, holds: await holdsIn(source) });
-
-    draft.section(
-      'Erasures',
-      {
-        text: 'An erasure removes values and their salts. Records and hashes stay, so proofs that were made before still verify. Copies outside this installation, such as exports and backups, are not erased by it.',
+    const [erasures, prunings] = [erased.rows.population, pruned.rows.population];
+    return {
+      figures: {
+        values: erased.values,
+        stillStored: erased.kept,
+        erasures,
+        byRequest: erased.byRequest,
+        prunings,
+        prunedBelow: period.prunedBelow,
+        retention: retentionDays ?? 'no limit',
+        legalHold: legalHold ? 'in force' : 'none',
       },
-      { table: erasureTable.id },
-    );
-    draft.section(
-      'Prunings',
-      {
-        text: 'A pruning moves events to an archive file that the leaf names by its hash. Decisions, changes and hashes stay.',
+      checks: deletionOf(source, { erased, pruned, holds: await holdsIn(source) }),
+      blocks: {
+        rules: [
+          factsOf({
+            'Contents are erased after (days)': [retentionDays ?? 'never by age', 'text'],
+            'Legal hold': [legalHold ? 'in force: nothing is erased' : 'none', 'text'],
+          }),
+        ],
       },
-      { table: pruneTable.id },
-    );
-    draft.section(
-      'Rules',
-      factsOf({
-        'Contents are erased after (days)': [retentionDays ?? 'never by age', 'text'],
-        'Legal hold': [legalHold ? 'in force: nothing is erased' : 'none', 'text'],
-      }),
-      { table: changeTable.id },
-    );
-
-    draft.table(
-      erased.rows.table(
-        `${erasureTable.lists}. They name leaves and hashes, never what was erased.`,
-        await draft.evidence.shows('erasures', [
-          { key: ['leaf', 'gov.erasure/1'], rows: erased.rows.population },
-        ]),
-        { rest: 'The log has all of them.' },
-      ),
-    );
-    draft.table(
-      pruned.rows.table(
-        `${pruneTable.lists}.`,
-        await draft.evidence.shows('prunings', [
-          { key: ['leaf', 'gov.prune/1'], rows: pruned.rows.population },
-        ]),
-        { rest: 'The log has all of them.' },
-      ),
-    );
-    draft.table(
-      changes.table(
-        `${changeTable.lists}. On a data plane the service or the configuration decides settings, and their events are config.change.`,
-        notShown('Its rows are events of several types of the run gov.system.'),
-        { rest: 'gov export create --resource audit_events --run gov.system has the events.' },
-      ),
-    );
-    return draft.built([
-      'Erasures that were refused, or that wait for a second credential, are not in the log and are left out.',
-    ]);
+      tables: [
+        erased.rows.table({
+          scope: `${erasureTable.lists}. They name leaves and hashes, never what was erased.`,
+          completeness: await evidence.shows('erasures', [
+            { key: ['leaf', 'gov.erasure/1'], rows: erasures },
+          ]),
+        }),
+        pruned.rows.table({
+          completeness: await evidence.shows('prunings', [{ key: ['leaf', 'gov.prune/1'], rows: prunings }]),
+        }),
+        changes.table({
+          scope: `${changeTable.lists}. On a data plane the service or the configuration decides settings, and their events are config.change.`,
+        }),
+      ],
+    };
   },
-};
+});
 
 interface Erased {
   readonly rows: Rows;
@@ -277,41 +286,42 @@ async function holdsIn(source: ReportSource): Promise<readonly Hold[]> {
   return fromMs === null ? holds : [...holds, { fromMs, toMs: Infinity }];
 }
 
-function deletionChecks(
-  draft: Draft,
+function deletionOf(
+  { settings: { legalHold } }: ReportSource,
   { erased, pruned, holds }: { erased: Erased; pruned: PrunedParts; holds: readonly Hold[] },
-): void {
-  draft.judge('valuesGone', {
-    examined: erased.looked,
-    failed: erased.kept,
-    detail:
-      erased.kept > 0
-        ? `${count(erased.kept, 'value is', 'values are')} still stored. Run gov log fsck.`
-        : `${count(erased.looked, 'value')} looked for, none found in this store.`,
-    none: 'Nothing was erased in the period.',
-    missing:
-      erased.looked === erased.values
-        ? null
-        : `${count(erased.values - erased.looked, 'value was', 'values were')} not looked for: a report reads ${limits.reportErasedChecked} leaves.`,
-  });
-  draft.judge('prunedRoots', {
-    examined: pruned.rows.population,
-    failed: pruned.wrong,
-    detail: `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
-    none: 'Nothing was pruned in the period.',
-  });
-  const { legalHold } = draft.source.settings;
+) {
   const times = [...erased.times, ...pruned.times];
   const isKnown = holds.length > 0;
   const during = times.filter((ms) => holds.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs)).length;
-  draft.judge('holdKept', {
-    examined: isKnown ? times.length : 0,
-    failed: during,
-    detail: `${during} of ${count(times.length, 'erasure or pruning', 'erasures and prunings')} of the period ${during === 1 ? 'was' : 'were'} carried out while a hold was in force.`,
-    none: !isKnown
-      ? legalHold
-        ? 'A hold is in force now, and the log does not record since when. Compare its date with the erasures of the period.'
-        : 'The log records no legal hold.'
-      : 'Nothing was erased or pruned in the period, so no hold could be broken.',
-  });
+  return {
+    valuesGone: {
+      examined: erased.looked,
+      failed: erased.kept,
+      detail:
+        erased.kept > 0
+          ? `${count(erased.kept, 'value is', 'values are')} still stored. Run gov log fsck.`
+          : `${count(erased.looked, 'value')} looked for, none found in this store.`,
+      none: 'Nothing was erased in the period.',
+      missing:
+        erased.looked === erased.values
+          ? null
+          : `${count(erased.values - erased.looked, 'value was', 'values were')} not looked for: a report reads ${limits.reportErasedChecked} leaves.`,
+    },
+    prunedRoots: {
+      examined: pruned.rows.population,
+      failed: pruned.wrong,
+      detail: `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
+      none: 'Nothing was pruned in the period.',
+    },
+    holdKept: {
+      examined: isKnown ? times.length : 0,
+      failed: during,
+      detail: `${during} of ${count(times.length, 'erasure or pruning', 'erasures and prunings')} of the period ${during === 1 ? 'was' : 'were'} carried out while a hold was in force.`,
+      none: !isKnown
+        ? legalHold
+          ? 'A hold is in force now, and the log does not record since when. Compare its date with the erasures of the period.'
+          : 'The log records no legal hold.'
+        : 'Nothing was erased or pruned in the period, so no hold could be broken.',
+    },
+  };
 }

@@ -5,6 +5,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { ReportCell, ReportTable } from '../../../core/reports/model.ts';
 import { count } from './period.ts';
+import { notShown } from './shown.ts';
 import type { TableSpec } from './source.ts';
 
 type Row = readonly ReportCell[];
@@ -15,6 +16,14 @@ interface Bounds {
 }
 
 const standing: Bounds = { rows: limits.reportRows, bytes: limits.reportTableBytes };
+
+interface TableWords {
+  /** Which rows the table lists. */
+  readonly scope?: string;
+  readonly completeness?: ReportTable['completeness'];
+  /** Where a reader finds all rows. */
+  readonly rest?: string;
+}
 
 export class Rows {
   readonly spec: TableSpec;
@@ -68,17 +77,16 @@ export class Rows {
     }
   }
 
-  /** `scope`: which rows the table lists. `rest`: where a reader finds all rows. */
-  table(
-    scope: string,
-    completeness: ReportTable['completeness'],
-    { rest, more = 0 }: { readonly rest: string; readonly more?: number },
-  ): ReportTable {
+  /** `more`: rows that nobody collected. The words that are not given are those of the specification. */
+  table(given: TableWords & { readonly more?: number } = {}): ReportTable {
+    const { id, title, columns, lists, unshown = '' } = this.spec;
+    const { scope = `${lists}.`, completeness = notShown(unshown), more = 0 } = given;
+    const { rest = this.spec.rest ?? '' } = given;
     const leftOut = this.#leftOut + more;
     return {
-      id: this.spec.id,
-      title: this.spec.title,
-      columns: this.spec.columns,
+      id,
+      title,
+      columns,
       population: this.population + more,
       scope,
       omitted: leftOut === 0 ? null : this.#omitted(leftOut, rest),

@@ -3,28 +3,38 @@ import { GovError } from '../../../contract/problems.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { readStatement } from '../../../core/proofs/statement.ts';
-import type { ReportTable } from '../../../core/reports/model.ts';
+import type { ReportBlock, ReportTable } from '../../../core/reports/model.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
+import { largestFirst } from '../counts/by-name.ts';
 import { approvalRows, approvalsIn, approvalTable, figuresOf, type ApprovalCase } from './approvals.ts';
 import { alarmText, coverageTable, coverageRows, unseenText, type Covered } from './coverage.ts';
 import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
-import { barsOf, Draft, factsOf } from './draft.ts';
+import { barsOf, factsOf, type Draft } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
 import { leavesOf } from './read.ts';
 import { proofsOf, proofTable, type Proofs } from '../counts/proofs.ts';
 import { timelineOf, timelineTable, type Timeline } from './timeline.ts';
 import { Rows } from './rows.ts';
-import { isRefuted, notShown, type AttachedProof } from './shown.ts';
-import { columns, type ReportSource, type TableSpec, type Template } from './source.ts';
+import { isRefuted, type AttachedProof } from './shown.ts';
+import { columns, type ReportSource, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
+const rest = 'gov runs show has all of them.';
 const decisions: TableSpec = {
   ...decisionTable,
   lists: 'All policy evaluations of the run; denied and escalated ones first',
+  rest,
 };
-const approvals: TableSpec = { ...approvalTable(), lists: 'Approvals that evaluations of the run requested' };
+const approvals: TableSpec = {
+  ...approvalTable,
+  lists: 'Approvals that evaluations of the run requested',
+  unshown: 'Requests follow from the policy decisions of the run.',
+  rest,
+};
 const coverage: TableSpec = {
   ...coverageTable,
   lists: 'Tool calls of the run; alarms first, each part in order',
+  unshown: 'Verdicts follow from the events of the run.',
 };
 
 const replayTable: TableSpec = {
@@ -41,16 +51,52 @@ const replayTable: TableSpec = {
     mismatches: ['Different', 'number'],
     drift: ['Drift', 'number'],
   }),
+  rest,
 };
 
-export const runEvidence: Template = {
+export const runEvidence = template({
   title: 'Run evidence',
   summary: 'What one run did, what was decided about it, and whether its record is whole and was not changed',
+  choices:
+    'The run is shown as a whole: the period selects nothing. Contents of events are not printed; an attached proof shows their hashes.',
   run: 'required',
-  tables: [timelineTable, decisions, coverage, approvals, proofTable, replayTable],
-  build: async (source) => {
+  sections: {
+    run: {
+      title: 'The run',
+      figures: {
+        record: ['Record of the run, by the index of the log', 'status'],
+        compliance: ['Policies in force were obeyed', 'status'],
+        lasted: ['Lasted', 'duration'],
+      },
+      checks: ['fieldsKept'],
+    },
+    events: {
+      title: 'What happened',
+      tables: [timelineTable],
+      figures: { events: 'Events' },
+      checks: ['runWhole'],
+    },
+    decisions: {
+      title: 'What was decided',
+      tables: [decisions, coverage, approvals],
+      figures: {
+        decisions: 'Policy decisions',
+        exceptions: 'Denied or escalated',
+        ungoverned: 'Tool calls that ran without a decision',
+        deniedButRan: 'Tool calls that ran after a denial',
+      },
+      checks: ['runObeyed', 'runGoverned'],
+    },
+    proofs: {
+      title: 'How to check it',
+      tables: [proofTable, replayTable],
+      figures: { proof: ['Newest proof', 'text'] },
+      checks: ['runProved'],
+    },
+  },
+  build: async (draft) => {
+    const { source, evidence } = draft;
     const runId = requiredRun(source);
-    const draft = await Draft.of(source);
     // the whole run, whatever the period
     const whole: Period = {
       ...draft.period,
@@ -71,67 +117,69 @@ export const runEvidence: Template = {
     const replays = await replaysOf(source, runId);
     const newest = proofs.newest;
     const attached = newest === null ? null : await proofFile(draft, newest);
-    const name = attached === null || attached.made === 'no room' ? null : attached.file;
-    const complete = await completeness(draft, timeline, { runId, file: name, covers: newest });
-    // that a mistyped run has no event is proven, too
-    const isEmpty = complete.status === 'proven' && timeline.rows.population === 0;
-
-    figures(draft, { isEmpty, timeline, decided, covered, proofs });
-    evidenceChecks(draft, { runId, complete, timeline, proofs, covered, attached });
-    sections(draft, { runId, timeline, people: figuresOf(cases).total, name });
-
-    const rest = `gov export create --resource audit_events --run ${runId} has all of them.`;
-    const pruned =
-      draft.period.prunedBelow > 0 ? ` Events below leaf ${draft.period.prunedBelow} were pruned.` : '';
-    draft.table(
-      timeline.rows.table(`${timelineTable.lists}. The period does not cut the run.${pruned}`, complete, {
-        rest,
-      }),
-    );
-    await otherTables(draft, {
-      runId,
-      decided: decided.rows,
-      covered,
-      more,
-      approvals: approvalRows(approvals, cases),
-      proofs: proofs.rows,
-      replays,
-    });
-    return draft.built([
-      'The run is shown as a whole: the period selects nothing. Contents of events are not printed; an attached proof shows their hashes.',
-    ]);
+    const file = attached === null || attached.made === 'no room' ? null : attached.file;
+    const complete = await completeness(draft, timeline, { runId, file, covers: newest });
+    const found = { runId, complete, timeline, proofs, covered, attached };
+    const listed = async (name: string, type: string, rows: Rows): Promise<ReportTable> => {
+      const list = { key: ['of', type, runId], rows: rows.population, whole: true };
+      return rows.table({ completeness: await evidence.shows(name, [list]) });
+    };
+    const { prunedBelow } = draft.period;
+    const pruned = prunedBelow > 0 ? ` Events below leaf ${prunedBelow} were pruned.` : '';
+    return {
+      figures: { ...runFigures(found, decided), proof: newest?.proofId ?? null },
+      checks: evidenceOf(found),
+      blocks: {
+        run: runBlocks(runId, timeline, figuresOf(cases).total),
+        decisions: [{ table: decisions.id }, { table: approvals.id }, { table: coverage.id }],
+        proofs: [
+          file === null
+            ? `No proof is attached. gov proofs create --run ${runId} makes one.`
+            : `Extract ${file}, then run gov proofs verify ${file} --trust TRUST. The command reads no network.`,
+        ],
+      },
+      tables: [
+        timeline.rows.table({
+          scope: `${timelineTable.lists}. The period does not cut the run.${pruned}`,
+          completeness: complete,
+          rest: `gov export create --resource audit_events --run ${runId} has all of them.`,
+        }),
+        await listed('decisions', 'gov.evaluation/1', decided.rows),
+        covered.rows.table({ rest: `gov runs coverage ${runId} has them.` }),
+        approvalRows(approvals, cases).table({ more }),
+        proofs.rows.table({ scope: `${proofTable.lists}; one row for each layer.` }),
+        await listed('replays', 'gov.replay/1', replays),
+      ],
+    };
   },
-};
+});
 
 const unshown = 'not shown to be whole';
 
-function figures(
-  draft: Draft,
-  of: Pick<Evidenced, 'timeline' | 'covered' | 'proofs'> & {
-    readonly isEmpty: boolean;
-    readonly decided: { readonly rows: Rows; readonly exceptions: number };
-  },
-): void {
-  const { isEmpty, timeline, decided, covered, proofs } = of;
+function runFigures(
+  { complete, timeline, covered, proofs }: Evidenced,
+  decided: { readonly rows: Rows; readonly exceptions: number },
+) {
   const { ungoverned, denied_but_ran: deniedButRan } = covered.counts;
-  draft.verdictFigure('record', 'Record of the run, by the index of the log', {
-    id: 'runWhole',
-    words: { pass: 'whole', fail: unshown, not_shown: isEmpty ? 'no event' : unshown },
-  });
+  const events = timeline.rows.population;
+  // that a mistyped run has no event is proven, too
+  const isEmpty = complete.status === 'proven' && events === 0;
   const unsaid = proofs.compliance === 'no decision' ? 'no decision' : 'not shown';
-  draft.verdictFigure('compliance', 'Policies in force were obeyed', {
-    id: 'runObeyed',
-    words: { pass: 'yes', fail: 'no', not_shown: unsaid },
-  });
-  draft.figure('events', 'Events', timeline.rows.population);
-  draft.figure('lasted', 'Lasted', timeline.lastMs - timeline.firstMs, 'duration');
-  draft.figure('decisions', 'Policy decisions', decided.rows.population);
-  draft.figure('exceptions', 'Denied or escalated', decided.exceptions);
   // no count of a run that was not compared
   const compared = (n: number): number | null => (covered.leftOut > 0 ? null : n);
-  draft.figure('ungoverned', 'Tool calls that ran without a decision', compared(ungoverned));
-  draft.figure('deniedButRan', 'Tool calls that ran after a denial', compared(deniedButRan));
-  draft.figure('proof', 'Newest proof', proofs.newest?.proofId ?? null, 'text');
+  return {
+    record: {
+      check: 'runWhole',
+      words: { pass: 'whole', fail: unshown, not_shown: isEmpty ? 'no event' : unshown },
+    },
+    compliance: { check: 'runObeyed', words: { pass: 'yes', fail: 'no', not_shown: unsaid } },
+    events,
+    lasted: timeline.lastMs - timeline.firstMs,
+    decisions: decided.rows.population,
+    exceptions: decided.exceptions,
+    ungoverned: compared(ungoverned),
+    deniedButRan: compared(deniedButRan),
+  } as const;
 }
 
 /** VALIDATION_ERROR where the parameters name no run. */
@@ -211,90 +259,84 @@ interface Evidenced {
   readonly attached: Attached | null;
 }
 
-function evidenceChecks(draft: Draft, of: Evidenced): void {
-  const { runId, complete, timeline, covered } = of;
+function evidenceOf(found: Evidenced) {
+  const { runId, complete, timeline, covered } = found;
   const events = timeline.rows.population;
   const noEvent = `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`;
   const isProven = complete.status === 'proven';
   // the answer of the log is one thing, which confirms or refutes the table
   const answered = isProven || isRefuted(complete) ? 1 : 0;
-  draft.judge('runWhole', {
-    examined: isProven && events === 0 ? 0 : answered,
-    failed: isProven ? 0 : answered,
-    detail: complete.detail,
-    none: isProven ? noEvent : complete.detail,
-  });
-  proofChecks(draft, of);
-  draft.judge('runGoverned', {
-    examined: covered.rows.population,
-    failed: covered.alarms,
-    detail: alarmText(covered),
-    none: covered.leftOut > 0 ? 'The run was not compared.' : 'The run has no tool call.',
-    missing: unseenText(covered),
-  });
-  draft.judge('fieldsKept', {
-    examined: events,
-    failed: timeline.erasedEvents,
-    detail:
-      timeline.erased === 0
-        ? 'No field was erased.'
-        : `${count(timeline.erased, 'field was', 'fields were')} erased, of ${count(timeline.erasedEvents, 'event')}. Hashes and proofs stay.`,
-    none: noEvent,
-  });
+  return {
+    runWhole: {
+      examined: isProven && events === 0 ? 0 : answered,
+      failed: isProven ? 0 : answered,
+      detail: complete.detail,
+      none: isProven ? noEvent : complete.detail,
+    },
+    ...proofOf(found),
+    runGoverned: {
+      examined: covered.rows.population,
+      failed: covered.alarms,
+      detail: alarmText(covered),
+      none: covered.leftOut > 0 ? 'The run was not compared.' : 'The run has no tool call.',
+      missing: unseenText(covered),
+    },
+    fieldsKept: {
+      examined: events,
+      failed: timeline.erasedEvents,
+      detail:
+        timeline.erased === 0
+          ? 'No field was erased.'
+          : `${count(timeline.erased, 'field was', 'fields were')} erased, of ${count(timeline.erasedEvents, 'event')}. Hashes and proofs stay.`,
+      none: noEvent,
+    },
+  };
 }
 
-function proofChecks(draft: Draft, { runId, timeline, proofs, attached }: Evidenced): void {
+function proofOf({ runId, timeline, proofs, attached }: Evidenced) {
   const { newest, compliance } = proofs;
   const create = `gov proofs create --run ${runId} makes one; then run the report again.`;
   const isAttached = attached !== null && attached.made !== 'no room';
-  draft.judge('runProved', {
-    examined: isAttached ? 1 : 0,
-    failed: attached?.made === 'not authentic' ? 1 : 0,
-    detail:
-      attached?.made === 'not authentic'
-        ? `${attached.file} is attached and does not verify. Run gov log fsck.`
-        : `gov proofs verify ${attached?.file ?? ''} checks it offline. It verified when the report was made.`,
-    none:
-      newest === null
-        ? `The run has no proof. ${create}`
-        : `${newest.proofId} is too large to attach. gov proofs get ${newest.proofId} --bundle downloads it.`,
-  });
   const isStated = compliance === 'yes' || compliance === 'no';
   const shown = newest === null ? null : eventsShown(newest);
   const events = timeline.rows.population;
-  draft.judge('runObeyed', {
-    // a proof that is not attached was not verified: it can only speak against the run
-    examined: compliance === 'no' || (isStated && isAttached) ? 1 : 0,
-    failed: compliance === 'no' ? 1 : 0,
-    detail: `As the layer policy_compliance of ${newest?.proofId} says.`,
-    none:
-      compliance === 'no decision'
-        ? 'No policy decided about this run.'
-        : isStated
-          ? `${newest?.proofId} says so and is not attached.`
-          : newest === null
-            ? `No proof says so. ${create}`
-            : `The newest proof, ${newest.proofId}, has no layer policy_compliance. ${create}`,
-    missing:
-      shown === null || shown >= events
-        ? null
-        : `It is about the first ${shown} of ${count(events, 'event')}. ${create}`,
-  });
+  return {
+    runProved: {
+      examined: isAttached ? 1 : 0,
+      failed: attached?.made === 'not authentic' ? 1 : 0,
+      detail:
+        attached?.made === 'not authentic'
+          ? `${attached.file} is attached and does not verify. Run gov log fsck.`
+          : `gov proofs verify ${attached?.file ?? ''} checks it offline. It verified when the report was made.`,
+      none:
+        newest === null
+          ? `The run has no proof. ${create}`
+          : `${newest.proofId} is too large to attach. gov proofs get ${newest.proofId} --bundle downloads it.`,
+    },
+    runObeyed: {
+      // a proof that is not attached was not verified: it can only speak against the run
+      examined: compliance === 'no' || (isStated && isAttached) ? 1 : 0,
+      failed: compliance === 'no' ? 1 : 0,
+      detail: `As the layer policy_compliance of ${newest?.proofId} says.`,
+      none:
+        compliance === 'no decision'
+          ? 'No policy decided about this run.'
+          : isStated
+            ? `${newest?.proofId} says so and is not attached.`
+            : newest === null
+              ? `No proof says so. ${create}`
+              : `The newest proof, ${newest.proofId}, has no layer policy_compliance. ${create}`,
+      missing:
+        shown === null || shown >= events
+          ? null
+          : `It is about the first ${shown} of ${count(events, 'event')}. ${create}`,
+    },
+  };
 }
 
-function sections(
-  draft: Draft,
-  {
-    runId,
-    timeline,
-    people,
-    name,
-  }: { runId: string; timeline: Timeline; people: number; name: string | null },
-): void {
+function runBlocks(runId: string, timeline: Timeline, people: number): ReportBlock[] {
   const { types, firstMs, lastMs, actors } = timeline;
-  const sorted = [...types].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  draft.section(
-    'The run',
+  return [
     factsOf({
       Run: [runId, 'text'],
       'First event': [timeText(firstMs), 'time'],
@@ -302,65 +344,6 @@ function sections(
       Actors: [[...actors].slice(0, 10).join(', ') || null, 'text'],
       'Requests for approval': [people, 'number'],
     }),
-    barsOf('Events by type', 'events', sorted),
-  );
-  draft.section('What happened', { table: timelineTable.id });
-  draft.section('What was decided', { table: decisions.id }, { table: approvals.id }, { table: coverage.id });
-  draft.section(
-    'How to check it',
-    {
-      text:
-        name === null
-          ? `No proof is attached. gov proofs create --run ${runId} makes one.`
-          : `Extract ${name}, then run gov proofs verify ${name} --trust TRUST. The command reads no network.`,
-    },
-    { table: proofTable.id },
-    { table: replayTable.id },
-  );
-}
-
-async function otherTables(
-  draft: Draft,
-  of: {
-    runId: string;
-    decided: Rows;
-    covered: Covered;
-    approvals: Rows;
-    more: number;
-    proofs: Rows;
-    replays: Rows;
-  },
-): Promise<void> {
-  const { runId, decided, covered, proofs, replays } = of;
-  const rest = 'gov runs show has all of them.';
-  const ofRun = (name: string, type: string, rows: Rows) =>
-    draft.evidence.shows(name, [{ key: ['of', type, runId], rows: rows.population, whole: true }]);
-  draft.table(
-    decided.table(`${decisions.lists}.`, await ofRun('decisions', 'gov.evaluation/1', decided), { rest }),
-  );
-  draft.table(
-    covered.rows.table(`${coverage.lists}.`, notShown('Verdicts follow from the events of the run.'), {
-      rest: `gov runs coverage ${runId} has them.`,
-    }),
-  );
-  draft.table(
-    of.approvals.table(
-      `${approvals.lists}.`,
-      notShown('Requests follow from the policy decisions of the run.'),
-      {
-        rest,
-        more: of.more,
-      },
-    ),
-  );
-  draft.table(
-    proofs.table(
-      `${proofTable.lists}; one row for each layer.`,
-      notShown('A proof has several rows, one for each layer.'),
-      { rest },
-    ),
-  );
-  draft.table(
-    replays.table(`${replayTable.lists}.`, await ofRun('replays', 'gov.replay/1', replays), { rest }),
-  );
+    barsOf('Events by type', 'events', largestFirst(types)),
+  ];
 }

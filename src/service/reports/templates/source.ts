@@ -1,20 +1,13 @@
 /**
- * What a template gets and what it is. A template is a pure function of leaves below a tree size, so the same parameters
+ * What a template reads, and its tables. A template is a pure function of leaves below a tree size, so the same parameters
  * at the same tree size give the same contents. What is not in the log, such as sources of telemetry, says so in its scope.
  * Proven by `test/service/reports/templates/determinism.test.ts`.
  */
-import type {
-  BuiltReport,
-  ReportColumn,
-  ReportFigure,
-  ReportSection,
-  ReportTable,
-} from '../../../core/reports/model.ts';
+import type { ReportColumn } from '../../../core/reports/model.ts';
 import type { ReportTemplateId } from '../../../contract/report-words.ts';
 import type { StoreReader } from '../../../store/port/store.ts';
 import type { ReportInput } from '../../call/report-work.ts';
 import type { IndexQuestion } from '../../call/work.ts';
-import type { JudgedCheck } from '../checks/verdict.ts';
 
 /** An answer of the log (`src/core/proofs/answer.ts`). */
 interface CountedAnswer {
@@ -47,18 +40,6 @@ export const nameAmongAll = (template: ReportTemplateId, name: string): string =
 export const fileNameOf = ({ filesOf }: Pick<ReportSource, 'filesOf'>, name: string): string =>
   filesOf === undefined ? name : nameAmongAll(filesOf, name);
 
-/** A report, and what its template built of it: without the parts that each report has once. */
-export interface DraftedReport extends BuiltReport {
-  readonly own: {
-    readonly checks: readonly JudgedCheck[];
-    readonly figures: readonly ReportFigure[];
-    readonly sections: readonly ReportSection[];
-    readonly tables: readonly ReportTable[];
-    /** What the report selects and leaves out, in words. */
-    readonly choices: readonly string[];
-  };
-}
-
 /** A table before it has rows. */
 export interface TableSpec {
   /** Lower case with hyphens. */
@@ -67,17 +48,10 @@ export interface TableSpec {
   /** Which rows it lists, in words. */
   readonly lists: string;
   readonly columns: readonly ReportColumn[];
-}
-
-export interface Template {
-  readonly title: string;
-  /** The question that the report answers. */
-  readonly summary: string;
-  /** Whether it is about one run, or can be. Without it, a report of the template covers every run of the period. */
-  readonly run?: 'required' | 'optional';
-  /** The first is the main table, which is the CSV artifact. */
-  readonly tables: readonly [TableSpec, ...TableSpec[]];
-  readonly build: (source: ReportSource) => Promise<DraftedReport>;
+  /** Where a reader finds all rows, if some are left out. */
+  readonly rest?: string;
+  /** Why nothing shows that it has every row, for a table that no answer of the log can show. */
+  readonly unshown?: string;
 }
 
 type Kind = ReportColumn['kind'];

@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { hashText } from '../../../core/hash.ts';
 import { parseTimestamp } from '../../../core/time.ts';
+import { increase } from '../counts/by-name.ts';
 import { eventsOf, partyText, textOf, type ReadEvent } from './read.ts';
 import { Rows } from './rows.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
@@ -51,7 +52,7 @@ export async function timelineOf(source: ReportSource, runId: string): Promise<T
     lastMs = Math.max(lastMs, ms);
     erased += event.erased;
     erasedEvents += event.erased > 0 ? 1 : 0;
-    types.set(event.clear.eventType, (types.get(event.clear.eventType) ?? 0) + 1);
+    increase(types, event.clear.eventType);
     const actor = partyText(event.members.get('actor'));
     if (actor !== null && actors.size < limits.reportGroups) actors.add(actor);
     rows.add(timelineRow(event, actor), isFailing(event));

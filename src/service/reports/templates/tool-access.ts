@@ -1,13 +1,16 @@
 /** Template `tool-access`: what each agent was allowed to use, and what it used. */
 import { limits } from '../../../contract/limits.ts';
 import { namesDecision } from '../../../core/coverage/report.ts';
+import { increase, largestFirst, order } from '../counts/by-name.ts';
 import { ToolCalls } from '../counts/activity.ts';
-import { Draft, barsOf } from './draft.ts';
+import { barsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { pagesOf, partyText, readEvent, systemEvents, textOf, typeOf, type ReadEvent } from './read.ts';
 import { Rows } from './rows.ts';
-import { notShown } from './shown.ts';
-import { columns, type TableSpec, type Template } from './source.ts';
+import { columns, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
+
+const rest = 'gov export create --resource audit_events has the events.';
 
 const accessTable: TableSpec = {
   id: 'tool-access',
@@ -28,6 +31,7 @@ const accessTable: TableSpec = {
     lastUsed: ['Last call', 'time'],
     remark: 'Remark',
   }),
+  rest,
 };
 
 const dataTable: TableSpec = {
@@ -42,6 +46,8 @@ const dataTable: TableSpec = {
     first: ['First recorded', 'time'],
     last: ['Last recorded', 'time'],
   }),
+  unshown: 'Its rows are of several types of events, which differ from log to log.',
+  rest,
 };
 
 const credentialTable: TableSpec = {
@@ -57,6 +63,8 @@ const credentialTable: TableSpec = {
     scopes: 'Scopes',
     actor: 'Changed by',
   }),
+  unshown: 'Keys of a plane or of an organization may be recorded in the log of another project.',
+  rest,
 };
 
 const toolTypes = ['tool.evaluated', 'tool.call', 'tool.denied', 'tool.call_blocked'] as const;
@@ -64,95 +72,92 @@ type ToolType = (typeof toolTypes)[number];
 const isToolType = (type: string): type is ToolType => (toolTypes as readonly string[]).includes(type);
 const dataTypes = /^(?:kb|memory|secret|data|file|retrieval)\.[a-z_.]+$/;
 
-export const toolAccess: Template = {
+export const toolAccess = template({
   title: 'Tool and data access',
   summary:
     'Which tools and data each agent was allowed to use, which it used, and what it used without a decision',
-  tables: [accessTable, dataTable, credentialTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
-    const found = await accessIn(draft);
-    const { pairs } = found;
-    const credentials = await credentialRows(draft);
-    const all = [...pairs.values()];
-    accessFigures(draft, found, credentials.population);
-
-    const byTool = new Map<string, number>();
-    for (const { tool, calls: n } of all) byTool.set(tool, (byTool.get(tool) ?? 0) + n);
-    const used = [...byTool].filter(([, n]) => n > 0).toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-    draft.section(
-      'Granted and used',
-      {
-        text: 'A tool is granted where a decision of the period allowed it. A policy that nobody asked grants nothing here.',
+  choices:
+    'Agents are named as events name them. Rights inside a tool are those of the tool, and this report does not see them.',
+  sections: {
+    tools: {
+      title: 'Granted and used',
+      text: 'A tool is granted where a decision of the period allowed it. A policy that nobody asked grants nothing here.',
+      tables: [accessTable],
+      figures: {
+        undecided: 'Tool calls without a decision',
+        calls: 'Tool calls',
+        unused: 'Tools granted and not used',
+        deniedOnly: 'Tools used that were only denied',
+        agents: 'Agents',
+        tools: 'Tools',
+        refused: 'Calls that were blocked or denied',
       },
-      barsOf('Calls by tool', 'calls', used),
-      { table: accessTable.id },
-    );
-    draft.section('Data', { table: dataTable.id });
-    draft.section('Credentials', { table: credentialTable.id });
-
-    await tables(draft, found, credentials);
-    return draft.built([
-      'Agents are named as events name them. Rights inside a tool are those of the tool, and this report does not see them.',
-    ]);
+      checks: ['callDecided', 'grantsUsed'],
+    },
+    data: { title: 'Data', tables: [dataTable] },
+    credentials: {
+      title: 'Credentials',
+      tables: [credentialTable],
+      figures: { credentials: 'Changes to API keys' },
+    },
   },
-};
+  build: async (draft) => {
+    const { pairs, more, data, moreData, seen, toolCalls } = await accessIn(draft);
+    const credentials = await credentialRows(draft);
+    const { calls, undecided, refused } = toolCalls;
+    const all = [...pairs.values()];
+    const granted = all.filter(({ allowed }) => allowed > 0).length;
+    const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
+    const lists = toolTypes.map((type) => ({ key: ['type', type], rows: seen.get(type) ?? 0 }));
+    return {
+      figures: {
+        undecided,
+        calls,
+        unused,
+        deniedOnly: all.filter((pair) => statusOf(pair) === 'used, only denied').length,
+        agents: new Set(all.map(({ agent }) => agent)).size,
+        tools: new Set(all.map(({ tool }) => tool)).size,
+        refused,
+        credentials: credentials.population,
+      },
+      checks: {
+        callDecided: {
+          examined: calls,
+          failed: undecided,
+          detail: `${undecided} of ${count(calls, 'call')} without one.`,
+          none: 'There is no tool call in the period.',
+        },
+        grantsUsed: {
+          examined: granted,
+          failed: unused,
+          detail: `${unused} of ${count(granted, 'granted tool')} ${unused === 1 ? 'was' : 'were'} not used.`,
+          none: 'No decision of the period allowed a tool.',
+          missing: more === 0 ? null : `${count(more, 'event')} of more agents and tools were not looked at.`,
+        },
+      },
+      blocks: {
+        tools: [barsOf('Calls by tool', 'calls', callsByTool(all))],
+      },
+      tables: [
+        accessRows(pairs).table({
+          scope: `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
+          completeness: await draft.evidence.shows('tool-access', lists),
+          more,
+        }),
+        dataRows(data).table({
+          scope: `${dataTable.lists}. Types begin with kb, memory, secret, data, file or retrieval.`,
+          more: moreData,
+        }),
+        credentials.table(),
+      ],
+    };
+  },
+});
 
-function accessFigures(draft: Draft, { pairs, more, toolCalls }: Access, credentials: number): void {
-  const all = [...pairs.values()];
-  const unused = all.filter((pair) => statusOf(pair) === 'granted, not used').length;
-  const { calls, undecided, refused } = toolCalls;
-  const deniedOnly = all.filter((pair) => statusOf(pair) === 'used, only denied').length;
-
-  draft.figure('undecided', 'Tool calls without a decision', undecided);
-  draft.figure('calls', 'Tool calls', calls);
-  draft.figure('unused', 'Tools granted and not used', unused);
-  draft.figure('deniedOnly', 'Tools used that were only denied', deniedOnly);
-  draft.figure('agents', 'Agents', new Set(all.map(({ agent }) => agent)).size);
-  draft.figure('tools', 'Tools', new Set(all.map(({ tool }) => tool)).size);
-  draft.figure('refused', 'Calls that were blocked or denied', refused);
-  draft.figure('credentials', 'Changes to API keys', credentials);
-
-  draft.judge('callDecided', {
-    examined: calls,
-    failed: undecided,
-    detail: `${undecided} of ${count(calls, 'call')} without one.`,
-    none: 'There is no tool call in the period.',
-  });
-  const granted = all.filter(({ allowed }) => allowed > 0).length;
-  draft.judge('grantsUsed', {
-    examined: granted,
-    failed: unused,
-    detail: `${unused} of ${count(granted, 'granted tool')} ${unused === 1 ? 'was' : 'were'} not used.`,
-    none: 'No decision of the period allowed a tool.',
-    missing: more === 0 ? null : `${count(more, 'event')} of more agents and tools were not looked at.`,
-  });
-}
-
-async function tables(draft: Draft, found: Access, credentials: Rows): Promise<void> {
-  const { pairs, more, seen } = found;
-  const lists = toolTypes.map((type) => ({ key: ['type', type], rows: seen.get(type) ?? 0 }));
-  draft.table(
-    accessRows(pairs).table(
-      `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
-      await draft.evidence.shows('tool-access', lists),
-      { rest: 'gov export create --resource audit_events has the events.', more },
-    ),
-  );
-  draft.table(
-    dataRows(found.data).table(
-      `${dataTable.lists}. Types begin with kb, memory, secret, data, file or retrieval.`,
-      notShown('Its rows are of several types of events, which differ from log to log.'),
-      { rest: 'gov export create --resource audit_events has the events.', more: found.moreData },
-    ),
-  );
-  draft.table(
-    credentials.table(
-      `${credentialTable.lists}.`,
-      notShown('Keys of a plane or of an organization may be recorded in the log of another project.'),
-      { rest: 'gov export create --resource audit_events has the events.' },
-    ),
-  );
+function callsByTool(pairs: readonly Pair[]): (readonly [tool: string, n: number])[] {
+  const byTool = new Map<string, number>();
+  for (const { tool, calls } of pairs) increase(byTool, tool, calls);
+  return largestFirst(byTool).filter(([, n]) => n > 0);
 }
 
 interface Pair {
@@ -200,7 +205,7 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
       const event = readEvent(leaf);
       if (event === null) continue;
       if (isToolType(eventType)) {
-        seen.set(eventType, (seen.get(eventType) ?? 0) + 1);
+        increase(seen, eventType);
         toolCalls.add(event);
         const pair = pairOf(pairs, event);
         if (pair === null) more += 1;
@@ -293,8 +298,6 @@ function accessRows(pairs: ReadonlyMap<string, Pair>): Rows {
   }
   return rows;
 }
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function dataRows(data: ReadonlyMap<string, DataUse>): Rows {
   const rows = new Rows(dataTable);

@@ -1,6 +1,6 @@
 /** Template `usage-statement`: units counted, day by day, from the signed metering log; what planes reported; what is billed. */
 import { limits } from '../../../contract/limits.ts';
-import { meteredTypes, type MeteredType } from '../../../contract/operation.ts';
+import { meteredTypes } from '../../../contract/operation.ts';
 import {
   addTotals,
   parseMeterRecord,
@@ -15,13 +15,14 @@ import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { leafFrom, meterOf, totalsBelow, unitsFile, type Meter } from '../meter.ts';
 import { endOfMonth, monthOf } from '../../call/month.ts';
-import { Draft, factsOf } from './draft.ts';
+import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';
 import { planeReports } from '../counts/plane-reports.ts';
 import { contradiction, notShown } from './shown.ts';
 import type { ReportTable } from '../../../core/reports/model.ts';
-import { columns, fileNameOf, type ReportSource, type TableSpec, type Template } from './source.ts';
+import { columns, fileNameOf, type ReportSource, type TableSpec } from './source.ts';
+import { template } from './sections.ts';
 
 const unitColumns = {
   auditEvents: ['Audit events', 'number'],
@@ -43,6 +44,8 @@ const monthTable: TableSpec = {
   lists:
     'Calendar months in UTC that overlap the period, as the log, the counters of quotas and data planes have them',
   columns: columns({ month: 'Month', source: 'Counted by', ...unitColumns, status: ['Status', 'status'] }),
+  unshown:
+    'Counters of quotas and reports of planes are in no log, so nothing proves their rows. The table of days says whether its units are proven.',
 };
 
 const planeTable: TableSpec = {
@@ -62,82 +65,75 @@ const planeTable: TableSpec = {
     attestation: ['Attestation', 'status'],
     ...unitColumns,
   }),
+  unshown:
+    'Reports of planes are stored beside the log, which has no list of them. Each is signed by its plane, and the column “Follows its predecessor” shows a missing one.',
+  rest: 'gov planes reports shows those of one plane.',
 };
 
-export const usageStatement: Template = {
+export const usageStatement = template({
   title: 'Usage statement',
   summary:
     'How many units were counted, whether counters and reports agree with the signed log, and what is billed',
-  tables: [dayTable, monthTable, planeTable],
-  build: async (source) => {
-    const draft = await Draft.of(source);
+  choices: 'Requests that count no unit are left out. Prices are not in the log, so no amount is printed.',
+  sections: {
+    units: {
+      title: 'Units',
+      text: 'The metering log has one leaf for each request that appended to the audit log, with running totals. The units of a period are the difference of two totals.',
+      tables: [dayTable],
+      figures: {
+        audit_event: 'Audit events counted',
+        compliance_proof: 'Compliance proofs counted',
+        risk_decision: 'Risk decisions counted',
+        replay_verification: 'Replays counted',
+        meterLeaves: 'Leaves of the metering log',
+      },
+      checks: ['meterSigned', 'daysAddUp'],
+    },
+    billing: {
+      title: 'What is billed',
+      text: 'Invoices count calendar months in UTC: the units of this log and the units that data planes reported.',
+      tables: [monthTable, planeTable],
+      figures: { planeReports: 'Reports of data planes' },
+      checks: ['quotasAgree', 'planesLinked'],
+    },
+  },
+  build: async (draft) => {
+    const { source, evidence } = draft;
     const meter = await meterOf(source);
     const days = await daysOf(draft, meter);
     const months = await monthRows(draft, meter);
-    const { rows: planes, broken, unlinked } = await planeRows(source);
+    const planes = await planeRows(source);
     const proof = await unitsFile(source, meter, days.cuts);
     const fault = proof === null ? null : unitsFault(source, proof, days.rows);
-    const units = difference(days.last, days.first);
-
-    for (const type of meteredTypes) draft.figure(type, titles[type], units[type]);
-    draft.figure('planeReports', 'Reports of data planes', planes.population);
-    draft.figure('meterLeaves', 'Leaves of the metering log', meter.size);
-    usageChecks(draft, { months, planes, broken, unlinked, days, fault, isSigned: proof !== null });
-
-    draft.section(
-      'Units',
-      {
-        text: 'The metering log has one leaf for each request that appended to the audit log, with running totals. The units of a period are the difference of two totals.',
+    const isEmpty = days.from === days.to;
+    if (meter.note !== null) evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
+    return {
+      figures: {
+        ...difference(days.last, days.first),
+        planeReports: planes.rows.population,
+        meterLeaves: meter.size,
       },
-      factsOf({
-        'First metering leaf of the period': [days.from < days.to ? days.from : null, 'number'],
-        'Last metering leaf of the period': [days.from < days.to ? days.to - 1 : null, 'number'],
-        'Metering log': [meter.origin, 'text'],
-        'Root of the metering log': [meter.root, 'hash'],
-      }),
-      { table: dayTable.id },
-    );
-    draft.section(
-      'What is billed',
-      {
-        text: 'Invoices count calendar months in UTC: the units of this log and the units that data planes reported.',
+      checks: usageOf(months, planes, { days, fault, isSigned: proof !== null }),
+      blocks: {
+        units: [
+          factsOf({
+            'First metering leaf of the period': [isEmpty ? null : days.from, 'number'],
+            'Last metering leaf of the period': [isEmpty ? null : days.to - 1, 'number'],
+            'Metering log': [meter.origin, 'text'],
+            'Root of the metering log': [meter.root, 'hash'],
+          }),
+        ],
       },
-      { table: monthTable.id },
-      { table: planeTable.id },
-    );
-    if (meter.note !== null) draft.evidence.attachments.set('metering.checkpoint', Buffer.from(meter.note));
-
-    draft.table(days.rows.table(`${dayTable.lists}.`, daysShown(draft, proof, fault), { rest: '' }));
-    draft.table(
-      months.rows.table(
-        `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
-        notShown(
-          'Counters of quotas and reports of planes are in no log, so nothing proves their rows. The table of days says whether its units are proven.',
-        ),
-        { rest: '' },
-      ),
-    );
-    draft.table(
-      planes.table(
-        `${planeTable.lists}.`,
-        notShown(
-          'Reports of planes are stored beside the log, which has no list of them. Each is signed by its plane, and the column “Follows its predecessor” shows a missing one.',
-        ),
-        { rest: 'gov planes reports shows those of one plane.' },
-      ),
-    );
-    return draft.built([
-      'Requests that count no unit are left out. Prices are not in the log, so no amount is printed.',
-    ]);
+      tables: [
+        days.rows.table({ completeness: daysShown(draft, proof, fault) }),
+        months.rows.table({
+          scope: `${monthTable.lists}. Each is shown as a whole, up to the checkpoint. A month that has not ended, or that the period cuts, is compared with nothing.`,
+        }),
+        planes.rows.table(),
+      ],
+    };
   },
-};
-
-const titles: Readonly<Record<MeteredType, string>> = {
-  audit_event: 'Audit events counted',
-  compliance_proof: 'Compliance proofs counted',
-  risk_decision: 'Risk decisions counted',
-  replay_verification: 'Replays counted',
-};
+});
 
 const unitsOf = (totals: Totals): number[] => meteredTypes.map((type) => totals[type]);
 
@@ -294,7 +290,7 @@ function unitsFault(source: ReportSource, proof: Uint8Array, days: Rows): string
     quorum: 0,
   };
   const parameters = { startTime: formatTimestamp(startMs), endTime: formatTimestamp(endMs) };
-  const tables = [days.table('', notShown(''), { rest: '' })];
+  const tables = [days.table()];
   return checkUnits(proof, { parameters, tables }, { trust, table: unitsTable })?.detail ?? null;
 }
 
@@ -316,46 +312,40 @@ function daysShown(
   };
 }
 
-function usageChecks(
-  draft: Draft,
-  of: {
-    months: Months;
-    planes: Rows;
-    broken: number;
-    unlinked: number;
-    days: Days;
-    fault: string | null;
-    isSigned: boolean;
-  },
-): void {
-  const { months, planes, broken, unlinked, days, fault, isSigned } = of;
+function usageOf(
+  months: Months,
+  { rows: reports, broken, unlinked }: PlaneRows,
+  { days, fault, isSigned }: { days: Days; fault: string | null; isSigned: boolean },
+) {
   const { counted } = days;
   const none = 'The metering log has no leaf in the period.';
   const isShown = isSigned && counted.leaves + counted.left > 0;
-  draft.judge('meterSigned', {
-    examined: isShown ? 1 : 0,
-    failed: isShown && fault !== null ? 1 : 0,
-    detail: fault ?? 'metering.checkpoint is attached, and its signature verifies.',
-    none: isSigned ? none : 'It is not signed yet. Run the report again.',
-  });
-  draft.judge('daysAddUp', {
-    examined: counted.leaves,
-    failed: counted.wrong,
-    detail: `${sumOf(counted.units)} units in ${count(counted.leaves, 'leaf', 'leaves')} of the period. ${counted.wrong} of them ${counted.wrong === 1 ? 'has' : 'have'} other totals than the units before give.`,
-    none,
-    missing: counted.left === 0 ? null : `${count(counted.left, 'leaf was', 'leaves were')} not counted.`,
-  });
-  draft.judge('quotasAgree', {
-    examined: months.compared,
-    failed: months.differing,
-    detail: `${months.differing} of ${count(months.compared, 'whole month')} ${months.differing === 1 ? 'differs' : 'differ'}.`,
-    none: 'The period has no whole month that has ended.',
-  });
-  draft.judge('planesLinked', {
-    examined: planes.population,
-    failed: broken,
-    detail: `${broken} of ${count(planes.population, 'report')} ${broken === 1 ? 'does' : 'do'} not, or failed their attestation.`,
-    none: 'No data plane reported in the period.',
-    missing: unlinked === 0 ? null : `The predecessor of ${count(unlinked, 'report')} is not here.`,
-  });
+  return {
+    meterSigned: {
+      examined: isShown ? 1 : 0,
+      failed: isShown && fault !== null ? 1 : 0,
+      detail: fault ?? 'metering.checkpoint is attached, and its signature verifies.',
+      none: isSigned ? none : 'It is not signed yet. Run the report again.',
+    },
+    daysAddUp: {
+      examined: counted.leaves,
+      failed: counted.wrong,
+      detail: `${sumOf(counted.units)} units in ${count(counted.leaves, 'leaf', 'leaves')} of the period. ${counted.wrong} of them ${counted.wrong === 1 ? 'has' : 'have'} other totals than the units before give.`,
+      none,
+      missing: counted.left === 0 ? null : `${count(counted.left, 'leaf was', 'leaves were')} not counted.`,
+    },
+    quotasAgree: {
+      examined: months.compared,
+      failed: months.differing,
+      detail: `${months.differing} of ${count(months.compared, 'whole month')} ${months.differing === 1 ? 'differs' : 'differ'}.`,
+      none: 'The period has no whole month that has ended.',
+    },
+    planesLinked: {
+      examined: reports.population,
+      failed: broken,
+      detail: `${broken} of ${count(reports.population, 'report')} ${broken === 1 ? 'does' : 'do'} not, or failed their attestation.`,
+      none: 'No data plane reported in the period.',
+      missing: unlinked === 0 ? null : `The predecessor of ${count(unlinked, 'report')} is not here.`,
+    },
+  };
 }

@@ -11,7 +11,8 @@ import { clockChanged, systemEvent } from '../../../../src/service/writes/system
 import type { Services } from '../../../../src/service/port/services.ts';
 import { append } from '../../../../src/service/writes/append.ts';
 import { templates } from '../../../../src/service/reports/templates/list.ts';
-import type { DraftedReport, ReportSource } from '../../../../src/service/reports/templates/source.ts';
+import type { ReportSource } from '../../../../src/service/reports/templates/source.ts';
+import type { DraftedReport } from '../../../../src/service/reports/templates/sections.ts';
 import type { AppendRequest, StoreReader } from '../../../../src/store/port/store.ts';
 import type { Tenant, TestService } from '../../../support/hosted.ts';
 import { event } from '../../../support/serving.ts';

@@ -1,24 +1,28 @@
 /** A table keeps its bounds: exceptions first, the rest counted. */
 import { describe, expect, it } from 'vitest';
 import { Rows } from '../../../../src/service/reports/templates/rows.ts';
-import { notShown } from '../../../../src/service/reports/templates/shown.ts';
 import { columns } from '../../../../src/service/reports/templates/source.ts';
 
-const spec = { id: 't', title: 'T', lists: 'all', columns: columns({ name: 'Name', n: ['N', 'number'] }) };
+const spec = {
+  id: 't',
+  title: 'T',
+  lists: 'all',
+  columns: columns({ name: 'Name', n: ['N', 'number'] }),
+  rest: 'Elsewhere.',
+};
 const roomy = { rows: 3, bytes: 2 ** 20 };
-const tableOf = (rows: Rows) => rows.table('all.', notShown(''), { rest: 'Elsewhere.' });
 
 describe('the rows of a table', () => {
   it('a table with as many rows as it may have leaves none out', () => {
     const rows = new Rows(spec, roomy);
     for (const n of [1, 2, 3]) rows.add(['a', n]);
-    expect(tableOf(rows)).toMatchObject({ population: 3, omitted: null, exceptions: 0 });
+    expect(rows.table()).toMatchObject({ population: 3, omitted: null, exceptions: 0 });
   });
 
   it('one row more is counted, and the table says so', () => {
     const rows = new Rows(spec, roomy);
     for (const n of [1, 2, 3, 4]) rows.add(['a', n]);
-    const table = tableOf(rows);
+    const table = rows.table();
     expect(table.rows).toEqual([
       ['a', 1],
       ['a', 2],
@@ -32,7 +36,7 @@ describe('the rows of a table', () => {
     const rows = new Rows(spec, roomy);
     for (const n of [1, 2, 3]) rows.add(['a', n]);
     rows.add(['bad', 4], true);
-    const table = tableOf(rows);
+    const table = rows.table();
     expect(table.rows).toEqual([
       ['bad', 4],
       ['a', 1],
@@ -45,22 +49,22 @@ describe('the rows of a table', () => {
   it('exceptions beyond the bound are counted too', () => {
     const rows = new Rows(spec, roomy);
     for (const n of [1, 2, 3, 4, 5]) rows.add(['bad', n], true);
-    expect(tableOf(rows)).toMatchObject({ population: 5, exceptions: 3 });
-    expect(tableOf(rows).omitted).toContain('2 rows are left out');
+    expect(rows.table()).toMatchObject({ population: 5, exceptions: 3 });
+    expect(rows.table().omitted).toContain('2 rows are left out');
   });
 
   it('rows beyond the bytes of the table are left out, and a smaller one may follow', () => {
     const rows = new Rows(spec, { rows: 10, bytes: 40 });
     rows.add(['x'.repeat(20), 1]);
     rows.add(['x'.repeat(20), 2]);
-    expect(tableOf(rows)).toMatchObject({ population: 2, rows: [['x'.repeat(20), 1]] });
+    expect(rows.table()).toMatchObject({ population: 2, rows: [['x'.repeat(20), 1]] });
   });
 
   it('rows that nobody kept are part of the population', () => {
     const rows = new Rows(spec, roomy);
     rows.add(['a', 1]);
     rows.leaveOut(7);
-    expect(tableOf(rows)).toMatchObject({ population: 8, rows: [['a', 1]] });
+    expect(rows.table()).toMatchObject({ population: 8, rows: [['a', 1]] });
   });
 
   it('refuses a row with another number of cells than the table has columns', () => {

@@ -8,11 +8,8 @@ import { openOwn } from '../../../../src/service/log/checkpoints.ts';
 import { streamedBundle } from '../../../../src/service/proofs/bundle-stream.ts';
 import { makeBundle } from '../../../../src/service/proofs/handlers.ts';
 import { templates } from '../../../../src/service/reports/templates/list.ts';
-import type {
-  DraftedReport,
-  ReportHost,
-  ReportSource,
-} from '../../../../src/service/reports/templates/source.ts';
+import type { ReportHost, ReportSource } from '../../../../src/service/reports/templates/source.ts';
+import type { DraftedReport } from '../../../../src/service/reports/templates/sections.ts';
 import type { ReportInput } from '../../../../src/service/call/report-work.ts';
 
 type Members = Partial<Omit<ReportInput, 'reportTemplateId' | 'projectId'>>;

@@ -1,7 +1,7 @@
 /** One pass over records counts what a slow reader of the same records counts. */
 import { describe, expect, it } from 'vitest';
 import { draftEvent, draftLeaf, sealEvent } from '../../../../src/core/events/record.ts';
-import { Tally } from '../../../../src/service/reports/templates/tally.ts';
+import { Tally } from '../../../../src/service/reports/counts/tally.ts';
 import type { EventInput } from '../../../../src/contract/events.ts';
 
 const baseMs = Date.parse('2026-03-01T00:00:00Z');

@@ -2,7 +2,7 @@
  * One pass over the records of a period, without bodies: what was recorded, of which runs and systems, when, and what was
  * decided. Cost: about 5 µs a leaf. The clear members of a record match patterns without quotes, so a pattern at its end reads
  * our own spelling exactly; `readRecord` reads any other.
- * Proven by `test/service/reports/templates/tally.test.ts`.
+ * Proven by `test/service/reports/counts/tally.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { systemRun } from '../../../core/events/record.ts';
@@ -10,9 +10,10 @@ import { readRecord } from '../../../core/events/run-entry.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { indexedLeaves } from '../../../store/port/store.ts';
-import { isIn, type Period } from './period.ts';
-import { leavesOf, pagesOf, statedMs, systemEvents } from './read.ts';
-import type { ReportSource } from './source.ts';
+import { increase } from './by-name.ts';
+import { isIn, type Period } from '../templates/period.ts';
+import { leavesOf, pagesOf, statedMs, systemEvents } from '../templates/read.ts';
+import type { ReportSource } from '../templates/source.ts';
 
 export interface RunSpan {
   readonly runId: string;
@@ -127,13 +128,13 @@ export class Tally {
     this.#addTime(serverMs);
     if (event.runId === systemRun) {
       this.serviceBegins ||= event.isFirst;
-      add(this.serviceTypes, event.eventType);
+      increase(this.serviceTypes, event.eventType);
       return;
     }
     const clientMs = parseTimestamp(event.client) ?? serverMs;
     this.events += 1;
-    add(this.types, event.eventType);
-    add(this.days, Math.floor(serverMs / dayMs));
+    increase(this.types, event.eventType);
+    increase(this.days, Math.floor(serverMs / dayMs));
     this.#addSkew(clientMs - serverMs);
     const run = this.#addRun(event, { serverMs, clientMs });
     if (event.systemId !== null) this.#addSystem(event.systemId, run, serverMs);
@@ -218,13 +219,13 @@ export class Tally {
   #addOther(clear: JsonObject): void {
     const { type, combined, action, mismatches, driftCount, at } = clear;
     if (typeof type !== 'string') return;
-    add(this.records, type);
+    increase(this.records, type);
     switch (type) {
       case 'gov.evaluation/1':
-        add(this.evaluations, String(combined));
+        increase(this.evaluations, String(combined));
         break;
       case 'gov.decision/1':
-        add(this.risks, String(action));
+        increase(this.risks, String(action));
         break;
       case 'gov.replay/1':
         if ((mismatches as { n?: number } | undefined)?.n) this.replaysDiffering += 1;
@@ -241,10 +242,6 @@ export class Tally {
     return this.records.get(type) ?? 0;
   }
 }
-
-const add = <Key>(counts: Map<Key, number>, key: Key): void => {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-};
 
 export async function tallyOf(source: ReportSource, period: Period): Promise<Tally> {
   const tally = new Tally();
