@@ -9,15 +9,22 @@ import type { Node } from '../language/ast.ts';
 import { printText } from '../language/text-print.ts';
 import type { Finding } from './finding.ts';
 
-/** Returns one finding for each clause that orders a value and a literal time as texts. The fix compares instants. */
+/**
+ * Returns one finding for each clause that orders a value and a literal time as texts. The fix compares instants; a time
+ * that `time` does not read, such as one without an offset, has no fix.
+ */
 export const textTimes = (root: Clause): readonly Finding[] =>
   leavesOf(root).flatMap((leaf): Finding[] => {
     const { node, path } = leaf;
     const instead = instants(node);
     if (instead === node) return [];
     const [got, wanted] = [node, instead].map((each) => printText(each).slice(0, 160));
-    const detail = `expected times compared as instants, got ${got}: texts of different offsets have another order; write ${wanted}`;
-    return [{ code: 'text_time', severity: 'warning', path, detail, fix: replaced(root, leaf, instead) }];
+    const unread = timesOf(instead).find((text) => parseTimestamp(text) === null);
+    const write =
+      unread === undefined ? wanted : `${unread} with its offset, such as 2026-11-28T10:00:00Z, and time(…)`;
+    const detail = `expected times compared as instants, got ${got}: texts of different offsets have another order; write ${write}`;
+    const fix = unread === undefined ? { fix: replaced(root, leaf, instead) } : {};
+    return [{ code: 'text_time', severity: 'warning', path, detail, ...fix }];
   });
 
 const orders: ReadonlySet<string> = new Set(['<', '<=', '>', '>=']);
@@ -30,8 +37,17 @@ function instants(node: Node): Node {
   return args.every((arg, at) => arg === node.args[at]) ? node : { ...node, args };
 }
 
-const instant = (node: Node): Node =>
-  node.kind === 'call' && node.op === 'time' ? node : { kind: 'call', op: 'time', args: [node] };
+function instant(node: Node): Node {
+  if (node.kind === 'call' && node.op === 'time') return node;
+  // RFC 3339 allows `t` and `z`, which `time` does not read
+  const read = isTime(node) ? { ...node, value: node.value.toUpperCase() } : node;
+  return { kind: 'call', op: 'time', args: [read] };
+}
 
-const isTime = (node: Node): boolean =>
-  node.kind === 'literal' && typeof node.value === 'string' && parseTimestamp(node.value) !== null;
+/** A day with a time of day. A day alone may be compared with days, where texts have the right order. */
+const isTime = (node: Node): node is Node & { readonly kind: 'literal'; readonly value: string } =>
+  node.kind === 'literal' && typeof node.value === 'string' && timeOfDay.test(node.value);
+const timeOfDay = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/;
+
+const timesOf = (node: Node): string[] =>
+  isTime(node) ? [node.value] : node.kind === 'call' ? node.args.flatMap(timesOf) : [];

@@ -262,9 +262,21 @@ describe('times that are ordered as texts', () => {
     // half of the change is made: the other half is to follow, and time(time(t)) has no value
     ['time(t) < "2026-11-28T10:00:00Z"', 'time(context.t) < time("2026-11-28T10:00:00Z")'],
     ['some(l, @.t > "2026-11-28T10:00:00Z")', 'some(context.l, time(@.t) > time("2026-11-28T10:00:00Z"))'],
+    ['t < "2026-11-28t10:00:00z"', 'time(context.t) < time("2026-11-28T10:00:00Z")'],
   ])('lint reports %s', (text, fix) => {
     expect(printText(textTime(text)!.fix!)).toBe(fix);
   });
+
+  test.each(['2026-11-28T10:00:00', '2026-11-28 10:00:00Z', '2026-11-28T24:00:00Z', '2016-12-31T23:59:60Z'])(
+    'lint reports an order of %s without a fix, because time() has no value for it',
+    (time) => {
+      const found = textTime(`has(t) && t < "${time}"`);
+      expect(found?.detail).toContain(
+        `write ${time} with its offset, such as 2026-11-28T10:00:00Z, and time(…)`,
+      );
+      expect(found?.fix).toBeUndefined();
+    },
+  );
 
   test.each([
     't < "2026-11-28"',
