@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
-import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
+import { decidingPolicies, reviewedPolicies } from '../../core/decided/deciding-policies.ts';
 import { linkTo } from '../browser/router.ts';
 import { RemoteJson, RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
@@ -37,6 +37,7 @@ interface DecisionProps {
 function DecisionDetails({ evaluation, outcome }: DecisionProps) {
   const { id, combined, policyCount, evaluatedAt, checkpoint, policySetHash, sequence } = evaluation;
   const policies = decidingPolicies(evaluation);
+  const inReview = reviewedPolicies(evaluation);
   return (
     <section class="stack">
       <h2>
@@ -53,18 +54,13 @@ function DecisionDetails({ evaluation, outcome }: DecisionProps) {
           No clause of the {policyCount} evaluated policies matched, so the default decided.
         </p>
       ) : (
-        <ul class="clauses">
-          {policies.map(({ policyId, version, reasoning }) => (
-            <li key={policyId}>
-              <a href={linkTo(['policies', policyId], { version })}>
-                {policyId} v{version ?? '?'}
-              </a>
-              <p class="clause mono">
-                <RemoteLine text={reasoning} />
-              </p>
-            </li>
-          ))}
-        </ul>
+        <Clauses policies={policies} />
+      )}
+      {inReview.length > 0 && (
+        <div>
+          <h3>Policies in review, not enforced</h3>
+          <Clauses policies={inReview} />
+        </div>
       )}
       <dl class="facts">
         <Fact name="Evaluation">
@@ -87,6 +83,28 @@ function DecisionDetails({ evaluation, outcome }: DecisionProps) {
     </section>
   );
 }
+
+interface ClausesProps {
+  readonly policies: readonly (ReturnType<typeof decidingPolicies>[number] & {
+    readonly decision?: string;
+  })[];
+}
+
+const Clauses = ({ policies }: ClausesProps) => (
+  <ul class="clauses">
+    {policies.map(({ policyId, version, decision, reasoning }) => (
+      <li key={policyId}>
+        <a href={linkTo(['policies', policyId], { version })}>
+          {policyId} v{version ?? '?'}
+        </a>{' '}
+        {decision !== undefined && <Status>{decision}</Status>}
+        <p class="clause mono">
+          <RemoteLine text={reasoning} />
+        </p>
+      </li>
+    ))}
+  </ul>
+);
 
 function ApprovalDetails({ approval }: { readonly approval: ShownApproval }) {
   const { approvalId, status, reason, comment, used } = approval;

@@ -1,4 +1,4 @@
-/** The policies that decided an evaluation. Tested by `test/cli/commands/runs/show.test.ts`. */
+/** The policies behind a recorded evaluation. Tested by `test/cli/commands/runs/show.test.ts`. */
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { isObject } from '../json/object.ts';
 
@@ -9,20 +9,35 @@ interface DecidingPolicy {
 }
 
 /** The policies whose decision is the combined one. */
-export function decidingPolicies({
+export const decidingPolicies = ({
   decisions,
   combined,
-}: Pick<PolicyEvaluationRecord, 'decisions' | 'combined'>): DecidingPolicy[] {
-  return (Array.isArray(decisions) ? (decisions as unknown[]) : []).flatMap((each) => {
+}: Pick<PolicyEvaluationRecord, 'decisions' | 'combined'>): DecidingPolicy[] =>
+  policiesOf(decisions, (decision) => decision === combined).map(({ policyId, version, reasoning }) => ({
+    policyId,
+    version,
+    reasoning,
+  }));
+
+/** The policies in review that would have decided something; nobody enforced it. */
+export const reviewedPolicies = ({ shadow }: Pick<PolicyEvaluationRecord, 'shadow'>) =>
+  policiesOf(shadow, () => true);
+
+/** The recorded decisions of a kind whose condition holds or cannot be decided. */
+const policiesOf = (
+  decisions: unknown,
+  isWanted: (decision: unknown) => boolean,
+): (DecidingPolicy & { readonly decision: string })[] =>
+  (Array.isArray(decisions) ? (decisions as unknown[]) : []).flatMap((each) => {
     if (!isObject(each)) return [];
     const { policyId, version, decision, outcome, reasoning } = each;
-    if (decision !== combined || outcome === 'not_matched' || typeof policyId !== 'string') return [];
+    if (!isWanted(decision) || outcome === 'not_matched' || typeof policyId !== 'string') return [];
     return [
       {
         policyId,
         version: typeof version === 'number' ? version : null,
+        decision: String(decision),
         reasoning: typeof reasoning === 'string' ? reasoning : '',
       },
     ];
   });
-}

@@ -62,6 +62,21 @@ describe.skipIf(!hasBrowser)('the open page of a run', () => {
     await context.close();
   });
 
+  it('shows what policies in review would have decided, with their reason, and that nobody enforced it', async () => {
+    const ask = { policyId: 'tried', name: 'tried', condition: { 'tool.name': 'look' }, action: 'deny' };
+    const made = await world.plane.call('POST', '/governance/policies', { body: ask });
+    expect(made.status, made.text).toBe(201);
+    const to = { targetStatus: 'review', reason: 'try it' };
+    await world.plane.call('POST', '/governance/policies/tried/transition', { body: to });
+    await callTool(world.plane, { runId: 'tries', name: 'look' });
+    const { page, context } = await openRun('tries');
+    const review = page.getByText('Policies in review, not enforced').locator('..');
+    await review.getByText('deny v1: context.tool.name = "look"').waitFor();
+    expect(await review.getByRole('link').innerText()).toBe('tried v1');
+    await page.getByText('No clause of the 1 evaluated policies matched').waitFor();
+    await context.close();
+  });
+
   it('shows a call that waits, then its approval, while the row that was shown stays', async () => {
     await record('asks', 2);
     const { page, context } = await openRun('asks');
