@@ -4,17 +4,7 @@ import type { Static } from 'typebox';
 import { approverKinds, base64url } from './approvers.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  serviceId,
-  sha256Hash,
-  timestamp,
-} from './shapes.ts';
+import { clientId, exact, nullable, oneOf, paging, serviceId, sha256Hash, timestamp } from './shapes.ts';
 import { ToolCall } from './tools.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
@@ -172,8 +162,7 @@ export const approvals = {
     query: exact({
       status: Type.Optional(oneOf(approvalFilters)),
       runId: Type.Optional(clientId('Run')),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: {
       200: Type.Object({

@@ -6,7 +6,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { cursorQuery, exact, limitQuery, nullable, oneOf, page, serviceId, timestamp } from './shapes.ts';
+import { resource } from './resource.ts';
+import { exact, nullable, oneOf, paging, serviceId, timestamp } from './shapes.ts';
 import { namePattern } from './text-patterns.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
@@ -90,32 +91,28 @@ const origin = Type.String({
 });
 
 const params = exact({ approverId: serviceId('apv') });
+const approver = resource({
+  ...extension,
+  path: '/approvers',
+  params,
+  item: Approver,
+  reads: 'governance:read',
+  writes: 'approvals:decide',
+});
 
 export const approvers = {
-  listApprovers: operation({
-    ...extension,
-    method: 'GET',
-    path: '/approvers',
-    scope: 'governance:read',
+  listApprovers: approver.list({
     command: 'approvers list',
     summary: 'List approvers, newest first',
     query: exact({
       status: Type.Optional(oneOf(approverStatuses)),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
-    success: { 200: page(Approver) },
     statuses: [400, 401, 500],
   }),
-  getApprover: operation({
-    ...extension,
-    method: 'GET',
-    path: '/approvers/{approverId}',
-    scope: 'governance:read',
+  getApprover: approver.get({
     command: 'approvers show',
     summary: 'Get one approver',
-    params,
-    success: { 200: Approver },
     statuses: [401, 404, 500],
   }),
   challengeApprover: operation({
@@ -138,11 +135,7 @@ export const approvers = {
     success: { 200: RegistrationOptions },
     statuses: [400, 401, 500],
   }),
-  enrolApprover: operation({
-    ...extension,
-    method: 'POST',
-    path: '/approvers',
-    scope: 'approvals:decide',
+  enrolApprover: approver.create({
     summary: 'Enrol a passkey or an SSH key that signs approvals',
     body: exact({
       name,
@@ -166,17 +159,11 @@ export const approvers = {
         }),
       ),
     }),
-    success: { 201: Approver },
     statuses: [400, 401, 403, 409, 500],
   }),
-  revokeApprover: operation({
-    ...extension,
-    method: 'DELETE',
-    path: '/approvers/{approverId}',
-    scope: 'approvals:decide',
+  revokeApprover: approver.delete({
     command: 'approvers revoke',
     summary: 'Revoke an approver: it signs no approval from now on',
-    params,
     success: { 200: Approver },
     statuses: [401, 403, 404, 500],
   }),

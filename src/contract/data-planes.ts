@@ -5,17 +5,8 @@ import { displayName } from './auth.ts';
 import { environments } from './auth-words.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  serviceId,
-  sha256Hash,
-  timestamp,
-} from './shapes.ts';
+import { resource } from './resource.ts';
+import { exact, nullable, oneOf, page, pageQuery, serviceId, sha256Hash, timestamp } from './shapes.ts';
 import {
   count,
   counts,
@@ -173,38 +164,30 @@ export type EnrolmentAnswer = Static<typeof EnrolmentAnswer>;
 const extension = { tag: 'Hybrid Telemetry', stability: 'beta', origin: 'extension' } as const;
 const managed = { scope: 'telemetry:manage' } as const;
 const planeParams = exact({ dataPlaneId });
+const plane = resource({
+  ...extension,
+  path: '/telemetry/planes',
+  params: planeParams,
+  item: DataPlane,
+  reads: 'telemetry:manage',
+  writes: 'telemetry:manage',
+});
 
 export const dataPlanes = {
-  createDataPlane: operation({
-    ...extension,
-    ...managed,
-    method: 'POST',
-    path: '/telemetry/planes',
+  createDataPlane: plane.create({
     summary: 'Register a data plane; only this response contains its one-time enrolment token',
     body: exact({ name: displayName(limits.planeNameChars, 'Name for people') }),
     success: { 201: EnrolmentToken },
     statuses: [400, 401, 403, 409, 429, 500],
   }),
-  listDataPlanes: operation({
-    ...extension,
-    ...managed,
-    method: 'GET',
-    path: '/telemetry/planes',
+  listDataPlanes: plane.list({
     command: 'planes list',
     summary: 'List the data planes of the project, newest first',
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
-    success: { 200: page(DataPlane) },
     statuses: [400, 401, 403, 500],
   }),
-  getDataPlane: operation({
-    ...extension,
-    ...managed,
-    method: 'GET',
-    path: '/telemetry/planes/{dataPlaneId}',
+  getDataPlane: plane.get({
     command: 'planes show',
     summary: 'Get a data plane',
-    params: planeParams,
-    success: { 200: DataPlane },
     statuses: [401, 403, 404, 500],
   }),
   issueEnrolmentToken: operation({
@@ -218,14 +201,8 @@ export const dataPlanes = {
     success: { 201: EnrolmentToken },
     statuses: [401, 403, 404, 429, 500],
   }),
-  revokeDataPlane: operation({
-    ...extension,
-    ...managed,
-    method: 'DELETE',
-    path: '/telemetry/planes/{dataPlaneId}',
+  revokeDataPlane: plane.delete({
     summary: 'Revoke a data plane: its credentials stop working, its reports remain',
-    params: planeParams,
-    success: { 204: { empty: true } },
     statuses: [401, 403, 404, 500],
   }),
   listUsageReports: operation({
@@ -236,7 +213,7 @@ export const dataPlanes = {
     command: 'planes reports',
     summary: 'List the usage reports of a data plane, newest first',
     params: planeParams,
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    query: pageQuery,
     success: { 200: page(ReportRecord) },
     statuses: [400, 401, 403, 404, 500],
   }),

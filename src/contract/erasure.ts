@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
+import { exact, nullable, page, pageQuery, serviceId, timestamp } from './shapes.ts';
 
 const extension = { tag: 'Governance', stability: 'beta', origin: 'extension' } as const;
 
@@ -109,7 +109,7 @@ export const erasures = {
     scope: 'governance:read',
     command: 'erasures list',
     summary: 'List erasures, newest first',
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    query: pageQuery,
     success: { 200: page(Erasure) },
     statuses: [400, 401, 500],
   }),

@@ -3,18 +3,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  serviceId,
-  sha256Hash,
-  timestamp,
-} from './shapes.ts';
+import { resource } from './resource.ts';
+import { clientId, exact, nullable, oneOf, paging, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
 export const exportResources = [
   'audit_events',
@@ -89,6 +79,14 @@ export type ExportJob = Static<typeof ExportJob>;
 const Asked = Type.Pick(ExportJob, ['exportId', 'resource', 'format', 'status', 'createdAt']);
 const params = exact({ exportId });
 const beta = { tag: 'Exports', stability: 'beta', origin: 'specification' } as const;
+const file = resource({
+  ...beta,
+  path: '/exports',
+  params,
+  item: ExportJob,
+  reads: 'exports:read',
+  writes: 'exports:write',
+});
 
 export const exports = {
   createExport: operation({
@@ -101,42 +99,24 @@ export const exports = {
     success: { 202: Asked },
     statuses: [400, 401, 403, 429, 500],
   }),
-  listExports: operation({
-    ...beta,
-    method: 'GET',
-    path: '/exports',
-    scope: 'exports:read',
+  listExports: file.list({
     command: 'export list',
     summary: 'List exports, newest first',
     query: exact({
       resource: Type.Optional(oneOf(exportResources)),
       status: Type.Optional(oneOf(exportStatuses)),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
-    success: { 200: page(ExportJob) },
     statuses: [400, 401, 403, 500],
   }),
-  getExport: operation({
-    ...beta,
-    method: 'GET',
-    path: '/exports/{exportId}',
-    scope: 'exports:read',
+  getExport: file.get({
     command: 'export get',
     summary: 'Get an export',
-    params,
-    success: { 200: ExportJob },
     statuses: [401, 403, 404, 500],
   }),
-  deleteExport: operation({
-    ...beta,
+  deleteExport: file.delete({
     origin: 'extension',
-    method: 'DELETE',
-    path: '/exports/{exportId}',
-    scope: 'exports:write',
     summary: 'Delete the file of an export before it expires; the export stays listed',
-    params,
-    success: { 204: { empty: true } },
     statuses: [401, 403, 404, 409, 500],
   }),
   cancelExport: operation({

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { clientId, cursorQuery, exact, limitQuery, nullable, page, serviceId, timestamp } from './shapes.ts';
+import { clientId, exact, nullable, page, paging, serviceId, timestamp } from './shapes.ts';
 
 const type = Type.Union([Type.Literal('proof'), Type.Literal('replay')]);
 const status = Type.Union([
@@ -78,8 +78,7 @@ export const jobs = {
       runId: Type.Optional(clientId('Run')),
       startTime: Type.Optional(timestamp('Inclusive lower bound on createdAt, to the millisecond')),
       endTime: Type.Optional(timestamp('Inclusive upper bound on createdAt, to the millisecond')),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(ListedJob) },
     statuses: [400, 401, 500],

@@ -4,17 +4,8 @@ import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
 import { operation, scopes } from './operation.ts';
-import {
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  readOnly,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { resource } from './resource.ts';
+import { exact, nullable, oneOf, paging, readOnly, serviceId, timestamp } from './shapes.ts';
 
 const keyStatuses = ['active', 'revoked', 'expired'] as const;
 
@@ -57,13 +48,17 @@ const params = exact({ keyId: serviceId('key') });
 const specified = { tag: 'Projects', stability: 'stable', origin: 'specification' } as const;
 /** The statuses of all operations on keys (contract M8). */
 const statuses = [400, 401, 403, 404, 429, 500];
+const key = resource({
+  ...specified,
+  path: '/api-keys',
+  params,
+  item: ApiKeyRecord,
+  reads: 'keys:read',
+  writes: 'keys:write',
+});
 
 export const keys = {
-  createApiKey: operation({
-    ...specified,
-    method: 'POST',
-    path: '/api-keys',
-    scope: 'keys:write',
+  createApiKey: key.create({
     summary: 'Create an API key of the project; the response is the only one that contains it',
     body: exact({
       name,
@@ -74,42 +69,25 @@ export const keys = {
     success: { 201: CreatedKey },
     statuses,
   }),
-  listApiKeys: operation({
-    ...specified,
-    method: 'GET',
-    path: '/api-keys',
-    scope: 'keys:read',
+  listApiKeys: key.list({
     command: 'keys list',
     summary: 'List the API keys of the project, newest first',
     query: exact({
       includeRevoked: Type.Optional(Type.Boolean({ description: 'Include revoked keys' })),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
-    success: { 200: page(ApiKeyRecord) },
     statuses,
   }),
-  getApiKey: operation({
-    ...specified,
+  getApiKey: key.get({
     origin: 'extension',
     stability: 'beta',
-    method: 'GET',
-    path: '/api-keys/{keyId}',
-    scope: 'keys:read',
     command: 'keys show',
     summary: 'Get one API key, also a revoked one',
-    params,
     tagged: true,
-    success: { 200: ApiKeyRecord },
     statuses: [401, 403, 404, 500],
   }),
-  updateApiKey: operation({
-    ...specified,
-    method: 'PUT',
-    path: '/api-keys/{keyId}',
-    scope: 'keys:write',
+  updateApiKey: key.update({
     summary: 'Change name, description, scopes or expiry of an API key',
-    params,
     body: Type.Object(
       {
         name: Type.Optional(name),
@@ -130,19 +108,11 @@ export const keys = {
       },
       { additionalProperties: false, minProperties: 1 },
     ),
-    ifMatch: true,
-    success: { 200: ApiKeyRecord },
     statuses,
   }),
-  revokeApiKey: operation({
-    ...specified,
-    method: 'DELETE',
-    path: '/api-keys/{keyId}',
-    scope: 'keys:write',
+  revokeApiKey: key.delete({
     summary: 'Revoke an API key',
-    params,
     ifMatch: true,
-    success: { 204: { empty: true } },
     statuses,
   }),
   rotateApiKey: operation({

@@ -84,7 +84,7 @@ interface TextBody {
 }
 
 /** A response without a body (204). */
-interface NoBody {
+export interface NoBody {
   readonly empty: true;
 }
 

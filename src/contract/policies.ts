@@ -6,15 +6,16 @@ import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { policyActions, policySeverities, policyStatuses } from './policy-words.ts';
+import { resource } from './resource.ts';
 import {
   clientId,
-  cursorQuery,
   exact,
   freeObject,
-  limitQuery,
   nullable,
   oneOf,
   page,
+  pageQuery,
+  paging,
   sha256Hash,
   timestamp,
 } from './shapes.ts';
@@ -79,13 +80,17 @@ export const proposedVersion = exact({
     Type.Boolean({ description: 'Only with action escalate; default false' }),
   ),
 });
+const policy = resource({
+  ...extension,
+  path: '/governance/policies',
+  params: policyParams,
+  item: Policy,
+  reads: 'governance:read',
+  writes: 'governance:manage',
+});
 
 export const policies = {
-  createPolicy: operation({
-    ...extension,
-    method: 'POST',
-    path: '/governance/policies',
-    scope: 'governance:manage',
+  createPolicy: policy.create({
     summary: 'Create a policy: version 1, in draft',
     body: exact({
       policyId: Type.Optional(policyId),
@@ -93,33 +98,20 @@ export const policies = {
       description: Type.Optional(Type.String({ maxLength: limits.policyDescriptionChars })),
       ...proposedVersion.properties,
     }),
-    success: { 201: Policy },
     statuses: [400, 401, 409, 500],
   }),
-  listPolicies: operation({
-    ...extension,
-    method: 'GET',
-    path: '/governance/policies',
-    scope: 'governance:read',
+  listPolicies: policy.list({
     command: 'policy list',
     summary: 'List policies, newest first',
     query: exact({
       status: Type.Optional(status),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
-    success: { 200: page(Policy) },
     statuses: [400, 401, 500],
   }),
-  getPolicy: operation({
-    ...extension,
-    method: 'GET',
-    path: '/governance/policies/{policyId}',
-    scope: 'governance:read',
+  getPolicy: policy.get({
     summary: 'Get a policy with its active and its newest version',
     tagged: true,
-    params: policyParams,
-    success: { 200: Policy },
     statuses: [401, 404, 500],
   }),
   listPolicyVersions: operation({
@@ -130,7 +122,7 @@ export const policies = {
     command: 'policy versions',
     summary: 'List the versions of a policy, newest first',
     params: policyParams,
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    query: pageQuery,
     success: { 200: page(PolicyVersion) },
     statuses: [400, 401, 404, 500],
   }),

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { displayName, environments } from './auth.ts';
 import { limits } from './limits.ts';
-import { operation } from './operation.ts';
+import { resource } from './resource.ts';
 import {
   cursorQuery,
   exact,
@@ -96,29 +96,26 @@ export type ProjectDetail = Static<typeof ProjectDetail>;
 
 const name = displayName(limits.projectNameChars, 'Unique in the organization and environment');
 const params = exact({ projectId: serviceId('prj') });
-const specified = {
+const project = resource({
   tag: 'Projects',
   stability: 'stable',
   origin: 'specification',
   access: 'organization',
-} as const;
+  path: '/projects',
+  params,
+  item: ProjectDetail,
+  reads: 'projects:read',
+  writes: 'projects:write',
+});
 
 export const projects = {
-  createProject: operation({
-    ...specified,
-    method: 'POST',
-    path: '/projects',
-    scope: 'projects:write',
+  createProject: project.create({
     summary: 'Create a project in the organization',
     body: exact({ name, environment: oneOf(environments) }),
     success: { 201: Project },
     statuses: [400, 401, 500],
   }),
-  listProjects: operation({
-    ...specified,
-    method: 'GET',
-    path: '/projects',
-    scope: 'projects:read',
+  listProjects: project.list({
     command: 'projects list',
     summary: 'List the projects of the organization, newest first, without their settings',
     query: exact({
@@ -128,26 +125,14 @@ export const projects = {
     success: { 200: page(ListedProject) },
     statuses: [400, 401, 500],
   }),
-  getProject: operation({
-    ...specified,
-    method: 'GET',
-    path: '/projects/{projectId}',
-    scope: 'projects:read',
+  getProject: project.get({
     command: 'projects get',
     summary: 'Get one project with its settings',
     tagged: true,
-    params,
-    success: { 200: ProjectDetail },
     statuses: [401, 404, 500],
   }),
-  updateProject: operation({
-    ...specified,
-    method: 'PUT',
-    path: '/projects/{projectId}',
-    scope: 'projects:write',
+  updateProject: project.update({
     summary: 'Change the name or settings of a project; other settings are unchanged',
-    ifMatch: true,
-    params,
     body: Type.Object(
       {
         name: Type.Optional(name),
@@ -166,17 +151,11 @@ export const projects = {
       },
       { additionalProperties: false, minProperties: 1 },
     ),
-    success: { 200: ProjectDetail },
     statuses: [400, 401, 404, 500],
   }),
-  deleteProject: operation({
-    ...specified,
-    method: 'DELETE',
-    path: '/projects/{projectId}',
-    scope: 'projects:write',
+  deleteProject: project.delete({
     summary: 'Delete a project: its keys stop working, its data remain',
     ifMatch: true,
-    params,
     success: { 200: Type.Object({ deleted: Type.Boolean() }) },
     statuses: [401, 404, 500],
   }),

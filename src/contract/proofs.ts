@@ -3,17 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  freeObject,
-  limitQuery,
-  page,
-  serviceId,
-  sha256Hash,
-  timestamp,
-} from './shapes.ts';
+import { clientId, exact, freeObject, page, paging, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
 /** The registered layers, in response order. */
 export const layerNames = [
@@ -146,8 +136,7 @@ export const proofs = {
     summary: 'List proofs, newest first',
     query: exact({
       runId: Type.Optional(clientId('Run')),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(ComplianceProof) },
     statuses: [400, 401, 500],

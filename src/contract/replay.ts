@@ -7,17 +7,7 @@ import { jobStatuses } from './job-words.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { driftSeverities, stepStatuses } from './replay-words.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { clientId, exact, nullable, oneOf, page, paging, serviceId, timestamp } from './shapes.ts';
 
 const stable = { tag: 'Replay', stability: 'stable', origin: 'specification' } as const;
 
@@ -100,8 +90,7 @@ export const replay = {
     query: exact({
       runId: Type.Optional(clientId('Run')),
       status: Type.Optional(oneOf(jobStatuses)),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(ReplaySummary) },
     statuses: [400, 401, 500],

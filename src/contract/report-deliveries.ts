@@ -1,10 +1,9 @@
 /** Deliveries of reports: what was sent where, and what became of it (contract L9, L10). */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { Delivery, deliveryStatuses, executionId } from './report-parts.ts';
-import { cursorQuery, exact, limitQuery, oneOf, page, serviceId, timestamp } from './shapes.ts';
+import { exact, oneOf, page, paging, serviceId, timestamp } from './shapes.ts';
 
 const Listed = Type.Object({
   ...Delivery.properties,
@@ -27,8 +26,7 @@ export const reportDeliveries = {
     query: exact({
       status: Type.Optional(oneOf(deliveryStatuses)),
       executionId: Type.Optional(executionId),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(Listed) },
     statuses: [400, 401, 402, 403, 500],

@@ -2,7 +2,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { operation } from './operation.ts';
 import {
   DeliveryInput,
   deliveryChannels,
@@ -14,18 +13,8 @@ import {
   reportZone,
   templateId,
 } from './report-parts.ts';
-import {
-  clientId,
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  readOnly,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { resource } from './resource.ts';
+import { clientId, exact, nullable, oneOf, readOnly, serviceId, timestamp } from './shapes.ts';
 import { namePattern } from './text-patterns.ts';
 
 export const reportWindows = ['previous_day', 'previous_week', 'previous_month', 'previous_quarter'] as const;
@@ -128,60 +117,42 @@ const Update = exact({
 export type ScheduleUpdate = Partial<ScheduleInput>;
 
 const params = exact({ scheduleId });
-const row = { tag: 'Reporting', stability: 'beta', origin: 'extension' } as const;
-const reads = { ...row, scope: 'reporting:read' } as const;
-const writes = { ...row, scope: 'reporting:write' } as const;
+const schedule = resource({
+  tag: 'Reporting',
+  stability: 'beta',
+  origin: 'extension',
+  path: '/reporting/schedules',
+  params,
+  item: Schedule,
+  reads: 'reporting:read',
+  writes: 'reporting:write',
+});
 
 export const reportSchedules = {
-  createReportSchedule: operation({
-    ...writes,
-    method: 'POST',
-    path: '/reporting/schedules',
+  createReportSchedule: schedule.create({
     summary: 'Create a schedule, which makes a report each time that it is due',
     body: Input,
-    success: { 201: Schedule },
     statuses: [400, 401, 402, 403, 404, 409, 500],
   }),
-  listReportSchedules: operation({
-    ...reads,
-    method: 'GET',
-    path: '/reporting/schedules',
+  listReportSchedules: schedule.list({
     command: 'report schedules list',
     summary: 'List schedules, newest first',
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
-    success: { 200: page(Schedule) },
     statuses: [400, 401, 402, 403, 500],
   }),
-  getReportSchedule: operation({
-    ...reads,
-    method: 'GET',
-    path: '/reporting/schedules/{scheduleId}',
+  getReportSchedule: schedule.get({
     command: 'report schedules get',
     summary: 'Get a schedule: when it is due, and its last report',
-    params,
     tagged: true,
-    success: { 200: Schedule },
     statuses: [401, 402, 403, 404, 500],
   }),
-  updateReportSchedule: operation({
-    ...writes,
-    method: 'PUT',
-    path: '/reporting/schedules/{scheduleId}',
+  updateReportSchedule: schedule.update({
     summary: 'Change members of a schedule; the others stay',
-    params,
     body: Update,
-    ifMatch: true,
-    success: { 200: Schedule },
     statuses: [400, 401, 402, 403, 404, 409, 500],
   }),
-  deleteReportSchedule: operation({
-    ...writes,
-    method: 'DELETE',
-    path: '/reporting/schedules/{scheduleId}',
+  deleteReportSchedule: schedule.delete({
     summary: 'Delete a schedule; its reports stay',
-    params,
     ifMatch: true,
-    success: { 204: { empty: true } },
     statuses: [401, 402, 403, 404, 409, 500],
   }),
 } as const;

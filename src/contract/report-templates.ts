@@ -5,13 +5,13 @@ import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { formatList, reportFormats, reportTitle, templateId } from './report-parts.ts';
 import { reportSectionIds } from './report-words.ts';
+import { resource } from './resource.ts';
 import {
   cursorQuery,
   exact,
   limitQuery,
   nullable,
   oneOf,
-  page,
   readOnly,
   sha256Hash,
   timestamp,
@@ -108,63 +108,46 @@ const Section = Type.Object({
 
 const params = exact({ reportTemplateId: templateId });
 const row = { tag: 'Reporting', stability: 'beta', origin: 'extension' } as const;
-const reads = { ...row, scope: 'reporting:read' } as const;
-const writes = { ...row, scope: 'reporting:write' } as const;
+const template = resource({
+  ...row,
+  path: '/reporting/templates',
+  params,
+  item: Template,
+  reads: 'reporting:read',
+  writes: 'reporting:write',
+});
 
 export const reportTemplates = {
-  listReportTemplates: operation({
-    ...reads,
-    method: 'GET',
-    path: '/reporting/templates',
+  listReportTemplates: template.list({
     command: 'report templates list',
     summary: 'List the templates of reports: built-in ones, then custom ones, newest first',
     query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageMax, limits.pageMax) }),
-    success: { 200: page(Template) },
     statuses: [400, 401, 402, 403, 500],
   }),
-  createReportTemplate: operation({
-    ...writes,
-    method: 'POST',
-    path: '/reporting/templates',
+  createReportTemplate: template.create({
     summary: 'Create a custom template from sections of the built-in ones',
     body: Input,
-    success: { 201: Template },
     statuses: [400, 401, 402, 403, 409, 500],
   }),
-  getReportTemplate: operation({
-    ...reads,
-    method: 'GET',
-    path: '/reporting/templates/{reportTemplateId}',
+  getReportTemplate: template.get({
     command: 'report templates show',
     summary: 'Get a template of reports, with its sections',
     tagged: true,
-    params,
-    success: { 200: Template },
     statuses: [401, 402, 403, 404, 500],
   }),
-  updateReportTemplate: operation({
-    ...writes,
-    method: 'PUT',
-    path: '/reporting/templates/{reportTemplateId}',
+  updateReportTemplate: template.update({
     summary: 'Change members of a custom template; the others stay, and so do its reports',
-    params,
     body: Update,
-    ifMatch: true,
-    success: { 200: Template },
     statuses: [400, 401, 402, 403, 404, 409, 500],
   }),
-  deleteReportTemplate: operation({
-    ...writes,
-    method: 'DELETE',
-    path: '/reporting/templates/{reportTemplateId}',
+  deleteReportTemplate: template.delete({
     summary: 'Delete a custom template that no schedule uses; its reports stay',
-    params,
     ifMatch: true,
-    success: { 204: { empty: true } },
     statuses: [401, 402, 403, 404, 409, 500],
   }),
   listReportSections: operation({
-    ...reads,
+    ...row,
+    scope: 'reporting:read',
     method: 'GET',
     path: '/reporting/sections',
     command: 'report sections',

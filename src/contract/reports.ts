@@ -19,17 +19,7 @@ import {
   templateId,
   type ReportPaper,
 } from './report-parts.ts';
-import {
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  readOnly,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { exact, nullable, oneOf, page, pageQuery, paging, readOnly, serviceId, timestamp } from './shapes.ts';
 import { idPattern, linePattern, namePattern } from './text-patterns.ts';
 
 const ExecutionInput = exact({
@@ -153,8 +143,7 @@ export const reports = {
     query: exact({
       status: Type.Optional(oneOf(reportStatuses)),
       reportTemplateId: Type.Optional(templateId),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(ReportExecution) },
     statuses: [400, 402, 403, 500],
@@ -214,7 +203,7 @@ export const reports = {
     command: 'report shared',
     summary: 'List the share links of a report, newest first',
     params,
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    query: pageQuery,
     success: { 200: page(Share) },
     statuses: [400, 401, 402, 403, 404, 500],
   }),

@@ -6,12 +6,11 @@ import { operation } from './operation.ts';
 import { riskActions, riskModes } from './risk-words.ts';
 import {
   clientId,
-  cursorQuery,
   exact,
-  limitQuery,
   nullable,
   oneOf,
   page,
+  paging,
   serviceId,
   sha256Hash,
   timestamp,
@@ -145,8 +144,7 @@ export const risk = {
     summary: 'List risk decisions, newest first',
     query: exact({
       runId: Type.Optional(clientId('Run')),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
     success: { 200: page(RiskDecision) },
     statuses: [400, 401, 500],

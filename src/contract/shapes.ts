@@ -65,6 +65,10 @@ export const cursorQuery = Type.Optional(
   Type.String({ maxLength: limits.cursorChars, description: 'nextCursor of the previous page' }),
 );
 
+/** The parameters of a list with the usual page size. */
+export const paging = { cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) };
+export const pageQuery = exact(paging);
+
 export const page = <Item extends TSchema>(item: Item) =>
   Type.Object({ data: Type.Array(item), nextCursor: nullable(Type.String()) });
 

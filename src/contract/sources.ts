@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import { cursorQuery, exact, limitQuery, nullable, page, timestamp } from './shapes.ts';
+import { nullable, page, pageQuery, timestamp } from './shapes.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -40,7 +40,7 @@ export const sources = {
     scope: 'events:read',
     command: 'sources list',
     summary: 'List the sources of received telemetry, with what they sent and what is missing',
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
+    query: pageQuery,
     success: { 200: page(Source) },
     statuses: [400, 401, 500],
   }),

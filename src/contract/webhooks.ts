@@ -3,17 +3,8 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
-import {
-  cursorQuery,
-  exact,
-  limitQuery,
-  nullable,
-  oneOf,
-  page,
-  readOnly,
-  serviceId,
-  timestamp,
-} from './shapes.ts';
+import { resource } from './resource.ts';
+import { exact, nullable, oneOf, paging, readOnly, serviceId, timestamp } from './shapes.ts';
 import { httpsPattern, linePattern } from './text-patterns.ts';
 import { eventChoices, testEventKind, WebhookEvents, webhookEventKinds } from './webhook-events.ts';
 
@@ -101,14 +92,19 @@ const enabled = Type.Boolean({ description: 'Whether it gets events' });
 const params = exact({ endpointId });
 const deliveryParams = exact({ webhookDeliveryId: deliveryId });
 const shared = { tag: 'Webhooks', stability: 'beta', origin: 'extension' } as const;
+const scopes = { reads: 'webhooks:read', writes: 'webhooks:write' } as const;
+const endpoint = resource({ ...shared, ...scopes, path: '/webhooks/endpoints', params, item: Endpoint });
+const delivery = resource({
+  ...shared,
+  ...scopes,
+  path: '/webhooks/deliveries',
+  params: deliveryParams,
+  item: Delivery,
+});
 const statuses = [400, 401, 403, 404, 429, 500];
 
 export const webhooks = {
-  createWebhookEndpoint: operation({
-    ...shared,
-    method: 'POST',
-    path: '/webhooks/endpoints',
-    scope: 'webhooks:write',
+  createWebhookEndpoint: endpoint.create({
     summary: 'Create an endpoint that gets webhooks; the response is the only one that contains its secret',
     body: exact({
       url,
@@ -120,36 +116,19 @@ export const webhooks = {
     success: { 201: Secret },
     statuses: [400, 401, 403, 409, 429, 500],
   }),
-  listWebhookEndpoints: operation({
-    ...shared,
-    method: 'GET',
-    path: '/webhooks/endpoints',
-    scope: 'webhooks:read',
+  listWebhookEndpoints: endpoint.list({
     command: 'webhooks list',
     summary: 'List the endpoints that get webhooks, newest first',
-    query: exact({ cursor: cursorQuery, limit: limitQuery(limits.pageDefault, limits.pageMax) }),
-    success: { 200: page(Endpoint) },
     statuses: [400, 401, 403, 500],
   }),
-  getWebhookEndpoint: operation({
-    ...shared,
-    method: 'GET',
-    path: '/webhooks/endpoints/{endpointId}',
-    scope: 'webhooks:read',
+  getWebhookEndpoint: endpoint.get({
     command: 'webhooks get',
     summary: 'Get an endpoint of webhooks, with the public keys of v1a',
-    params,
     tagged: true,
-    success: { 200: Endpoint },
     statuses: [401, 403, 404, 500],
   }),
-  updateWebhookEndpoint: operation({
-    ...shared,
-    method: 'PUT',
-    path: '/webhooks/endpoints/{endpointId}',
-    scope: 'webhooks:write',
+  updateWebhookEndpoint: endpoint.update({
     summary: 'Change address, events, description or state of an endpoint of webhooks',
-    params,
     body: Type.Object(
       {
         url: Type.Optional(url),
@@ -166,19 +145,11 @@ export const webhooks = {
       },
       { additionalProperties: false, minProperties: 1 },
     ),
-    ifMatch: true,
-    success: { 200: Endpoint },
     statuses,
   }),
-  deleteWebhookEndpoint: operation({
-    ...shared,
-    method: 'DELETE',
-    path: '/webhooks/endpoints/{endpointId}',
-    scope: 'webhooks:write',
+  deleteWebhookEndpoint: endpoint.delete({
     summary: 'Delete an endpoint of webhooks; its messages that wait are cancelled',
-    params,
     ifMatch: true,
-    success: { 204: { empty: true } },
     statuses: [401, 403, 404, 500],
   }),
   rotateWebhookSecret: operation({
@@ -213,32 +184,20 @@ export const webhooks = {
     success: { 200: Delivery },
     statuses: [401, 403, 404, 429, 500],
   }),
-  listWebhookDeliveries: operation({
-    ...shared,
-    method: 'GET',
-    path: '/webhooks/deliveries',
-    scope: 'webhooks:read',
+  listWebhookDeliveries: delivery.list({
     command: 'webhooks deliveries',
     summary: 'List the messages of the last 30 days, newest first, with their last attempt',
     query: exact({
       endpointId: Type.Optional(endpointId),
       eventType: Type.Optional(oneOf([...webhookEventKinds, testEventKind])),
       status: Type.Optional(oneOf(deliveryStatuses)),
-      cursor: cursorQuery,
-      limit: limitQuery(limits.pageDefault, limits.pageMax),
+      ...paging,
     }),
-    success: { 200: page(Delivery) },
     statuses: [400, 401, 403, 500],
   }),
-  getWebhookDelivery: operation({
-    ...shared,
-    method: 'GET',
-    path: '/webhooks/deliveries/{webhookDeliveryId}',
-    scope: 'webhooks:read',
+  getWebhookDelivery: delivery.get({
     command: 'webhooks delivery',
     summary: 'Get a message with its last attempt',
-    params: deliveryParams,
-    success: { 200: Delivery },
     statuses: [401, 403, 404, 500],
   }),
   redeliverWebhook: operation({
