@@ -238,6 +238,16 @@ export class Tally {
     }
   }
 
+  /** Runs with an event, also those that are counted alone. */
+  get runCount(): number {
+    return this.runs.size + this.moreRuns;
+  }
+
+  /** Runs that name no AI system, of those in `runs`. */
+  get unnamed(): number {
+    return [...this.runs.values()].filter(({ systemId }) => systemId === null).length;
+  }
+
   recorded(type: string): number {
     return this.records.get(type) ?? 0;
   }

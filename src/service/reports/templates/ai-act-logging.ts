@@ -130,23 +130,22 @@ export const aiActLogging = template({
     const { cases, more } = await approvalsIn(source, period);
     const approvals = figuresOf(cases);
     const { toolCalls, recorders } = await activityIn(source, period);
-    const unnamed = [...tally.runs.values()].filter(({ systemId }) => systemId === null).length;
-    const runs = tally.runs.size + tally.moreRuns;
+    const { runCount, unnamed } = tally;
     return {
       figures: {
         systems: tally.systems.size,
-        runs,
+        runs: runCount,
         events: tally.events,
         unnamed: tally.moreRuns > 0 ? { atLeast: unnamed } : unnamed,
         retention: source.settings.retentionDays ?? 'no limit',
         modifications: changes.population,
         oversight: decidedOf(approvals),
       },
-      checks: { ...loggingOf(draft, { tally, unnamed, recorders }), ...oversightOf(approvals, more) },
+      checks: { ...loggingOf(draft, tally, recorders), ...oversightOf(approvals, more) },
       blocks: {
         law: [...applicability, factsOf(clauses())],
         systems: [
-          `${count(tally.systems.size, 'AI system')} and ${count(runs, 'run')} in the period. A run is one period of use: its first and last event are by the clock of the client.`,
+          `${count(tally.systems.size, 'AI system')} and ${count(runCount, 'run')} in the period. A run is one period of use: its first and last event are by the clock of the client.`,
           { table: systemTable.id },
           { table: useTable.id },
         ],
@@ -166,10 +165,8 @@ export const aiActLogging = template({
 const clauses = () =>
   Object.fromEntries(logging.map(({ name, cite, asks }) => [name, [`${asks} (${cite})`, 'text'] as const]));
 
-function loggingOf(
-  draft: Draft,
-  { tally, unnamed, recorders }: { tally: Tally; unnamed: number; recorders: Recorders },
-) {
+function loggingOf(draft: Draft, tally: Tally, recorders: Recorders) {
+  const { unnamed } = tally;
   const { retentionDays, legalHold } = draft.source.settings;
   const uncounted =
     tally.moreRuns === 0 ? null : `${count(tally.moreRuns, 'run was', 'runs were')} not looked at.`;
@@ -198,8 +195,7 @@ function loggingOf(
 }
 
 /** A program that records leaves its mark while the run goes on. An import, or an event typed by hand, has none. */
-function recordedOf({ runs, moreRuns }: Tally, { automatic, lossy }: Recorders): Examined {
-  const all = runs.size + moreRuns;
+function recordedOf({ runCount: all }: Tally, { automatic, lossy }: Recorders): Examined {
   const shown = new Set([...automatic, ...lossy]).size;
   const without = Math.max(0, all - shown);
   return {

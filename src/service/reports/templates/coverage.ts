@@ -111,7 +111,7 @@ export function unseenText({ leftOut, missing }: Covered): string | null {
 export const callsOf = (counts: Covered['counts']): number =>
   Object.values(counts).reduce((sum, n) => sum + n, 0);
 
-function nullIfPruned(error: unknown): null {
+export function nullIfPruned(error: unknown): null {
   if (prunedBelow(error) === null) throw error;
   return null;
 }

@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../core/decided/evaluation.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
+import type { OpenLeaf } from '../../../core/decided/leaf.ts';
 import { counts as decides } from '../../../core/policies/evaluate/decision.ts';
 import { byName, increase, largestFirst } from '../counts/by-name.ts';
 import {
@@ -109,19 +110,18 @@ export const decisionsExceptions = template({
     const { source, period } = draft;
     const { runId } = source;
     const { cases, more } = await approvalsIn(source, period, runId);
-    const found = await evaluationRows(draft, runId, new Map(cases.map((each) => [each.evaluationId, each])));
-    const risks = await riskRows(draft, runId);
+    const evaluations = leavesIn(source, { type: 'gov.evaluation/1', runId }, period);
+    const risks = await riskRows(draft);
     const figures = figuresOf(cases);
-    const { byDecision, byPolicy, rows } = found;
-    const [denied = 0, escalated = 0] = [byDecision.get('deny'), byDecision.get('escalate')];
+    const { byDecision, byPolicy, rows } = await evaluationRows(decisionTable, evaluations, cases);
     const ofRun = runId === null ? '' : ` of run ${runId}`;
     return {
       figures: {
-        exceptions: denied + escalated,
+        exceptions: rows.exceptions,
         open: openOf(figures),
         evaluations: rows.population,
-        denied,
-        escalated,
+        denied: byDecision.get('deny') ?? 0,
+        escalated: byDecision.get('escalate') ?? 0,
         warned: byDecision.get('warn') ?? 0,
         approved: figures.byStatus.approved,
         refused: figures.byStatus.denied,
@@ -134,7 +134,7 @@ export const decisionsExceptions = template({
       checks: oversightOf(figures, more),
       blocks: {
         decisions: [
-          `${count(denied + escalated, 'decision')} of ${rows.population} did not allow the action.`,
+          `${count(rows.exceptions, 'decision')} of ${rows.population} did not allow the action.`,
           barsOf('Policy decisions by outcome', 'decisions', byName(byDecision)),
           barsOf('Policies that denied or escalated most', 'decisions', largestFirst(byPolicy)),
         ],
@@ -148,12 +148,12 @@ export const decisionsExceptions = template({
       tables: [
         rows.table({
           scope: `${decisionTable.lists}${ofRun}.`,
-          completeness: await listed(draft, ['gov.evaluation/1', rows.population], 'decisions'),
+          completeness: await listed(draft, 'gov.evaluation/1', rows),
         }),
         approvalRows(approvals, cases).table({ scope: `${approvals.lists}${ofRun}. ${asOfNewest}`, more }),
-        risks.rows.table({
+        risks.table({
           scope: `${riskTable.lists}${ofRun}.`,
-          completeness: await listed(draft, ['gov.decision/1', risks.rows.population], 'risk-decisions'),
+          completeness: await listed(draft, 'gov.decision/1', risks),
         }),
       ],
     };
@@ -161,43 +161,41 @@ export const decisionsExceptions = template({
 });
 
 /** The completeness of a table of one type, of the project or of one run. */
-async function listed(
-  { evidence, source }: Draft,
-  [type, rows]: readonly [type: string, rows: number],
-  name: string,
-): Promise<ReturnType<typeof notShown>> {
-  if (source.runId !== null)
-    return notShown(
-      'Only the entries of one run in a period are listed, and the log counts a run as a whole.',
-    );
-  return evidence.shows(name, [{ key: ['leaf', type], rows }]);
+const listed = async ({ evidence, source }: Draft, type: string, rows: Rows) =>
+  source.runId === null
+    ? evidence.everyLeaf(type, rows)
+    : notShown('Only the entries of one run in a period are listed, and the log counts a run as a whole.');
+
+interface EvaluationRows {
+  /** The exceptions did not allow the action. */
+  readonly rows: Rows;
+  readonly byDecision: ReadonlyMap<string, number>;
+  /** Those that did not allow the action, by the policies that decided. */
+  readonly byPolicy: ReadonlyMap<string, number>;
 }
 
-async function evaluationRows(
-  draft: Draft,
-  runId: string | null,
-  cases: ReadonlyMap<string, ApprovalCase>,
-): Promise<{
-  readonly rows: Rows;
-  readonly byDecision: Map<string, number>;
-  readonly byPolicy: Map<string, number>;
-}> {
-  const rows = new Rows(decisionTable);
+/** `leaves`: evaluations. `cases`: the approvals that they requested. */
+export async function evaluationRows(
+  spec: TableSpec,
+  leaves: AsyncIterable<OpenLeaf>,
+  cases: readonly ApprovalCase[],
+): Promise<EvaluationRows> {
+  const byEvaluation = new Map(cases.map((each) => [each.evaluationId, each]));
+  const rows = new Rows(spec);
   const byDecision = new Map<string, number>();
   const byPolicy = new Map<string, number>();
-  for await (const leaf of leavesIn(draft.source, { type: 'gov.evaluation/1', runId }, draft.period)) {
+  for await (const leaf of leaves) {
     const evaluation = openEvaluation(leaf);
     const { combined } = evaluation;
     const isException = combined === 'deny' || combined === 'escalate';
-    const deciders = decidersOf(evaluation);
     increase(byDecision, combined);
-    if (isException) for (const id of deciders) increase(byPolicy, id);
-    rows.add(evaluationRow(leaf.index, evaluation, cases.get(evaluation.id)), isException);
+    if (isException) for (const id of decidersOf(evaluation)) increase(byPolicy, id);
+    rows.add(evaluationRow(leaf.index, evaluation, byEvaluation.get(evaluation.id)), isException);
   }
   return { rows, byDecision, byPolicy };
 }
 
-export function evaluationRow(index: number, evaluation: OpenEvaluation, approval?: ApprovalCase) {
+function evaluationRow(index: number, evaluation: OpenEvaluation, approval?: ApprovalCase) {
   const { id, runId, combined, evaluatedAt, policySource } = evaluation;
   return [
     index,
@@ -227,21 +225,18 @@ function reasonOf(evaluation: OpenEvaluation): string | null {
   return first?.reasoning ?? null;
 }
 
-async function riskRows(
-  draft: Draft,
-  runId: string | null,
-): Promise<{ readonly rows: Rows; readonly exceptions: number }> {
+/** The exceptions were blocked or escalated. */
+async function riskRows({ source, period }: Draft): Promise<Rows> {
   const rows = new Rows(riskTable);
-  let exceptions = 0;
-  for await (const leaf of leavesIn(draft.source, { type: 'gov.decision/1', runId }, draft.period)) {
+  const { runId } = source;
+  for await (const leaf of leavesIn(source, { type: 'gov.decision/1', runId }, period)) {
     const risk = openRiskDecision(leaf);
     const isException = risk.action === 'block' || risk.action === 'escalate';
-    if (isException) exceptions += 1;
     const { evaluatedAt, id, action, score, wouldBeAction, configHash } = risk;
     rows.add(
       [leaf.index, evaluatedAt, risk.runId, id, action, score, wouldBeAction, configHash],
       isException,
     );
   }
-  return { rows, exceptions };
+  return rows;
 }

@@ -68,7 +68,7 @@ export const executiveSummary = template({
       figures: {
         attention,
         systems: tally.systems.size,
-        runs: tally.runs.size + tally.moreRuns,
+        runs: tally.runCount,
         events: tally.events,
         decisions: tally.recorded('gov.evaluation/1') + tally.recorded('gov.decision/1'),
         stopped,
@@ -106,11 +106,10 @@ interface SummaryCounts {
 }
 
 function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: SummaryCounts): readonly Topic[] {
-  const { evaluations, risks, runs } = tally;
+  const { evaluations, risks } = tally;
   const { calls, undecided, refused } = toolCalls;
   const evaluated = tally.recorded('gov.evaluation/1');
   const [routed, replays] = [tally.recorded('gov.decision/1'), tally.recorded('gov.replay/1')];
-  const unnamed = [...runs.values()].filter(({ systemId }) => systemId === null).length;
   const erased = tally.recorded('gov.erasure/1') + tally.recorded('gov.prune/1');
   const topics: readonly (readonly [string, number, number | null, ReportTemplateId, unseen?: number])[] = [
     ['Actions that policies denied', totalOf(evaluations, 'deny'), evaluated, 'decisions-exceptions'],
@@ -132,7 +131,7 @@ function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Summar
     ['Tool calls that were blocked or denied', refused, calls + refused, 'tool-access'],
     ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
     ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
-    ['Runs that name no AI system', unnamed, runs.size + tally.moreRuns, 'ai-act-logging', tally.moreRuns],
+    ['Runs that name no AI system', tally.unnamed, tally.runCount, 'ai-act-logging', tally.moreRuns],
     // what the log does not record may be a fault all the same: without one, nothing is in order
     ['Faults and gaps of recording', faults, faults, 'integrity-completeness'],
     ['Changes to policies', tally.recorded('gov.policy/1'), null, 'policy-changes'],
@@ -149,7 +148,7 @@ function statusOf({ found, total, unseen }: Topic): string {
 }
 
 function shortText(tally: Tally, { stopped, attention }: { stopped: number; attention: number }): string {
-  const runs = count(tally.runs.size + tally.moreRuns, 'run');
+  const runs = count(tally.runCount, 'run');
   if (tally.events === 0) return 'The log recorded no event of an agent in the period.';
   return `Agents made ${runs} with ${count(tally.events, 'event')}. ${count(stopped, 'action')} did not run freely. ${count(attention, 'topic needs', 'topics need')} attention.`;
 }

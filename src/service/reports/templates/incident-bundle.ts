@@ -195,53 +195,33 @@ async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
   return { rows, kinds, failuresByRun, firstMs: firstMs ?? null, lastMs: lastMs ?? null };
 }
 
+const failureOf = (
+  index: number,
+  kind: string,
+  { at, runId, cells }: { readonly at: string; readonly runId: string; readonly cells: Entry['cells'] },
+): Entry => ({ index, ms: parseTimestamp(at) ?? 0, runId, kind, cells, isFailure: true });
+
 async function* decidedEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
-  const { runId } = source;
-  for await (const leaf of leavesIn(source, { type: 'gov.evaluation/1', runId }, period)) {
-    const { combined, evaluatedAt, decisions, id, runId: of } = openEvaluation(leaf);
+  const { runId: asked } = source;
+  for await (const leaf of leavesIn(source, { type: 'gov.evaluation/1', runId: asked }, period)) {
+    const { combined, evaluatedAt: at, decisions, id, runId } = openEvaluation(leaf);
     if (combined !== 'deny' && combined !== 'escalate') continue;
     const first = decisions.find(({ decision }) => decision === combined);
     const cells = [first?.reasoning ?? null, null, first?.policyId ?? null, combined, id];
-    yield {
-      index: leaf.index,
-      ms: parseTimestamp(evaluatedAt) ?? 0,
-      runId: of,
-      kind: 'policy decision',
-      cells,
-      isFailure: true,
-    };
+    yield failureOf(leaf.index, 'policy decision', { at, runId, cells });
   }
-  for await (const leaf of leavesIn(source, { type: 'gov.decision/1', runId }, period)) {
-    const { action, evaluatedAt, score, id, runId: of } = openRiskDecision(leaf);
+  for await (const leaf of leavesIn(source, { type: 'gov.decision/1', runId: asked }, period)) {
+    const { action, evaluatedAt: at, score, id, runId } = openRiskDecision(leaf);
     if (action !== 'block' && action !== 'escalate') continue;
     const cells = [`risk score ${score}`, null, null, action, id];
-    yield {
-      index: leaf.index,
-      ms: parseTimestamp(evaluatedAt) ?? 0,
-      runId: of,
-      kind: 'risk decision',
-      cells,
-      isFailure: true,
-    };
+    yield failureOf(leaf.index, 'risk decision', { at, runId, cells });
   }
-  for await (const leaf of leavesIn(source, { type: 'gov.replay/1', runId }, period)) {
-    const { at, replayId, runId: of, mismatches, driftCount } = openReplay(leaf);
+  for await (const leaf of leavesIn(source, { type: 'gov.replay/1', runId: asked }, period)) {
+    const { at, replayId, runId, mismatches, driftCount } = openReplay(leaf);
     if (mismatches.n === 0 && driftCount === 0) continue;
-    const cells = [
-      `${mismatches.n} steps differ, ${driftCount} findings of drift`,
-      null,
-      null,
-      'different',
-      replayId,
-    ];
-    yield {
-      index: leaf.index,
-      ms: parseTimestamp(at) ?? 0,
-      runId: of,
-      kind: 'replay',
-      cells,
-      isFailure: true,
-    };
+    const said = `${mismatches.n} steps differ, ${driftCount} findings of drift`;
+    const cells = [said, null, null, 'different', replayId];
+    yield failureOf(leaf.index, 'replay', { at, runId, cells });
   }
 }
 

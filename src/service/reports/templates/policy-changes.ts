@@ -109,7 +109,7 @@ export const policyChanges = template({
       figures: {
         changes: rows.population,
         inForce: figures.effective,
-        withRemark: figures.remarked,
+        withRemark: rows.exceptions,
         alone: figures.alone,
         unknown: figures.unknown,
         withoutReason: figures.unreasoned,
@@ -131,9 +131,7 @@ export const policyChanges = template({
       },
       tables: [
         rows.table({
-          completeness: await evidence.shows('policy-changes', [
-            { key: ['leaf', 'gov.policy/1'], rows: rows.population },
-          ]),
+          completeness: await evidence.everyLeaf('gov.policy/1', rows),
         }),
         inForceRows(history).table({
           scope: `${inForceTable.lists}. They follow from all ${total} changes of the log below the checkpoint.`,
@@ -142,9 +140,7 @@ export const policyChanges = template({
           ]),
         }),
         configs.table({
-          completeness: await evidence.shows('risk-configurations', [
-            { key: ['leaf', 'gov.config/1'], rows: configs.population },
-          ]),
+          completeness: await evidence.everyLeaf('gov.config/1', configs),
         }),
       ],
     };
@@ -177,7 +173,6 @@ interface PolicyHistory {
 
 interface Figures {
   effective: number;
-  remarked: number;
   /** Versions put in force, also by a rollback. */
   started: number;
   /** For the principal that wrote them. */
@@ -203,7 +198,6 @@ async function historyOf({ source, period }: Draft): Promise<History> {
   const principals = await principalsOf(source);
   const figures: Figures = {
     effective: 0,
-    remarked: 0,
     started: 0,
     alone: 0,
     unknown: 0,
@@ -234,7 +228,7 @@ async function historyOf({ source, period }: Draft): Promise<History> {
     const effect = effectOf(change, before !== undefined);
     const second = secondOf(change, author, principals);
     const remark = remarkOf(change, effect, second);
-    tallyChange(figures, { change, effect, second, remark });
+    tallyChange(figures, { change, effect, second });
     const { at, policyId, version, event, from, to, actor, reason, policyHash } = change;
     const row = [
       leaf.index,
@@ -298,11 +292,9 @@ function tallyChange(
     change: { readonly reason: string | null };
     effect: Effect;
     second: Apart | null;
-    remark: string | null;
   },
 ): void {
-  const { change, effect, second, remark } = of;
-  if (remark !== null) figures.remarked += 1;
+  const { change, effect, second } = of;
   if (effect === 'none') return;
   figures.effective += 1;
   if (effect === 'weakens') figures.weakened += 1;

@@ -106,7 +106,7 @@ export const replayDrift = template({
         critical: bySeverity.get('critical') ?? 0,
         high: bySeverity.get('high') ?? 0,
         runsReplayed: [...tally.runs.keys()].filter((id) => runs.has(id)).length,
-        runs: tally.runs.size + tally.moreRuns,
+        runs: tally.runCount,
       },
       checks: replaysOf(found),
       blocks: {
@@ -123,7 +123,7 @@ export const replayDrift = template({
           scope: `${replayTable.lists}.${runId === null ? '' : ` Only those of run ${runId}.`}`,
           completeness:
             runId === null
-              ? await evidence.shows('replays', [{ key: ['leaf', 'gov.replay/1'], rows: rows.population }])
+              ? await evidence.everyLeaf('gov.replay/1', rows)
               : notShown('Only the replays of one run in a period are listed.'),
         }),
         found.drift.table(),

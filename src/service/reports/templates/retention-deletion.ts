@@ -7,8 +7,8 @@ import { systemRun } from '../../../core/events/record.ts';
 import { hashText } from '../../../core/hash.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import { prunedBelow } from '../../events/run-stream.ts';
 import { rootAt } from '../../log/tree-proofs.ts';
+import { nullIfPruned } from './coverage.ts';
 import { factsOf, type Draft } from './draft.ts';
 import { count } from './period.ts';
 import { eventsOf, leavesIn, partyText, systemEvents, textOf } from './read.ts';
@@ -134,12 +134,10 @@ export const retentionDeletion = template({
       tables: [
         erased.rows.table({
           scope: `${erasureTable.lists}. They name leaves and hashes, never what was erased.`,
-          completeness: await evidence.shows('erasures', [
-            { key: ['leaf', 'gov.erasure/1'], rows: erasures },
-          ]),
+          completeness: await evidence.everyLeaf('gov.erasure/1', erased.rows),
         }),
         pruned.rows.table({
-          completeness: await evidence.shows('prunings', [{ key: ['leaf', 'gov.prune/1'], rows: prunings }]),
+          completeness: await evidence.everyLeaf('gov.prune/1', pruned.rows),
         }),
         changes.table({
           scope: `${changeTable.lists}. On a data plane the service or the configuration decides settings, and their events are config.change.`,
@@ -213,35 +211,28 @@ async function checkedValues(
   return { values, kept, leaves };
 }
 
-function nullIfPruned(error: unknown): null {
-  if (prunedBelow(error) === null) throw error;
-  return null;
-}
-
 interface PrunedParts {
+  /** The exceptions have another root than the stored tree. */
   readonly rows: Rows;
   readonly times: readonly number[];
-  readonly wrong: number;
 }
 
 async function pruningsIn({ source, period }: Draft): Promise<PrunedParts> {
   const rows = new Rows(pruneTable);
   const times: number[] = [];
-  let wrong = 0;
   for await (const { index, leaf } of leavesIn(source, { type: 'gov.prune/1' }, period)) {
     const prune = readPrune(leaf.record);
     if (prune === null) continue;
     const { minIndex, rootAtMinIndex, archiveHash, archiveSize, reasonCode, prunedAt } = prune;
     const root = hashText(await rootAt(source.reader, source.projectId, minIndex));
     const status = root === rootAtMinIndex ? 'root confirmed' : 'root differs';
-    if (root !== rootAtMinIndex) wrong += 1;
     times.push(parseTimestamp(prunedAt) ?? 0);
     rows.add(
       [index, prunedAt, minIndex, rootAtMinIndex, archiveHash, archiveSize, reasonCode, status],
       root !== rootAtMinIndex,
     );
   }
-  return { rows, times, wrong };
+  return { rows, times };
 }
 
 const settingTypes: ReadonlySet<string> = new Set([
@@ -309,8 +300,8 @@ function deletionOf(
     },
     prunedRoots: {
       examined: pruned.rows.population,
-      failed: pruned.wrong,
-      detail: `${pruned.wrong} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
+      failed: pruned.rows.exceptions,
+      detail: `${pruned.rows.exceptions} of ${count(pruned.rows.population, 'pruning')} with another root than the stored tree has.`,
       none: 'Nothing was pruned in the period.',
     },
     holdKept: {

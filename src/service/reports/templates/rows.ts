@@ -17,12 +17,14 @@ interface Bounds {
 
 const standing: Bounds = { rows: limits.reportRows, bytes: limits.reportTableBytes };
 
-interface TableWords {
+/** What is not given is as the specification says. */
+interface TableParts {
   /** Which rows the table lists. */
   readonly scope?: string;
   readonly completeness?: ReportTable['completeness'];
-  /** Where a reader finds all rows. */
   readonly rest?: string;
+  /** Rows that nobody collected. */
+  readonly more?: number;
 }
 
 export class Rows {
@@ -32,8 +34,9 @@ export class Rows {
   readonly #others: Row[] = [];
   #bytes = 0;
   #leftOut = 0;
-  /** Rows that were added, whether or not they fit. */
+  /** Rows that were added, and the exceptions among them, whether or not they fit. */
   population = 0;
+  exceptions = 0;
 
   constructor(spec: TableSpec, bounds: Bounds = standing) {
     this.spec = spec;
@@ -47,7 +50,10 @@ export class Rows {
     }
     this.population += 1;
     const bytes = bytesOf(row);
-    if (isException) this.#makeRoom(bytes);
+    if (isException) {
+      this.exceptions += 1;
+      this.#makeRoom(bytes);
+    }
     if (!this.#fits(bytes)) {
       this.#leftOut += 1;
       return;
@@ -77,8 +83,7 @@ export class Rows {
     }
   }
 
-  /** `more`: rows that nobody collected. The words that are not given are those of the specification. */
-  table(given: TableWords & { readonly more?: number } = {}): ReportTable {
+  table(given: TableParts = {}): ReportTable {
     const { id, title, columns, lists, unshown = '' } = this.spec;
     const { scope = `${lists}.`, completeness = notShown(unshown), more = 0 } = given;
     const { rest = this.spec.rest ?? '' } = given;

@@ -1,14 +1,13 @@
 /** Template `run-evidence`: everything that the log has of one run, and the proof of it (contract L4). */
 import { GovError } from '../../../contract/problems.ts';
-import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { readStatement } from '../../../core/proofs/statement.ts';
 import type { ReportBlock, ReportTable } from '../../../core/reports/model.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
 import { largestFirst } from '../counts/by-name.ts';
-import { approvalRows, approvalsIn, approvalTable, figuresOf, type ApprovalCase } from './approvals.ts';
+import { approvalRows, approvalsIn, approvalTable, figuresOf } from './approvals.ts';
 import { alarmText, coverageTable, coverageRows, unseenText, type Covered } from './coverage.ts';
-import { decisionTable, evaluationRow } from './decisions-exceptions.ts';
+import { decisionTable, evaluationRows } from './decisions-exceptions.ts';
 import { barsOf, factsOf, type Draft } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
 import { leavesOf } from './read.ts';
@@ -107,11 +106,12 @@ export const runEvidence = template({
     };
     const timeline = await timelineOf(source, runId);
     const { cases, more } = await approvalsIn(source, whole, runId);
-    const decided = await evaluationsOf(source, runId, cases);
+    const evaluations = leavesOf(source, { type: 'gov.evaluation/1', runId });
+    const { rows: decided } = await evaluationRows(decisions, evaluations, cases);
     const covered = await coverageRows(source, { spec: coverage, runIds: [runId] });
     const stated = await proofsOf(source, runId);
     // the layer holds for a run that no policy decided about, too
-    const isGoverned = decided.rows.population > 0;
+    const isGoverned = decided.population > 0;
     const proofs: Proofs =
       stated.compliance === 'yes' && !isGoverned ? { ...stated, compliance: 'no decision' } : stated;
     const replays = await replaysOf(source, runId);
@@ -120,9 +120,9 @@ export const runEvidence = template({
     const file = attached === null || attached.made === 'no room' ? null : attached.file;
     const complete = await completeness(draft, timeline, { runId, file, covers: newest });
     const found = { runId, complete, timeline, proofs, covered, attached };
-    const listed = async (name: string, type: string, rows: Rows): Promise<ReportTable> => {
+    const listed = async (type: string, rows: Rows): Promise<ReportTable> => {
       const list = { key: ['of', type, runId], rows: rows.population, whole: true };
-      return rows.table({ completeness: await evidence.shows(name, [list]) });
+      return rows.table({ completeness: await evidence.shows(rows.spec.id, [list]) });
     };
     const { prunedBelow } = draft.period;
     const pruned = prunedBelow > 0 ? ` Events below leaf ${prunedBelow} were pruned.` : '';
@@ -144,11 +144,11 @@ export const runEvidence = template({
           completeness: complete,
           rest: `gov export create --resource audit_events --run ${runId} has all of them.`,
         }),
-        await listed('decisions', 'gov.evaluation/1', decided.rows),
+        await listed('gov.evaluation/1', decided),
         covered.rows.table({ rest: `gov runs coverage ${runId} has them.` }),
         approvalRows(approvals, cases).table({ more }),
         proofs.rows.table({ scope: `${proofTable.lists}; one row for each layer.` }),
-        await listed('replays', 'gov.replay/1', replays),
+        await listed('gov.replay/1', replays),
       ],
     };
   },
@@ -156,10 +156,7 @@ export const runEvidence = template({
 
 const unshown = 'not shown to be whole';
 
-function runFigures(
-  { complete, timeline, covered, proofs }: Evidenced,
-  decided: { readonly rows: Rows; readonly exceptions: number },
-) {
+function runFigures({ complete, timeline, covered, proofs }: Evidenced, decided: Rows) {
   const { ungoverned, denied_but_ran: deniedButRan } = covered.counts;
   const events = timeline.rows.population;
   // that a mistyped run has no event is proven, too
@@ -175,7 +172,7 @@ function runFigures(
     compliance: { check: 'runObeyed', words: { pass: 'yes', fail: 'no', not_shown: unsaid } },
     events,
     lasted: timeline.lastMs - timeline.firstMs,
-    decisions: decided.rows.population,
+    decisions: decided.population,
     exceptions: decided.exceptions,
     ungoverned: compared(ungoverned),
     deniedButRan: compared(deniedButRan),
@@ -189,19 +186,6 @@ function requiredRun({ runId, reportTemplateId }: ReportSource): string {
     'VALIDATION_ERROR',
     `expected the parameter runId, which ${reportTemplateId} needs, got none`,
   );
-}
-
-async function evaluationsOf(source: ReportSource, runId: string, cases: readonly ApprovalCase[]) {
-  const byEvaluation = new Map(cases.map((each) => [each.evaluationId, each]));
-  const rows = new Rows(decisions);
-  let exceptions = 0;
-  for await (const leaf of leavesOf(source, { type: 'gov.evaluation/1', runId })) {
-    const evaluation = openEvaluation(leaf);
-    const isException = evaluation.combined === 'deny' || evaluation.combined === 'escalate';
-    if (isException) exceptions += 1;
-    rows.add(evaluationRow(leaf.index, evaluation, byEvaluation.get(evaluation.id)), isException);
-  }
-  return { rows, exceptions };
 }
 
 interface Attached {

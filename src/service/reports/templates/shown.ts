@@ -7,11 +7,12 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import type { ReportTable } from '../../../core/reports/model.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
+import type { Trust } from '../../../core/note/trust.ts';
 import { verifyBundle } from '../../../core/proofs/verify.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { count, type Period } from './period.ts';
-import { fileNameOf, type ReportSource } from './source.ts';
+import { fileNameOf, type ReportSource, type TableSpec } from './source.ts';
 
 type Completeness = ReportTable['completeness'];
 
@@ -38,6 +39,14 @@ export function contradiction(detail: string): Completeness {
   refuted.add(completeness);
   return completeness;
 }
+
+/** The keys of the log, without a witness. */
+export const trustOf = ({ keys, checkpoint }: ReportSource): Trust => ({
+  origin: openOwn(checkpoint).origin,
+  keys: keys.map(parseVerifierKey),
+  witnesses: [],
+  quorum: 0,
+});
 
 /** Of an attached proof, whether it verifies. A proof that its run broke a policy is authentic, too. */
 export type AttachedProof = 'authentic' | 'not authentic' | 'no room';
@@ -76,6 +85,14 @@ export class Evidence {
       status: 'proven',
       detail: `By the index that the operator signed, the log has exactly ${count(leaves, 'such entry', 'such entries')}. Nobody else checked that index. ${named}; gov proofs verify checks it offline.`,
     };
+  }
+
+  /** The completeness of a table with a row for each leaf of a type in the period. */
+  everyLeaf(
+    type: string,
+    { spec, population }: { readonly spec: TableSpec; readonly population: number },
+  ): Promise<Completeness> {
+    return this.shows(spec.id, [{ key: ['leaf', type], rows: population }]);
   }
 
   /** Why a list is not shown; null where an answer confirms it. */
@@ -125,14 +142,7 @@ export class Evidence {
     if (bytes === null) return 'no room';
     this.#proofBytes += bytes.length;
     this.attachments.set(file, bytes);
-    const { keys, checkpoint } = this.#source;
-    const trust = {
-      origin: openOwn(checkpoint).origin,
-      keys: keys.map(parseVerifierKey),
-      witnesses: [],
-      quorum: 0,
-    };
-    return verifyBundle(bytes, trust).authentic ? 'authentic' : 'not authentic';
+    return verifyBundle(bytes, trustOf(this.#source)).authentic ? 'authentic' : 'not authentic';
   }
 }
 

@@ -8,18 +8,16 @@ import {
   zeroTotals,
   type Totals,
 } from '../../../core/planes/metering.ts';
-import { parseVerifierKey } from '../../../core/note/key.ts';
 import { unitsEnd } from '../../../core/reports/inputs.ts';
 import { checkUnits, unitsTable, type UnitsCut } from '../../../core/reports/units.ts';
 import { formatTimestamp } from '../../../core/time.ts';
-import { openOwn } from '../../log/checkpoints.ts';
 import { leafFrom, meterOf, totalsBelow, unitsFile, type Meter } from '../meter.ts';
 import { endOfMonth, monthOf } from '../../call/month.ts';
 import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
 import { Rows } from './rows.ts';
 import { planeReports } from '../counts/plane-reports.ts';
-import { contradiction, notShown } from './shown.ts';
+import { contradiction, notShown, trustOf } from './shown.ts';
 import type { ReportTable } from '../../../core/reports/model.ts';
 import { columns, fileNameOf, type ReportSource, type TableSpec } from './source.ts';
 import { template } from './sections.ts';
@@ -258,40 +256,34 @@ async function monthRows({ source, period }: Draft, meter: Meter): Promise<Month
 }
 
 interface PlaneRows {
+  /** The exceptions break a rule, or failed their attestation. */
   readonly rows: Rows;
-  /** Reports that break a rule, or failed their attestation. */
-  readonly broken: number;
   /** Reports whose predecessor is not here. */
   readonly unlinked: number;
 }
 
 async function planeRows(source: ReportSource): Promise<PlaneRows> {
   const rows = new Rows(planeTable);
-  let [broken, unlinked] = [0, 0];
+  let unlinked = 0;
   for await (const { planeId, name, report } of planeReports(source)) {
     const { epoch, sequence, reportId, receivedMs, month, link, attestation, totals } = report;
     const row = [planeId, name, epoch, sequence, reportId, timeText(receivedMs), month, link, attestation];
     const isException =
       (link !== 'linked' && link !== 'unknown') || attestation === 'failed' || attestation === 'expired';
-    broken += isException ? 1 : 0;
     unlinked += !isException && link === 'unknown' ? 1 : 0;
     rows.add([...row, ...unitsOf(totals)], isException);
   }
-  return { rows, broken, unlinked };
+  return { rows, unlinked };
 }
 
 /** Why the proof of the days does not give the table; null where it does. */
 function unitsFault(source: ReportSource, proof: Uint8Array, days: Rows): string | null {
-  const { keys, checkpoint, startMs, endMs } = source;
-  const trust = {
-    origin: openOwn(checkpoint).origin,
-    keys: keys.map(parseVerifierKey),
-    witnesses: [],
-    quorum: 0,
-  };
+  const { startMs, endMs } = source;
   const parameters = { startTime: formatTimestamp(startMs), endTime: formatTimestamp(endMs) };
   const tables = [days.table()];
-  return checkUnits(proof, { parameters, tables }, { trust, table: unitsTable })?.detail ?? null;
+  return (
+    checkUnits(proof, { parameters, tables }, { trust: trustOf(source), table: unitsTable })?.detail ?? null
+  );
 }
 
 /** Attaches the proof of the days. */
@@ -314,10 +306,11 @@ function daysShown(
 
 function usageOf(
   months: Months,
-  { rows: reports, broken, unlinked }: PlaneRows,
+  { rows: reports, unlinked }: PlaneRows,
   { days, fault, isSigned }: { days: Days; fault: string | null; isSigned: boolean },
 ) {
   const { counted } = days;
+  const broken = reports.exceptions;
   const none = 'The metering log has no leaf in the period.';
   const isShown = isSigned && counted.leaves + counted.left > 0;
   return {

@@ -391,7 +391,8 @@ describe('every template', () => {
       blocks.flatMap((block) => ('table' in block ? [block.table] : [])),
     );
     expect(named.toSorted()).toEqual(tables.map(({ id: table }) => table).toSorted());
-    for (const { rows, columns, population, omitted } of made.contents.tables) {
+    for (const { rows, columns, population, omitted, completeness } of made.contents.tables) {
+      expect(completeness.detail).toMatch(/\.$/);
       expect(rows.every((row) => row.length === columns.length)).toBe(true);
       expect(omitted === null ? rows.length : population).toBe(population);
     }

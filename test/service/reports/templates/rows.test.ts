@@ -50,6 +50,7 @@ describe('the rows of a table', () => {
     const rows = new Rows(spec, roomy);
     for (const n of [1, 2, 3, 4, 5]) rows.add(['bad', n], true);
     expect(rows.table()).toMatchObject({ population: 5, exceptions: 3 });
+    expect(rows.exceptions).toBe(5);
     expect(rows.table().omitted).toContain('2 rows are left out');
   });
 
