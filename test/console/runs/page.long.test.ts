@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('runs in the console', () => {
     expect(rows.slice(start, start + 4)).toEqual([
       expect.stringMatching(/^Tool callpush/),
       expect.stringMatching(/^Decisionescalateask-push: /),
-      expect.stringMatching(/^Approvalapprovedby key_/),
+      expect.stringMatching(/^Approvalapprovedby person/),
       expect.stringMatching(/^Decisionallow/),
     ]);
     await page.getByRole('complementary').getByText('Open the approval').waitFor();
