@@ -275,8 +275,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     browser: {},
     parts: {
       doors:
-        'action button confirm counted dialogs download empty error-box field filters loading page-head ' +
-        'paged read-all remote-text rows-shown section size status table tabs time',
+        'action button confirm counted dialogs download empty error-box field filters loading not-loaded ' +
+        'page-head paged read-all remote-text rows-shown section size status table tabs time',
     },
     // Pages by subject.
     approvals: { doors: 'approvers call list load page principal' },

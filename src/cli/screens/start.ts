@@ -81,6 +81,25 @@ export async function showScreen<State extends Common>(
   }
 }
 
+/** Shows the screen while `work` runs. The end of the screen ends the work, and a failure of the work ends the screen. */
+export async function showWith<State extends Common>(
+  call: Call,
+  showing: Showing<State>,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([call.signal, ended.signal]);
+  const working = work(signal);
+  const screen = showScreen({ ...call, signal }, showing);
+  try {
+    await Promise.race([screen, working.then(() => screen)]);
+  } finally {
+    ended.abort();
+    // the terminal is restored before a failure is printed
+    await Promise.allSettled([screen, working]);
+  }
+}
+
 /** Stops the process group, as ctrl-z does without raw mode. Resolves when the shell continues it. */
 function stopped(): Promise<void> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { visibleLine } from '../../core/visible.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
-import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
+import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { TextField } from '../parts/field.tsx';
 import { PagedTable, usePaged } from '../parts/paged.tsx';
@@ -62,14 +62,8 @@ export function Approvers() {
           {
             name: 'Action',
             cell: (approver) =>
-              approver.status === 'active' && can('approvals:decide') ? (
-                <Button
-                  onClick={() => ask((ends) => <Revoke approver={approver} {...ends} />)}
-                  aria-label={`Revoke ${visibleLine(approver.name)}`}
-                >
-                  Revoke
-                </Button>
-              ) : null,
+              approver.status === 'active' &&
+              can('approvals:decide') && <Revoke approver={approver} ask={ask} />,
           },
         ]}
       />
@@ -101,23 +95,29 @@ function Enrol(ends: DialogEnds) {
   );
 }
 
-interface RevokeProps extends DialogEnds {
+interface RevokeProps extends Pick<Dialogs, 'ask'> {
   readonly approver: Approver;
 }
 
-function Revoke({ approver: { approverId, name }, ...ends }: RevokeProps) {
+function Revoke({ approver: { approverId, name }, ask }: RevokeProps) {
   const { client } = useSession();
+  const revoke = (): void =>
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title="Revoke this approver?"
+        verb="Revoke"
+        isDangerous
+        work={(signal) => client.revokeApprover({ params: { approverId }, signal })}
+      >
+        <p>
+          <RemoteLine text={name} /> signs no approval from now on. What it signed before stays valid.
+        </p>
+      </ConfirmDialog>
+    ));
   return (
-    <ConfirmDialog
-      {...ends}
-      title="Revoke this approver?"
-      verb="Revoke"
-      isDangerous
-      work={(signal) => client.revokeApprover({ params: { approverId }, signal })}
-    >
-      <p>
-        <RemoteLine text={name} /> signs no approval from now on. What it signed before stays valid.
-      </p>
-    </ConfirmDialog>
+    <Button onClick={revoke} aria-label={`Revoke ${visibleLine(name)}`}>
+      Revoke
+    </Button>
   );
 }

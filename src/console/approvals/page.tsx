@@ -10,7 +10,7 @@ import { useSession } from '../browser/session.tsx';
 import type { ShownApproval } from '../../contract/approvals.ts';
 import { durationText } from '../../core/duration.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
+import { NotLoaded } from '../parts/not-loaded.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
@@ -31,14 +31,8 @@ export function ApprovalPage({ params }: PageProps) {
     approvalId,
     { everyMs },
   );
-  if (data === undefined) {
-    return (
-      <>
-        <PageHead title="Approval" up={list} />
-        {error === null ? <Loading what="the approval" /> : <ErrorBox error={error} retry={reload} />}
-      </>
-    );
-  }
+  if (data === undefined)
+    return <NotLoaded title="Approval" up={list} what="the approval" error={error} retry={reload} />;
   return (
     <>
       <PageHead title={<RemoteLine text={toolName(data)} />} up={list}>

@@ -3,8 +3,7 @@ import { useLoad } from '../browser/load.ts';
 import type { PageProps } from '../browser/page.ts';
 import { linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
-import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
+import { NotLoaded } from '../parts/not-loaded.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { EventDetails } from '../runs/entry-details.tsx';
 
@@ -16,14 +15,8 @@ export function EventPage({ params: { eventId = '' } }: PageProps) {
     async (signal) => (await client.getEvent({ params: { eventId }, signal })).body,
     `event ${eventId}`,
   );
-  if (error !== null)
-    return (
-      <>
-        <PageHead title="Event" up={up} />
-        <ErrorBox error={error} retry={reload} />
-      </>
-    );
-  if (data === undefined) return <Loading what="the event" />;
+  if (data === undefined)
+    return <NotLoaded title="Event" up={up} what="the event" error={error} retry={reload} />;
   const { runId } = data;
   return (
     <>

@@ -109,33 +109,30 @@ function File({ row: { exportId, format, resource, status }, ask, changed }: Fil
         signal,
       }),
     );
+  const remove = (): void =>
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title="Delete the file"
+        verb="Delete"
+        isDangerous
+        work={(signal) => session.client.deleteExport({ params: { exportId }, signal })}
+      >
+        <p>The export stays in the list. Its file is gone, but another export can be made.</p>
+      </ConfirmDialog>
+    ));
   return (
     <div class="row-actions">
       <Button onClick={save} isBusy={isBusy}>
         Download
       </Button>
       {session.can('exports:write') && (
-        <Button kind="quiet" onClick={() => ask((ends) => <Delete exportId={exportId} {...ends} />)}>
+        <Button kind="quiet" onClick={remove}>
           Delete
         </Button>
       )}
       {error !== null && <ErrorBox error={error} />}
     </div>
-  );
-}
-
-function Delete({ exportId, ...ends }: DialogEnds & { readonly exportId: string }) {
-  const { client } = useSession();
-  return (
-    <ConfirmDialog
-      {...ends}
-      title="Delete the file"
-      verb="Delete"
-      isDangerous
-      work={(signal) => client.deleteExport({ params: { exportId }, signal })}
-    >
-      <p>The export stays in the list. Its file is gone, but another export can be made.</p>
-    </ConfirmDialog>
   );
 }
 

@@ -1,7 +1,8 @@
 /** The open dialog of a page, and the secret that it made. Tested by `test/console/lists.test.ts`. */
 import type { ComponentType, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { SecretDialog } from './secret.tsx';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
 
 export interface DialogEnds {
   readonly close: () => void;
@@ -32,4 +33,40 @@ export function useDialogs(changed: () => void, secretTitle = ''): Dialogs {
     </>
   );
   return { ask: (dialog) => setAsking(() => dialog), dialogs };
+}
+
+interface SecretProps {
+  readonly title: string;
+  readonly secret: string;
+  readonly close: () => void;
+}
+
+/** A secret that the API returns only once. The page keeps it until the dialog closes. */
+function SecretDialog({ title, secret, close }: SecretProps) {
+  const [copied, setCopied] = useState('');
+  const copy = (): void => {
+    navigator.clipboard.writeText(secret).then(
+      () => setCopied('Copied.'),
+      () => setCopied('The browser did not allow it: select the text and copy it.'),
+    );
+  };
+  return (
+    <Dialog title={title} close={close}>
+      <div class="stack">
+        <p>Copy it now. Nobody can read it again, and it cannot be restored.</p>
+        <pre class="code secret" tabIndex={0}>
+          {secret}
+        </pre>
+        <div class="actions">
+          <Button kind="main" onClick={copy}>
+            Copy
+          </Button>
+          <Button onClick={close}>Close</Button>
+          <span role="status" class="quiet">
+            {copied}
+          </span>
+        </div>
+      </div>
+    </Dialog>
+  );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { linkTo } from '../browser/router.ts';
 import { RemoteLine } from './remote-text.tsx';
 
-interface PageHeadProps {
+export interface PageHeadProps {
   /** A text may be one that others wrote. */
   readonly title: ComponentChildren;
   /** A line about the page. */

@@ -5,7 +5,7 @@ import { limits } from '../../contract/limits.ts';
 import { useSession } from '../browser/session.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
-import { useDialogs, type DialogEnds } from '../parts/dialogs.tsx';
+import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { PagedTable, usePaged } from '../parts/paged.tsx';
 import { TextField } from '../parts/field.tsx';
@@ -64,24 +64,56 @@ export function Planes() {
           { name: 'Missing', kind: 'number', cell: ({ missing }) => missing },
           {
             name: 'Actions',
-            cell: (plane) =>
-              canManage && (
-                <div class="row-actions">
-                  <Button onClick={() => ask((ends) => <NewToken plane={plane} {...ends} />)}>
-                    New token
-                  </Button>
-                  {plane.status !== 'revoked' && (
-                    <Button kind="quiet" onClick={() => ask((ends) => <Revoke plane={plane} {...ends} />)}>
-                      Revoke
-                    </Button>
-                  )}
-                </div>
-              ),
+            cell: (plane) => canManage && <Actions plane={plane} ask={ask} />,
           },
         ]}
       />
       {dialogs}
     </>
+  );
+}
+
+interface ActionsProps extends Pick<Dialogs, 'ask'> {
+  readonly plane: DataPlane;
+}
+
+function Actions({ plane: { dataPlaneId, name, status }, ask }: ActionsProps) {
+  const { client } = useSession();
+  const params = { dataPlaneId };
+  const renew = (): void =>
+    ask(({ close, done }) => (
+      <ConfirmDialog
+        title={`New token for ${name}`}
+        verb="Issue the token"
+        close={close}
+        work={async (signal) =>
+          done((await client.issueEnrolmentToken({ params, signal })).body.enrolmentToken)
+        }
+      >
+        <p>The plane enrols with it once, with new keys. Until then its credentials stay as they are.</p>
+      </ConfirmDialog>
+    ));
+  const revoke = (): void =>
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title={`Revoke ${name}`}
+        verb="Revoke"
+        isDangerous
+        work={(signal) => client.revokeDataPlane({ params, signal })}
+      >
+        <p>Its credentials stop working. Its reports stay, and it keeps recording on its own.</p>
+      </ConfirmDialog>
+    ));
+  return (
+    <div class="row-actions">
+      <Button onClick={renew}>New token</Button>
+      {status !== 'revoked' && (
+        <Button kind="quiet" onClick={revoke}>
+          Revoke
+        </Button>
+      )}
+    </div>
   );
 }
 
@@ -93,36 +125,6 @@ function Register({ close, done }: DialogEnds) {
   return (
     <ConfirmDialog title="Register a data plane" verb="Register" work={work} close={close}>
       <TextField label="Name" name="name" value={name} set={setName} maxLength={limits.planeNameChars} />
-    </ConfirmDialog>
-  );
-}
-
-interface PlaneDialogProps extends DialogEnds {
-  readonly plane: DataPlane;
-}
-
-function NewToken({ plane: { dataPlaneId, name }, close, done }: PlaneDialogProps) {
-  const { client } = useSession();
-  const work = async (signal: AbortSignal): Promise<void> =>
-    done((await client.issueEnrolmentToken({ params: { dataPlaneId }, signal })).body.enrolmentToken);
-  return (
-    <ConfirmDialog title={`New token for ${name}`} verb="Issue the token" work={work} close={close}>
-      <p>The plane enrols with it once, with new keys. Until then its credentials stay as they are.</p>
-    </ConfirmDialog>
-  );
-}
-
-function Revoke({ plane: { dataPlaneId, name }, ...ends }: PlaneDialogProps) {
-  const { client } = useSession();
-  return (
-    <ConfirmDialog
-      {...ends}
-      title={`Revoke ${name}`}
-      verb="Revoke"
-      isDangerous
-      work={(signal) => client.revokeDataPlane({ params: { dataPlaneId }, signal })}
-    >
-      <p>Its credentials stop working. Its reports stay, and it keeps recording on its own.</p>
     </ConfirmDialog>
   );
 }

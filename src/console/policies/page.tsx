@@ -6,8 +6,7 @@ import { useLoad } from '../browser/load.ts';
 import type { PageProps } from '../browser/page.ts';
 import { goTo, linkTo } from '../browser/router.ts';
 import { useSession } from '../browser/session.tsx';
-import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
+import { NotLoaded } from '../parts/not-loaded.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Status } from '../parts/status.tsx';
@@ -31,14 +30,8 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
     ]);
     return { policy: policy.body, versions: versions.body.data, isCut: versions.body.nextCursor !== null };
   }, `policy ${policyId} ${round}`);
-  if (error !== null)
-    return (
-      <>
-        <PageHead title={policyId} up={up} />
-        <ErrorBox error={error} retry={reload} />
-      </>
-    );
-  if (data === undefined) return <Loading what="the policy" />;
+  if (data === undefined)
+    return <NotLoaded title={policyId} up={up} what="the policy" error={error} retry={reload} />;
   const { policy, versions, isCut } = data;
   const { name, description, status, activeVersion, latest } = policy;
   const shown = versions.find(({ version }) => String(version) === query.get('version')) ?? latest;

@@ -16,7 +16,7 @@ import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { download, save } from '../parts/download.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Loading } from '../parts/loading.tsx';
+import { NotLoaded } from '../parts/not-loaded.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { sizeText } from '../parts/size.ts';
@@ -51,12 +51,7 @@ export function ReportPage({ params: { executionId = '' } }: PageProps) {
     { everyMs },
   );
   if (data === undefined)
-    return (
-      <>
-        <PageHead title="Report" up={up} />
-        {error === null ? <Loading what="the report" /> : <ErrorBox error={error} retry={reload} />}
-      </>
-    );
+    return <NotLoaded title="Report" up={up} what="the report" error={error} retry={reload} />;
   const { title, status, parameters, createdAt, errorSummary, summary, artifacts } = data;
   return (
     <>

@@ -7,7 +7,7 @@ import { useSession } from '../browser/session.tsx';
 import { useAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { ConfirmDialog } from '../parts/confirm.tsx';
-import { useDialogs, type DialogEnds, type Dialogs } from '../parts/dialogs.tsx';
+import { useDialogs, type Dialogs } from '../parts/dialogs.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { PagedTable, usePaged } from '../parts/paged.tsx';
@@ -143,44 +143,35 @@ interface ActionsProps extends Pick<Dialogs, 'ask'> {
   readonly changed: () => void;
 }
 
-function Actions({ schedule, ask, changed }: ActionsProps) {
+function Actions({ schedule: { scheduleId, name, enabled }, ask, changed }: ActionsProps) {
   const { client } = useSession();
   const { isBusy, error, run } = useAction(changed);
-  const { scheduleId, enabled } = schedule;
+  const params = { scheduleId };
   const toggle = (): void =>
-    run((signal) =>
-      client.updateReportSchedule({ params: { scheduleId }, body: { enabled: !enabled }, signal }),
-    );
+    run((signal) => client.updateReportSchedule({ params, body: { enabled: !enabled }, signal }));
+  const remove = (): void =>
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title="Delete the schedule"
+        verb="Delete"
+        isDangerous
+        work={(signal) => client.deleteReportSchedule({ params, signal })}
+      >
+        <p>
+          <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
+        </p>
+      </ConfirmDialog>
+    ));
   return (
     <div class="row-actions">
       <Button onClick={toggle} isBusy={isBusy}>
         {enabled ? 'Disable' : 'Enable'}
       </Button>
-      <Button kind="quiet" onClick={() => ask((ends) => <Delete schedule={schedule} {...ends} />)}>
+      <Button kind="quiet" onClick={remove}>
         Delete
       </Button>
       {error !== null && <ErrorBox error={error} />}
     </div>
-  );
-}
-
-interface DeleteProps extends DialogEnds {
-  readonly schedule: ReportSchedule;
-}
-
-function Delete({ schedule: { scheduleId, name }, ...ends }: DeleteProps) {
-  const { client } = useSession();
-  return (
-    <ConfirmDialog
-      {...ends}
-      title="Delete the schedule"
-      verb="Delete"
-      isDangerous
-      work={(signal) => client.deleteReportSchedule({ params: { scheduleId }, signal })}
-    >
-      <p>
-        <RemoteLine text={name} /> makes no more reports. The reports that it made stay.
-      </p>
-    </ConfirmDialog>
   );
 }

@@ -27,7 +27,17 @@ export function Shares({ executionId, formats }: SharesProps) {
   const canWrite = can('reporting:write');
   const create = (): void => ask((ends) => <NewLink {...{ executionId, formats }} {...ends} />);
   const revoke = (shareId: string): void =>
-    ask((ends) => <Revoke executionId={executionId} shareId={shareId} {...ends} />);
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title="Revoke the link"
+        verb="Revoke"
+        isDangerous
+        work={(signal) => client.revokeShare({ params: { executionId, shareId }, signal })}
+      >
+        <p>The link stops working at once.</p>
+      </ConfirmDialog>
+    ));
   return (
     <section class="card">
       <div class="card-head">
@@ -63,26 +73,6 @@ export function Shares({ executionId, formats }: SharesProps) {
       />
       {dialogs}
     </section>
-  );
-}
-
-interface RevokeProps extends DialogEnds {
-  readonly executionId: string;
-  readonly shareId: string;
-}
-
-function Revoke({ executionId, shareId, ...ends }: RevokeProps) {
-  const { client } = useSession();
-  return (
-    <ConfirmDialog
-      {...ends}
-      title="Revoke the link"
-      verb="Revoke"
-      isDangerous
-      work={(signal) => client.revokeShare({ params: { executionId, shareId }, signal })}
-    >
-      <p>The link stops working at once.</p>
-    </ConfirmDialog>
   );
 }
 

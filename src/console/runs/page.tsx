@@ -11,6 +11,7 @@ import { counted } from '../parts/counted.ts';
 import { Empty } from '../parts/empty.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Loading } from '../parts/loading.tsx';
+import { NotLoaded } from '../parts/not-loaded.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Status } from '../parts/status.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -41,12 +42,7 @@ export function RunPage({ params, query }: PageProps) {
   const addressOf = (more: Readonly<Record<string, string | null>>): string =>
     linkTo(['runs', runId], { ...Object.fromEntries(query), ...more });
   if (run.events.length === 0 && run.error !== null)
-    return (
-      <>
-        <PageHead title={runId} up={up} />
-        <ErrorBox error={run.error} retry={run.reload} />
-      </>
-    );
+    return <NotLoaded title={runId} up={up} what="the run" error={run.error} retry={run.reload} />;
   if (run.events.length === 0 && run.isComplete)
     return (
       <>

@@ -99,6 +99,31 @@ function Actions({ endpoint, ask, changed }: ActionsProps) {
   const test = (): void => run((signal) => client.testWebhookEndpoint({ params, signal }));
   const toggle = (): void =>
     run((signal) => client.updateWebhookEndpoint({ params, body: { enabled: !endpoint.enabled }, signal }));
+  const rotate = (): void =>
+    ask(({ close, done }) => (
+      <ConfirmDialog
+        title="Replace the secret"
+        verb="Replace the secret"
+        close={close}
+        work={async (signal) => done(keyOf((await client.rotateWebhookSecret({ params, signal })).body))}
+      >
+        <p>For {limits.webhookOverlapSeconds / 3600} hours, messages carry the signatures of both secrets.</p>
+      </ConfirmDialog>
+    ));
+  const remove = (): void =>
+    ask((ends) => (
+      <ConfirmDialog
+        {...ends}
+        title="Delete the endpoint"
+        verb="Delete"
+        isDangerous
+        work={(signal) => client.deleteWebhookEndpoint({ params, signal })}
+      >
+        <p>
+          <RemoteLine text={endpoint.url} /> gets no more messages. Messages that wait are cancelled.
+        </p>
+      </ConfirmDialog>
+    ));
   return (
     <div class="row-actions">
       <Button onClick={test} isBusy={isBusy}>
@@ -107,8 +132,8 @@ function Actions({ endpoint, ask, changed }: ActionsProps) {
       <Button onClick={toggle} isBusy={isBusy}>
         {endpoint.enabled ? 'Disable' : 'Enable'}
       </Button>
-      <Button onClick={() => ask((ends) => <Rotate endpoint={endpoint} {...ends} />)}>Rotate</Button>
-      <Button kind="quiet" onClick={() => ask((ends) => <Delete endpoint={endpoint} {...ends} />)}>
+      <Button onClick={rotate}>Rotate</Button>
+      <Button kind="quiet" onClick={remove}>
         Delete
       </Button>
       {error !== null && <ErrorBox error={error} />}
@@ -143,38 +168,6 @@ function NewEndpoint({ close, done }: DialogEnds) {
         value={description}
         set={setDescription}
       />
-    </ConfirmDialog>
-  );
-}
-
-interface EndpointDialogProps extends DialogEnds {
-  readonly endpoint: WebhookEndpoint;
-}
-
-function Rotate({ endpoint: { endpointId }, close, done }: EndpointDialogProps) {
-  const { client } = useSession();
-  const work = async (signal: AbortSignal): Promise<void> =>
-    done(keyOf((await client.rotateWebhookSecret({ params: { endpointId }, signal })).body));
-  return (
-    <ConfirmDialog title="Replace the secret" verb="Replace the secret" work={work} close={close}>
-      <p>For {limits.webhookOverlapSeconds / 3600} hours, messages carry the signatures of both secrets.</p>
-    </ConfirmDialog>
-  );
-}
-
-function Delete({ endpoint: { endpointId, url }, ...ends }: EndpointDialogProps) {
-  const { client } = useSession();
-  return (
-    <ConfirmDialog
-      {...ends}
-      title="Delete the endpoint"
-      verb="Delete"
-      isDangerous
-      work={(signal) => client.deleteWebhookEndpoint({ params: { endpointId }, signal })}
-    >
-      <p>
-        <RemoteLine text={url} /> gets no more messages. Messages that wait are cancelled.
-      </p>
     </ConfirmDialog>
   );
 }

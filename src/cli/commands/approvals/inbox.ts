@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { failureOf } from '../../program/exit.ts';
 import { runEffects } from '../../screens/effects.ts';
 import { approvalsState, reduceApprovals, type Decide } from '../../screens/approvals/state.ts';
-import { canShow, rowsAsData, showScreen } from '../../screens/start.ts';
+import { canShow, rowsAsData, showWith } from '../../screens/start.ts';
 import { safe } from '../../terminal/safe.ts';
 import { Store } from '../../screens/store.ts';
 import type { approvalsInbox as spec } from '../../specs/decide/approvals.ts';
@@ -15,7 +15,7 @@ import type { approvalsInbox as spec } from '../../specs/decide/approvals.ts';
 const readEveryMs = 2000;
 
 export const run: Run<typeof spec> = async (call) => {
-  const { flags, session, io, out, signal } = call;
+  const { flags, session, io, out } = call;
   const client = await session.client();
   if (!(await canShow(call))) {
     const items = await pending(client);
@@ -23,9 +23,6 @@ export const run: Run<typeof spec> = async (call) => {
   }
   const target = session.context()?.name ?? session.baseUrl().value;
   const store = new Store(approvalsState(target, io.now()), reduceApprovals);
-  const ended = new AbortController();
-  const either = AbortSignal.any([signal, ended.signal]);
-  const reading = keepReading(client, { store, now: io.now, signal: either });
   const said: string[] = [];
   const end = runEffects({
     wanted: () => store.get().wanted,
@@ -41,12 +38,12 @@ export const run: Run<typeof spec> = async (call) => {
     },
   });
   try {
-    await showScreen({ ...call, signal: either }, { name: 'approvals', store, ascii: flags.ascii });
+    await showWith(call, { name: 'approvals', store, ascii: flags.ascii }, (signal) =>
+      keepReading(client, { store, now: io.now, signal }),
+    );
   } finally {
     // a decision on its way has its answer before the command ends
     await end();
-    ended.abort();
-    await reading;
   }
   // the screen is gone; what was decided stays in the scrollback
   for (const text of said) await out.note(safe`${text}`);

@@ -3,7 +3,7 @@ import type { Client } from '../../../client/create.ts';
 import { tailEvents } from '../../../client/tail.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
 import type { Invocation } from '../../context/command.ts';
-import { showScreen } from '../start.ts';
+import { showWith } from '../start.ts';
 import { Store } from '../store.ts';
 import { eventsKept, eventsState, reduceEvents } from './state.ts';
 
@@ -24,21 +24,18 @@ export async function followOnScreen(
   call: Pick<Invocation, 'io' | 'out' | 'settings' | 'signal'>,
   { client, target, ascii, ...filters }: Following,
 ): Promise<void> {
-  const { io, signal } = call;
-  const store = new Store(eventsState(target, io.now()), reduceEvents);
-  const ended = new AbortController();
-  const either = AbortSignal.any([signal, ended.signal]);
-  let waiting: AuditEvent[] = [];
-  const flush = (): void => {
-    if (waiting.length === 0) return;
-    store.dispatch({ kind: 'events', events: waiting });
-    waiting = [];
-  };
-  const grouping = setInterval(flush, groupMs);
-  const follow = async (): Promise<void> => {
+  const store = new Store(eventsState(target, call.io.now()), reduceEvents);
+  await showWith(call, { name: 'events', store, ascii }, async (signal) => {
+    let waiting: AuditEvent[] = [];
+    const flush = (): void => {
+      if (waiting.length === 0) return;
+      store.dispatch({ kind: 'events', events: waiting });
+      waiting = [];
+    };
+    const grouping = setInterval(flush, groupMs);
     const events = tailEvents(client, {
       ...filters,
-      signal: either,
+      signal,
       observe: (note) =>
         store.dispatch(
           note.kind === 'connected'
@@ -50,21 +47,15 @@ export async function followOnScreen(
               },
         ),
     });
-    for await (const event of events) {
-      waiting.push(event);
-      if (waiting.length >= eventsKept) flush();
+    try {
+      for await (const event of events) {
+        waiting.push(event);
+        if (waiting.length >= eventsKept) flush();
+      }
+    } catch (cause) {
+      if (!signal.aborted) throw cause;
+    } finally {
+      clearInterval(grouping);
     }
-  };
-  const following = follow().catch((cause: unknown) => {
-    if (!either.aborted) throw cause;
   });
-  const screen = showScreen({ ...call, signal: either }, { name: 'events', store, ascii });
-  try {
-    await Promise.race([screen, following.then(() => screen)]);
-  } finally {
-    clearInterval(grouping);
-    ended.abort();
-    // the terminal is restored before a failure is printed
-    await screen.catch(() => undefined);
-  }
 }

@@ -8,7 +8,7 @@ import type { Invocation } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { plainView } from '../../terminal/view.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { canShow, showScreen } from '../start.ts';
+import { canShow, showWith } from '../start.ts';
 import { Store } from '../store.ts';
 import { Sampler, whyNoSample, type TopSample } from './sample.ts';
 import { reduceTop, topState } from './state.ts';
@@ -46,7 +46,10 @@ export async function watchTop(call: Call, watching: Watching): Promise<number> 
   });
   if (watching.count === undefined && (await canShow(call))) {
     const target = context === null ? address : `${context.name}  ${address}`;
-    await onScreen(call, { sampler, target, intervalMs, ascii: watching.ascii });
+    const store = new Store(topState(target, io.now()), reduceTop);
+    await showWith(call, { name: 'top', store, ascii: watching.ascii }, (signal) =>
+      sample({ sampler, store, intervalMs, now: io.now, signal }),
+    );
     return exit.ok;
   }
   if (out.format === 'csv' || out.format === 'id')
@@ -75,30 +78,6 @@ async function print(sample: TopSample, out: Call['out']): Promise<void> {
   if (out.format === 'json') return out.one(sample, plainView(Object.keys(sample)));
   if (out.format === 'yaml') return out.lines(yamlLines(sample));
   return out.json(sample, 0);
-}
-
-async function onScreen(
-  call: Call,
-  {
-    sampler,
-    target,
-    intervalMs,
-    ascii,
-  }: { sampler: Sampler; target: string; intervalMs: number; ascii: boolean },
-): Promise<void> {
-  const { io, signal } = call;
-  const store = new Store(topState(target, io.now()), reduceTop);
-  const ended = new AbortController();
-  const either = AbortSignal.any([signal, ended.signal]);
-  const pump = sample({ sampler, store, intervalMs, now: io.now, signal: either });
-  const screen = showScreen({ ...call, signal: either }, { name: 'top', store, ascii });
-  try {
-    await Promise.race([screen, pump.then(() => screen)]);
-  } finally {
-    ended.abort();
-    // the terminal is restored before a failure is printed
-    await Promise.allSettled([screen, pump]);
-  }
 }
 
 interface Pumping {
