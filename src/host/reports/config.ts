@@ -2,7 +2,7 @@
  * The folder with fonts for the scripts that the package has no font for (contract P14). Tested by
  * `test/host/reports/fonts.test.ts`.
  */
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { invalid, text, type Variables } from '../config/layers.ts';
 import { isFontFile } from './fonts.ts';
@@ -44,17 +44,26 @@ export function reportFontsOf(
   return resolved;
 }
 
-/** By its first four bytes (OpenType, section 5.1.1), so that no report fails on a text or on half of a download. */
+/** By its first bytes (OpenType, "Table Directory"): no report fails on a text or on half of a download. */
 function isFont(path: string): boolean {
-  const begin = Buffer.alloc(4);
   let file: number | undefined;
   try {
     file = openSync(path, 'r');
-    readSync(file, begin, 0, 4, 0);
+    const head = Buffer.alloc(12);
+    readSync(file, head, 0, 12, 0);
+    const tables = Buffer.alloc(head.readUInt16BE(4) * 16);
+    const isWhole = tables.length > 0 && readSync(file, tables, 0, tables.length, 12) === tables.length;
+    const { size } = fstatSync(file);
+    const ends = Array.from(
+      { length: tables.length / 16 },
+      (_, at) => tables.readUInt32BE(at * 16 + 8) + tables.readUInt32BE(at * 16 + 12),
+    );
+    return kinds.has(head.toString('latin1', 0, 4)) && isWhole && ends.every((end) => end <= size);
   } catch {
     return false;
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  return ['\0\u0001\0\0', 'OTTO', 'true'].includes(begin.toString('latin1'));
 }
+
+const kinds: ReadonlySet<string> = new Set(['\0\u0001\0\0', 'OTTO', 'true']);

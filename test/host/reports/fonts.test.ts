@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -11,6 +11,7 @@ import { reportEnd } from '../../service/support/filled.ts';
 import { reportPeriod } from '../../support/rows.ts';
 import { startPlane } from '../../support/serving.ts';
 
+const font = join(projectRoot, 'assets/fonts/NotoSansMono-Regular.ttf');
 const folder = mkdtempSync(join(tmpdir(), 'gov-fonts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -32,7 +33,7 @@ describe('fonts of reports', () => {
   it('the folder is relative to the data directory, the variable wins, and neither may be without a font', () => {
     const place = { dataDir: join(folder, 'plane'), path: 'plane.json', env: {} };
     const one = mkdtempSync(join(folder, 'one-'));
-    writeFileSync(join(one, 'A.TTF'), 'OTTO');
+    copyFileSync(font, join(one, 'A.TTF'));
     const empty = mkdtempSync(join(folder, 'empty-'));
     writeFileSync(join(empty, 'readme.txt'), '');
     const relative = `../${one.slice(folder.length + 1)}`;
@@ -50,11 +51,14 @@ describe('fonts of reports', () => {
   it('a folder with a file that is no font, or a folder of that name, is refused by its path', () => {
     const place = { dataDir: join(folder, 'plane'), path: 'plane.json', env: {} };
     const wrong = mkdtempSync(join(folder, 'wrong-'));
-    writeFileSync(join(wrong, 'a.ttf'), 'OTTO');
-    writeFileSync(join(wrong, 'b.otf'), '<html>');
+    copyFileSync(font, join(wrong, 'a.ttf'));
     const message = (name: string): string =>
       `plane.json /reportFonts: expected a TrueType or OpenType font that this user may read, got ${join(wrong, name)}`;
-    expect(() => reportFontsOf({ reportFonts: wrong }, place)).toThrow(message('b.otf'));
+    const bytes = readFileSync(font);
+    for (const text of ['<html>', '', 'OTTO', '\0\u0001\0\0garbage', bytes.subarray(0, bytes.length / 2)]) {
+      writeFileSync(join(wrong, 'b.otf'), text);
+      expect(() => reportFontsOf({ reportFonts: wrong }, place)).toThrow(message('b.otf'));
+    }
     rmSync(join(wrong, 'b.otf'));
     mkdirSync(join(wrong, 'c.ttf'));
     expect(() => reportFontsOf({ reportFonts: wrong }, place)).toThrow(message('c.ttf'));
@@ -62,7 +66,7 @@ describe('fonts of reports', () => {
 
   it('a plane sets its reports with the fonts of the folder', async () => {
     const fonts = mkdtempSync(join(folder, 'plane-'));
-    copyFileSync(join(projectRoot, 'assets/fonts/NotoSansMono-Regular.ttf'), join(fonts, 'spare.ttf'));
+    copyFileSync(font, join(fonts, 'spare.ttf'));
     const plane = await startPlane({ env: { GOV_REPORT_FONTS: fonts } });
     const { body } = await plane.call('POST', '/reporting/executions', {
       body: { reportTemplateId: 'executive-summary', formats: ['pdf'], parameters: reportPeriod },
