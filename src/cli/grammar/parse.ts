@@ -349,9 +349,8 @@ function commandIn(tool: Tool): MatchedCommand | undefined {
  */
 export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
   const { tool, found } = readWords(prepared(argv));
-  const { input, ...given } = tool.root.opts<Record<string, string | boolean | undefined>>();
-  // commander reads --no-input as the negation of an option named input
-  const globals = { ...given, noInput: input === false };
+  const given = tool.root.opts<Record<string, string | boolean | undefined>>();
+  const globals = { ...given, noInput: isGiven('noInput', given) };
   if (typeof found === 'function') return { kind: 'text', write: found, globals };
   const { spec, words, command } = found;
   return {
@@ -362,6 +361,12 @@ export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
     globals,
   };
 }
+
+/** Whether a flag without a value is there. commander reads --no-input as the negation of an option named input. */
+const isGiven = (name: string, given: Readonly<Record<string, unknown>>): boolean =>
+  /^no[A-Z]/.test(name)
+    ? given[`${name.charAt(2).toLowerCase()}${name.slice(3)}`] === false
+    : given[name] === true;
 
 function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {
   const args = Object.fromEntries((spec.args ?? []).map((arg, at) => [arg.name, words[at]]));
@@ -383,7 +388,7 @@ function flagsOf(
   for (const [name, flag] of Object.entries(spec.flags ?? {})) {
     const value = given[name];
     const read = (text: string): unknown => readFlag({ flag: `--${kebab(name)}`, spec: flag, text, ...base });
-    if (flag.type === 'boolean') flags[name] = value === true;
+    if (flag.type === 'boolean') flags[name] = isGiven(name, given);
     else if (flag.type === 'strings') {
       const texts = Array.isArray(value) ? (value as readonly string[]) : [];
       const parts = flag.separator === undefined ? texts : texts.flatMap((text) => text.split(/,\s*/));

@@ -35,6 +35,26 @@ describe('the grammar', () => {
     expect(command('health').globals).toMatchObject({ noInput: false });
   });
 
+  it('a flag that begins with no- is on when it is given', () => {
+    const flags = allSpecs().flatMap((spec) =>
+      Object.entries(spec.flags ?? {})
+        .filter(([name]) => /^no[A-Z]/.test(name))
+        .map(([name]) => ({ name, spec })),
+    );
+    expect(flags.map(({ name }) => name)).toContain('noContent');
+    for (const { name, spec } of flags) {
+      const required = Object.entries(spec.flags ?? {}).filter(([, flag]) => flag.required);
+      const words = [
+        spec.name,
+        ...(spec.args ?? []).map(() => 'x'),
+        ...required.flatMap(([flag]) => [`--${flag}`, 'x']),
+      ].join(' ');
+      const given = (line: string) => (command(line).flags as Record<string, unknown>)[name];
+      const flag = name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
+      expect([given(words), given(`${words} --${flag}`)], spec.name).toEqual([false, true]);
+    }
+  });
+
   it('the command line takes --debug with and without a value, and never consumes the next word', () => {
     expect(command('--debug health').globals).toMatchObject({ debug: 'on' });
     expect(command('--debug=http health').globals).toMatchObject({ debug: 'http' });
@@ -80,8 +100,8 @@ describe('the grammar', () => {
   });
 
   it('the command line takes words after -- unchanged', () => {
-    expect(command('proofs verify -- -odd-name').args).toEqual({ proof: '-odd-name' });
-    expect(command('proofs verify -').args).toEqual({ proof: '-' });
+    expect(command('proofs verify -- -odd-name').args).toEqual({ proof: ['-odd-name'] });
+    expect(command('proofs verify -').args).toEqual({ proof: ['-'] });
   });
 });
 
@@ -133,7 +153,7 @@ describe('a usage error', () => {
     [
       'verify run.json',
       'unknown command "verify"',
-      'did you mean gov policy verify, gov proofs verify, gov report verify, gov plane config verify, gov forward verify?',
+      'did you mean gov policy verify, gov proofs verify, gov report verify, gov evidence verify, gov plane config verify, gov forward verify?',
     ],
     ['auth doctor', 'unknown command \'doctor\' after "auth"', 'gov doctor'],
     ['approve apr_1', 'unknown command "approve"', 'did you mean gov approvals approve?'],
