@@ -34,7 +34,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     note: {
       may: 'json merkle',
       doors:
-        'checkpoint dsse hpke key key-history signature signed signed-by tlog-proof tree-head trust ' +
+        'checkpoint dsse heads hpke key key-history signature signed signed-by tlog-proof tree-head trust ' +
         'witness',
     },
     events: { may: 'json merkle' },
@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
         'determinism disclosed integrity layers read-bundle rests statement verdict verify',
     },
+    evidence: { may: 'json note proofs', doors: 'file heads-file' },
     exports: {
       may: 'json merkle note events completeness graphs decided replay proofs',
       doors: 'answer artifact check-rows checks completeness filters row row-lists verify',
@@ -220,7 +221,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     program: {},
     terminal: {
       doors:
-        'answer-view ascii ask browser checks clipped graph input io keys numbers out output-file ' +
+        'answer-view ascii ask browser checks clipped graph history input io keys numbers out output-file ' +
         'report safe spool table tree verdict view width yaml',
     },
     // Where a command runs: settings, contexts, credentials.

@@ -25,6 +25,13 @@ function reading<Value>(what: string, read: () => Value): Value {
   }
 }
 
+/** Errors: exit 2 without a trusted key, and those of `trustFrom`. */
+export function requireTrust(...given: Parameters<typeof trustFrom>): TrustSource {
+  const source = trustFrom(...given);
+  if (source !== null) return source;
+  throw usage('expected a trusted key: give --key VKEY or --trust FILE', 'gov trust fetch --out FILE');
+}
+
 /** Returns null without a trusted key. Errors: exit 2 for an unreadable key or file. */
 export function trustFrom(
   given: { readonly key: readonly string[]; readonly trust: string | undefined },

@@ -7,7 +7,7 @@ import type { BundleEvent } from '../../core/proofs/bundle.ts';
 import { openEventDisclosures } from '../../core/proofs/disclosed.ts';
 import { EventReader } from '../../core/proofs/read-bundle.ts';
 import type { ProofVerdict } from '../../core/proofs/verdict.ts';
-import { verifyBundleFile } from '../../core/proofs/verify.ts';
+import { verifyBundleFile, type VerifyOptions } from '../../core/proofs/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
 import type { Rereadable } from '../terminal/spool.ts';
 import type { BrokenBy, ShownVerdict } from '../terminal/verdict.ts';
@@ -30,8 +30,9 @@ export async function verdictOfService(
 export async function verdictHere(
   read: Rereadable['read'],
   source: TrustSource | null,
+  options: VerifyOptions = {},
 ): Promise<ProofVerdict & ShownVerdict> {
-  const verdict = await verifyBundleFile(read, source?.trust ?? null);
+  const verdict = await verifyBundleFile(read, source?.trust ?? null, options);
   return {
     ...verdict,
     source: 'offline',

@@ -21,9 +21,11 @@ import * as cron from './operate/cron.ts';
 import * as doctor from './tool/doctor.ts';
 import * as erase from './record/erase.ts';
 import * as events from './record/events.ts';
+import * as evidence from './prove/evidence.ts';
 import * as exports from './prove/export.ts';
 import * as forward from './operate/forward.ts';
 import * as graphs from './prove/graphs.ts';
+import * as heads from './prove/heads.ts';
 import * as help from './tool/help.ts';
 import * as hook from './decide/hook.ts';
 import * as jobs from './operate/jobs.ts';
@@ -73,9 +75,11 @@ const handMade: readonly CommandSpec[] = [
   doctor,
   erase,
   events,
+  evidence,
   exports,
   forward,
   graphs,
+  heads,
   help,
   hook,
   jobs,

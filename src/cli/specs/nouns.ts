@@ -23,6 +23,8 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'report', 'Reports for auditors, and their verification'],
   ['Prove', 'verify-page', ''],
   ['Prove', 'trust', 'Keys of logs that you trust'],
+  ['Prove', 'heads', 'Signed heads of logs that this machine has seen'],
+  ['Prove', 'evidence', 'Files that show that a log broke a promise'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],
   ['Erase', 'erasures', 'Erasures of recorded values'],

@@ -8,6 +8,7 @@ import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proofs/verdict
 import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proofs/verdict.ts';
 import { signedByText, unsigned } from '../../core/note/signed-by.ts';
 import { exit } from '../program/exit.ts';
+import { historyLines, historyRows, type History } from './history.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
@@ -42,14 +43,22 @@ export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'cod
   readonly trustFrom?: string | null;
   readonly explanations?: readonly Explanation[];
   readonly brokenBy?: BrokenBy | null;
+  readonly history?: History;
 }
 
 /** What the exit code follows from. */
 export type VerdictFacts = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
 
 /** 0 verified; 11 authentic, but a policy was broken, and nothing else is wrong; 3 otherwise. */
-export function exitOfVerdict({ verified, authentic = false, compliant, layers }: VerdictFacts): number {
+export function exitOfVerdict({
+  verified,
+  code,
+  authentic = false,
+  compliant,
+  layers,
+}: VerdictFacts): number {
   if (verified) return exit.ok;
+  if (code === 'SPLIT_VIEW') return exit.checkFailed;
   const failed = layers.filter(({ passed }) => !passed);
   const isAlone = failed.length === 1 && failed[0]?.name === 'policy_compliance';
   return authentic && compliant === 'no' && isAlone ? exit.notCompliant : exit.checkFailed;
@@ -88,6 +97,7 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
     ['authentic', shown.authentic ? 'yes' : 'no'],
     ['compliant', compliantText(shown)],
     ...signedRows(shown),
+    ...historyRows(shown.history),
     ...shown.layers.map((layer) => ['layer', layer.name, resultOf(layer), layer.basis, layer.code]),
     ...shown.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
   ];
@@ -145,6 +155,7 @@ export function verdictLines(
     safe`${bold(head)}  ${shown.proofId ?? ''}`,
     ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
     ...shown.checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
+    ...(shown.history === undefined ? [] : historyLines(shown.history, styles)),
     ...(shown.layers.length === 0
       ? []
       : [bold('Layers'), ...shown.layers.map((layer) => layerLine(layer, width, styles))]),

@@ -4,13 +4,14 @@
 import { signedByText } from '../../core/note/signed-by.ts';
 import type { AnswerVerdict } from '../../core/proofs/answer.ts';
 import type { TrustSource } from '../context/trust.ts';
+import { historyLines, type History } from '../terminal/history.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import { completenessLine, meaningOf } from '../terminal/verdict.ts';
 import { plainView } from '../terminal/view.ts';
 
 interface AnswerReport {
-  readonly verdict: AnswerVerdict;
+  readonly verdict: AnswerVerdict & { readonly history?: History };
   readonly source: TrustSource | null;
 }
 
@@ -28,6 +29,7 @@ export async function printAnswer(out: Out, { verdict, source }: AnswerReport): 
     ...(signed === '' ? [] : [safe`  signed ${signed}`]),
     ...(verified ? [completenessLine(verdict.completeness, out.styles)] : []),
     ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),
+    ...(verdict.history === undefined ? [] : historyLines(verdict.history, out.styles)),
   ];
   lines.push(...verdict.notes.map((note) => safe`${yellow(note)}`));
   if (verified && verdict.witnesses === 0) {

@@ -5,6 +5,7 @@ import type { ExportCheckId } from '../../core/exports/checks.ts';
 import { signedByText } from '../../core/note/signed-by.ts';
 import type { ExportVerdict } from '../../core/exports/verify.ts';
 import { exit } from '../program/exit.ts';
+import { historyLines, historyRows, type History } from '../terminal/history.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import { csvLine } from '../terminal/table.ts';
@@ -14,7 +15,7 @@ import { plainView } from '../terminal/view.ts';
 import { wrapped } from '../terminal/width.ts';
 
 export interface ShownExport {
-  readonly verdict: ExportVerdict;
+  readonly verdict: ExportVerdict & { readonly history?: History };
   readonly source: TrustSource | null;
   readonly explain: boolean;
 }
@@ -69,11 +70,12 @@ export function exitOfExport({ verified, code }: ExportVerdict): number {
 }
 
 /** One line each: `kind name result …`. */
-function rows(verdict: ExportVerdict, asCsv: boolean): Safe[] {
+function rows(verdict: ShownExport['verdict'], asCsv: boolean): Safe[] {
   const { exportId, verified, code, checks, notes } = verdict;
   const lines = [
     ['export', exportId, verified ? 'verified' : 'not verified', code],
     ...signedRows(verdict),
+    ...historyRows(verdict.history),
     ...checks.map((check) => ['check', check.id, check.result, check.code, check.detail]),
     ...notes.map((note) => ['note', note]),
   ];
@@ -103,6 +105,7 @@ function human({ verdict, source, explain }: ShownExport, { styles, settings }: 
     safe`${bold(verified ? green('✓ verified') : red('✗ NOT VERIFIED'))}  ${exportId ?? ''}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
     ...checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
+    ...(verdict.history === undefined ? [] : historyLines(verdict.history, styles)),
     bold('Checks'),
     ...checks.flatMap((check) => [
       checkLine(check, width, styles),

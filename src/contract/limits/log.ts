@@ -36,6 +36,14 @@ export const log = {
   /** Attempts to get a part while the process is overloaded, `overloadRetrySeconds` apart. */
   bundlePartTries: 30,
   answerBytes: 1 * MiB,
+  /** An evidence file. */
+  evidenceBytes: 4 * MiB,
+  /** A file of signed heads. */
+  headsBytes: 16 * MiB,
+  /** Paths that are kept with a signed head. */
+  headPaths: 32,
+  /** Signed heads that a verifier remembers of one log, the largest. */
+  keptHeads: 32,
   bundleErasures: 1000,
   /** Bytes of one row, or of the last line, of an export artifact that is verified. */
   exportLineBytes: 64 * MiB,

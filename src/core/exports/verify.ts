@@ -18,6 +18,9 @@ import { readHead, readTail, type ReadTail } from './read.ts';
 import { RowCheck } from './check-rows.ts';
 import { textLines } from '../json/text-lines.ts';
 import { settled } from '../proofs/rests.ts';
+import type { VerifyOptions } from '../proofs/verify.ts';
+import { SignedHead } from '../note/heads.ts';
+import { leafHash } from '../merkle/tree.ts';
 import { unsigned, type Signed } from '../note/signed-by.ts';
 import {
   CheckList,
@@ -55,11 +58,14 @@ export interface ExportVerdict extends Signed {
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
   trust: Trust | null,
+  { seen }: Pick<VerifyOptions, 'seen'> = {},
 ): Promise<ExportVerdict> {
   const reading = new Reading();
   const outcome = await read(chunks, reading);
   if (outcome instanceof Error) throw outcome;
-  return reading.verdict(trust);
+  const verdict = reading.verdict(trust);
+  seen?.(reading.heads(trust));
+  return verdict;
 }
 
 /** Returns an error of `chunks`, which the caller throws. An error in the content becomes a failed check. */
@@ -164,6 +170,16 @@ class Reading {
     if (this.#awaitsRow) return this.malformed('expected a row after the comma, got none');
     this.#tail = readTail(line);
     return this.#tail !== null || this.malformed('expected a manifest in canonical form, got another text');
+  }
+
+  /** The signed head of the file with the path of its request; none unless a trusted key signed it. */
+  heads(trust: Trust | null): readonly SignedHead[] {
+    const proof = this.#tail?.proof;
+    if (trust === null || proof === undefined || !this.#checks.passed('checkpoint_signatures')) return [];
+    const head = SignedHead.open(proof.checkpoint, trust);
+    const { index, record, inclusion } = proof.created;
+    head.add({ index, leaf: leafHash(record), path: inclusion });
+    return [head];
   }
 
   verdict(trust: Trust | null): ExportVerdict {

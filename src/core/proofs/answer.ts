@@ -21,12 +21,14 @@ import type { ListValue } from '../completeness/map.ts';
 import { keyText, placeItem, readMapped } from '../completeness/map-function.ts';
 import { canonicalText, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 import { count, hash, list, object, refuse, text, type Location, type Shape } from '../json/shape.ts';
+import { SignedHead } from '../note/heads.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
 import { missingNotes, signedBy, unsigned, type Signed } from '../note/signed-by.ts';
 import { ceilTimestamp } from '../time.ts';
 import { readIncluded } from './read-bundle.ts';
-import type { IncludedRecord } from './bundle.ts';
+import { pathHashes, type IncludedRecord } from './bundle.ts';
+import type { VerifyOptions } from './verify.ts';
 import { Fault, openIndex, type OpenIndex } from './completeness.ts';
 import { completenessOf, signatureCode, type Completeness, type VerdictCode } from './verdict.ts';
 
@@ -88,7 +90,11 @@ export const coveredUntil = ({ index, size, atMs, throughMs }: OpenIndex): numbe
   index === size ? Math.max(atMs, throughMs) : throughMs;
 
 /** Verifies the answer in these bytes with the trust of the caller. Without trust nothing is verified. */
-export function verifyAnswer(bytes: Uint8Array, trust: Trust | null): AnswerVerdict {
+export function verifyAnswer(
+  bytes: Uint8Array,
+  trust: Trust | null,
+  { seen }: Pick<VerifyOptions, 'seen'> = {},
+): AnswerVerdict {
   const nothing = { ...unanswered, question: null, count: null, below: null, witnesses: 0 };
   const failed = ({ code, detail }: Fault, question: Question | null = null): AnswerVerdict => ({
     ...nothing,
@@ -111,6 +117,12 @@ export function verifyAnswer(bytes: Uint8Array, trust: Trust | null): AnswerVerd
   if (witnesses < trust.quorum) {
     const detail = `expected ${trust.quorum} witnesses, got ${witnesses}`;
     return failed(new Fault('WITNESS_QUORUM_NOT_MET', detail), question);
+  }
+  if (seen !== undefined) {
+    const head = new SignedHead(answer.checkpoint, opened.checkpoint);
+    const { index: at, record, inclusion } = answer.index;
+    head.add({ index: at, leaf: leafHash(record), path: pathHashes(inclusion) });
+    seen([head]);
   }
   const index = openIndex(answer.index, opened.checkpoint);
   const found = index instanceof Fault ? index : countOf(answer, index);

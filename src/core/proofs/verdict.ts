@@ -56,6 +56,9 @@ export const verdictCodes = {
   PAGES_DIFFER: 'The printed pages are not those that the attached data gives',
   PAGES_NOT_COMPARED: 'The printed pages could not be compared with the attached data',
   STORED_MISMATCH: 'The artifact differs from the stored proof',
+  SPLIT_VIEW: 'The log signed two histories that contradict each other',
+  MALFORMED_EVIDENCE: 'The file is not an evidence file',
+  EVIDENCE_SHOWS_NOTHING: 'The evidence shows no broken promise',
   // The log is intact, but the result is negative.
   WITNESS_QUORUM_NOT_MET: 'Fewer witnesses cosigned than the trust requires',
   LAYER_NOT_SATISFIED: 'A layer does not hold',

@@ -25,6 +25,7 @@ import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import { splitNote } from '../note/signed.ts';
+import { SignedHead } from '../note/heads.ts';
 import { inTotoPayload } from './binding.ts';
 import { checkApprovals } from './approvals.ts';
 import { checkCompleteness } from './completeness.ts';
@@ -37,6 +38,8 @@ import { CheckList, signatureCode, type ProofVerdict } from './verdict.ts';
 export interface VerifyOptions {
   /** Layers that the proof must have and that must pass; default: all layers of the proof. */
   readonly requireLayers?: readonly string[];
+  /** Gets the signed heads of a bundle, each with the paths that lead to its root, where a trusted key signed both. */
+  readonly seen?: (heads: readonly SignedHead[]) => void;
 }
 
 /**
@@ -138,6 +141,8 @@ class Examination {
   readonly #statements: ReadonlyMap<string, Statement>;
   readonly #log: LogView;
   readonly #notes: readonly string[];
+  /** The first event with an inclusion path. */
+  #included: BundleEvent | null = null;
   /** Null where the tree of S is unknown. */
   readonly #recomputation: Recomputation | null;
 
@@ -169,10 +174,12 @@ class Examination {
   }
 
   add(event: BundleEvent): void {
+    if (event.inclusion !== undefined) this.#included ??= event;
     this.#recomputation?.add(event);
   }
 
   conclude(options: VerifyOptions): ProofVerdict {
+    if (options.seen !== undefined) options.seen(this.#heads());
     const recomputed = this.#recomputation?.finish();
     const examined: Examined = {
       checks: this.#checks,
@@ -184,6 +191,21 @@ class Examination {
       signed: this.#log.signed,
     };
     return conclude(examined, options);
+  }
+
+  /** The heads of S and S′ with the paths that lead to them; none unless a trusted key signed both. */
+  #heads(): readonly SignedHead[] {
+    const { first, second, signed } = this.#log;
+    const { checkpoint, proofCheckpoint, proofLeaf, completeness, graph, approvals = [] } = this.#frame;
+    if (first === null || second === null || signed.signatures.length === 0) return [];
+    const heads = [new SignedHead(checkpoint, first), new SignedHead(proofCheckpoint, second)] as const;
+    const add = (head: SignedHead, leaf: BundleEvent | undefined): void => {
+      if (leaf?.inclusion === undefined) return;
+      head.add({ index: leaf.index, leaf: leafHash(leaf.record), path: pathHashes(leaf.inclusion) });
+    };
+    for (const leaf of [proofLeaf, completeness?.index]) add(heads[1], leaf);
+    for (const leaf of [this.#included ?? undefined, graph?.leaf, ...approvals]) add(heads[0], leaf);
+    return heads;
   }
 }
 

@@ -1,10 +1,12 @@
 /** Runs the tool: as a child process, or in this one with streams of its own (quicker, and may be a terminal). */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { expect } from 'vitest';
 import { run } from '../../../src/cli/run.ts';
 import { projectRoot } from '../../paths.ts';
 import { checkPrinted } from './printed.ts';
@@ -30,12 +32,22 @@ export const emptyDirectory = (): string => mkdtempSync(join(tmpdir(), 'gov-cli-
 /** Root could make a home that is not there, so each run of tests has an empty one. */
 const home = emptyDirectory();
 
+/** One for each file of tests: their logs have one name, and gov remembers the histories of a log. */
+const configFolder = (): string =>
+  join(
+    home,
+    createHash('sha256')
+      .update(expect.getState().testPath ?? '')
+      .digest('hex')
+      .slice(0, 8),
+  );
+
 /** Nothing of the developer's own set-up reaches a test; modules that were compiled once are taken as they are. */
 export const cleanEnv = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
   HOME: home,
-  GOV_CONFIG_DIR: join(home, 'gov'),
+  GOV_CONFIG_DIR: configFolder(),
   ...more,
 });
 

@@ -8,6 +8,7 @@ import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proofs/answer.ts';
 import { explain, type Explanation } from '../../../core/proofs/bundle.ts';
+import type { SignedHead } from '../../../core/note/heads.ts';
 import { FrameReader } from '../../../core/proofs/read-bundle.ts';
 import { isUnread } from '../../../core/proofs/verdict.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -22,16 +23,40 @@ import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
+import { SeenHeads } from '../../trust/history.ts';
+import type { History } from '../../terminal/history.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
 import type { VerdictFacts } from '../../terminal/verdict.ts';
 
-type Call = Invocation<typeof spec>;
+/** The invocation with one of its proofs. */
+type Call = Omit<Invocation<typeof spec>, 'args'> & {
+  readonly args: { readonly proof: string };
+  /** Null without trust. */
+  readonly heads: SeenHeads | null;
+};
 
 const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
 export const run: Run<typeof spec> = async (invocation) => {
-  const { args, flags } = invocation;
+  const { args, flags, session, out } = invocation;
   checkReports(invocation);
+  const [first = '', ...others] = args.proof;
+  if (others.length > 0 && (flags.report.length > 0 || args.proof.includes('-')))
+    throw usage('--report and standard input: expected one proof, got several');
+  const trust = trustFrom(flags, session)?.trust ?? null;
+  const heads = trust === null ? null : SeenHeads.of(invocation, trust, flags);
+  const codes: number[] = [];
+  for (const proof of [first, ...others]) {
+    if (codes.length > 0 && out.isHuman) await out.line(safe``);
+    codes.push(await verifyOne({ ...invocation, args: { proof }, heads }));
+  }
+  out.verdict =
+    codes.find((code) => code === exit.checkFailed) ?? codes.find((code) => code !== exit.ok) ?? exit.ok;
+  return out.verdict;
+};
+
+async function verifyOne(invocation: Call): Promise<number> {
+  const { args, flags } = invocation;
   if (proofId.test(args.proof)) {
     if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
     throw usage(
@@ -53,7 +78,15 @@ export const run: Run<typeof spec> = async (invocation) => {
     ? fileReread(resolve(io.cwd, args.proof), signal)
     : await spool(small.chunks, limits.bundleBytes);
   return verifyHere(invocation, source).finally(source.close);
-};
+}
+
+/** The signed heads that a verifier found. */
+class Seen {
+  heads: readonly SignedHead[] = [];
+  readonly seen = (heads: readonly SignedHead[]): void => {
+    this.heads = heads;
+  };
+}
 
 /** First bytes of an export's artifact. A bundle begins differently. */
 const exportBegin = '{"schemaVersion":';
@@ -146,7 +179,9 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
     import('../../trust/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  const verdict = await verifyExport(chunks, source?.trust ?? null);
+  const seen = new Seen();
+  const judged = await verifyExport(chunks, source?.trust ?? null, seen);
+  const verdict = await withHistory(judged, invocation, seen.heads);
   out.verdict = exitOfExport(verdict);
   if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
     return out.verdict;
@@ -168,12 +203,27 @@ function isAnswer(bytes: Uint8Array): boolean {
 async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
   const { out, session, flags } = invocation;
   const source = trustFrom(flags, session);
-  const verdict = verifyAnswer(bytes, source?.trust ?? null);
+  const seen = new Seen();
+  const judged = verifyAnswer(bytes, source?.trust ?? null, seen);
+  const verdict = await withHistory(judged, invocation, seen.heads);
   out.verdict = exitOf({ ...verdict, layers: [] });
   if (await reported(invocation, () => proofChecks(verdict, 'answer', invocation.args.proof)))
     return out.verdict;
   await printAnswer(out, { verdict, source });
   return out.verdict;
+}
+
+/** A verdict with what the signed heads of its file say of the history of the log. */
+async function withHistory<V extends { readonly verified: boolean; readonly code: string | null }>(
+  verdict: V,
+  { heads }: Call,
+  seen: readonly SignedHead[],
+): Promise<V & { readonly history?: History }> {
+  const history = (await heads?.judge(seen)) ?? null;
+  if (history === null) return verdict;
+  return history.result === 'split'
+    ? { ...verdict, verified: false, code: 'SPLIT_VIEW', history }
+    : { ...verdict, history };
 }
 
 interface Artifact {
@@ -215,7 +265,8 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
 async function verifyHere(invocation: Call, { read }: Rereadable): Promise<number> {
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
-  const verdict = await verdictHere(read, source);
+  const seen = new Seen();
+  const verdict = await withHistory(await verdictHere(read, source, seen), invocation, seen.heads);
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const isRead = !isUnread(verdict.code);
   const explanations = flags.explain && isRead ? await explained(read, file) : undefined;

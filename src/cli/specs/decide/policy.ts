@@ -4,6 +4,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
 import { command, flag } from '../../program/spec.ts';
+import { trusted } from '../../program/trusted.ts';
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 
 const policyId = { name: 'policyId', description: 'Policy' } as const;
@@ -282,8 +283,7 @@ export const policyVerify = command({
   flags: {
     policy: flag.text('FILE', 'The policy: *.policy or *.json', { required: true }),
     evaluations: flag.text('FILE', 'Export of policy_evaluations as JSON, with proof', { required: true }),
-    key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
-    trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
+    ...trusted,
   },
   examples: [
     'gov policy verify inforce.json --policy no-shell.policy --evaluations evaluations.json',

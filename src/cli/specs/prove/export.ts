@@ -1,5 +1,6 @@
 /** Commands of the noun export, as data. Tested by `test/cli/download/run.long.test.ts`. */
 import { command, flag } from '../../program/spec.ts';
+import { trusted } from '../../program/trusted.ts';
 import { exportFormats, exportResources } from '../../../contract/exports.ts';
 
 const exportId = { name: 'exportId', description: 'Export, such as exp_…' } as const;
@@ -26,8 +27,7 @@ const output = {
   force: flag.on('Replace an existing file'),
   ndjson: flag.on('Only the rows, one per line (json)'),
   verify: flag.on('Verify the download, as gov proofs verify does, before it gets its name'),
-  key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
-  trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
+  ...trusted,
 } as const;
 
 const downloading =

@@ -1,12 +1,7 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 import { command, flag } from '../../program/spec.ts';
-
-/** Whose signatures count, for commands that verify. */
-const trusted = {
-  key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
-  trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
-} as const;
+import { trusted } from '../../program/trusted.ts';
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 
@@ -109,18 +104,20 @@ export const proofsAsk = command({
 export const proofsVerify = command({
   name: 'proofs verify',
   prints:
-    'source verified:boolean code?:string|null authentic?:boolean compliant? violation?:object|null approvals?:object proofId:string|null runId?:string|null layers:array signatures?:array missingAlgorithms?:array completeness?:object checks:array digests?:object|null notes:array trustedOrigin?:string|null trustFrom?:string|null explanations?:array brokenBy?:object|null | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null signatures:array missingAlgorithms:array completeness:object checks:array digests:object|null notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any | verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer signatures:array missingAlgorithms:array completeness:object notes:array',
+    'source verified:boolean code?:string|null authentic?:boolean compliant? violation?:object|null approvals?:object proofId:string|null runId?:string|null layers:array signatures?:array missingAlgorithms?:array completeness?:object checks:array digests?:object|null notes:array trustedOrigin?:string|null trustFrom?:string|null explanations?:array brokenBy?:object|null history?:object | verified:boolean code:string|null resource:string|null exportId:string|null requestedBy:string|null generatedAt:string|null manifest:object|null signatures:array missingAlgorithms:array completeness:object checks:array digests:object|null notes:array source trustedOrigin:string|null trustFrom:string|null explanations?:any history?:object | verified:boolean code:string|null detail:string|null question:object|null count:integer|null below:integer|null witnesses:integer signatures:array missingAlgorithms:array completeness:object notes:array history?:object',
   summary: 'Verify a proof by its id, or a bundle, answer or export without the service',
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
     'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
     '"none missing: by the operator’s own index" means: by the index that the operator signed, the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. Nobody else checked that index. A bundle of version 1 does not show it: "not checked".',
     '"signed by" names the algorithms of the trusted keys that signed. A line require each-algorithm in the trust file refuses a file that lacks one (SIGNATURE_MISSING).',
+    'gov compares the signed heads of the files with each other, with those that it kept on this machine, and with --kept. A log that signed two histories gets SPLIT VIEW, exit 3, and an evidence file of both signatures, which gov evidence verify checks.',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
   args: [
     {
       name: 'proof',
+      variadic: true,
       description: 'Proof id, file of a bundle, an answer or an export, or - for standard input',
     },
   ],
@@ -128,6 +125,11 @@ export const proofsVerify = command({
     offline: flag.on('Refuse to ask the service'),
     key: trusted.key,
     trust: trusted.trust,
+    kept: flag.list(
+      'FILE',
+      'Also compare with this checkpoint, tlog-proof, proof, answer or file of heads; repeatable',
+    ),
+    noRemember: flag.on('Do not keep the signed heads of the files on this machine'),
     explain: flag.on(
       'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
     ),
@@ -140,11 +142,12 @@ export const proofsVerify = command({
     'gov proofs verify run.govproof.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
     'gov proofs verify - --trust auditor.trust -o json < run.govproof.json',
     'gov proofs verify run.govproof.json --report proof.xml --annotate',
+    'gov proofs verify mine.govproof.json yours.govproof.json --trust auditor.trust    # do both show one history?',
   ],
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the bundle or export could not be read',
-    3: 'not authentic, or a required layer does not hold',
+    3: 'not authentic, a required layer does not hold, or the log signed two histories',
     5: 'the service does not know the id',
     11: 'authentic, but the run broke a policy',
   },

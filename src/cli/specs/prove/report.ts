@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
 import { command, flag } from '../../program/spec.ts';
+import { trusted } from '../../program/trusted.ts';
 
 const executionId = { name: 'executionId', description: 'Report, such as rex_…' } as const;
 const shareId = { name: 'shareId', description: 'Share link, such as shr_…' } as const;
@@ -162,8 +163,7 @@ export const reportVerify = command({
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
   flags: {
-    key: flag.list('VKEY', 'Trust this verifier key (C2SP signed-note); repeatable'),
-    trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
+    ...trusted,
     hash: flag.text('HASH', 'Require this data hash', { pattern: '^(?:sha256:)?[0-9a-f]{64}$' }),
     signature: flag.text(
       'FILE',

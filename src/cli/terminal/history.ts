@@ -1,0 +1,44 @@
+/** How a verdict says whether a log shows one history. Tested by `test/cli/commands/proofs/history.test.ts`. */
+import { safe, type Safe, type Styles } from './safe.ts';
+
+export interface History {
+  /**
+   * `first`: no head of this log was kept. `extends`: the log of the file and the kept one are one history.
+   * `not_compared`: nothing in the files compares them. `split`: the log signed two histories.
+   */
+  readonly result: 'first' | 'extends' | 'not_compared' | 'split';
+  /** Leaves of the kept head that it was compared with. */
+  readonly kept: number | null;
+  readonly detail: string | null;
+  /** The evidence file that was written. */
+  readonly evidence: string | null;
+}
+
+/** The line of a verdict; for a split view also what to do. */
+export function historyLines(
+  { result, kept, detail, evidence }: History,
+  { bold, red, yellow }: Styles,
+): Safe[] {
+  switch (result) {
+    case 'first':
+      return [safe`  history   first signed head of this log here, now kept`];
+    case 'extends':
+      return [safe`  history   one history with the kept head of ${String(kept)} leaves`];
+    case 'not_compared':
+      if (detail !== null) return [safe`  history   ${bold(red('NOT SHOWN'))}: ${detail}`];
+      return [
+        safe`  history   ${yellow(`not compared with the kept head of ${kept} leaves`)}; gov heads check asks the log`,
+      ];
+    case 'split':
+      return [
+        safe`  history   ${bold(red('SPLIT VIEW'))}: ${detail ?? ''}`,
+        safe`            the log signed both; anybody can check it: gov evidence verify ${evidence ?? ''}`,
+      ];
+  }
+}
+
+/** The row of tab-separated output; none without a comparison. */
+export const historyRows = (history: History | undefined): (string | null)[][] =>
+  history === undefined
+    ? []
+    : [['history', history.result, history.kept === null ? null : String(history.kept), history.evidence]];

@@ -1,0 +1,205 @@
+/**
+ * What this machine has seen of each log: signed heads, `heads/<SHA-256 of the origin>.govheads.json` in the folder of the
+ * configuration. Each verified file is compared with them, and with the files of `--kept`. A log that signed two
+ * histories is convicted by its own signatures, without asking anybody. Tested by `test/cli/commands/proofs/history.test.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { splitViewText } from '../../core/evidence/file.ts';
+import { type HeadsFile, headsMediaType, headsText, readHeads } from '../../core/evidence/heads-file.ts';
+import { sha256Text } from '../../core/hash.ts';
+import { compareHeads, SignedHead } from '../../core/note/heads.ts';
+import { parseTlogProof } from '../../core/note/tlog-proof.ts';
+import type { Trust } from '../../core/note/trust.ts';
+import { answerMediaType, verifyAnswer } from '../../core/proofs/answer.ts';
+import { verifyBundle } from '../../core/proofs/verify.ts';
+import { configPath, type Variables } from '../context/config.ts';
+import { locked } from '../context/config-write.ts';
+import type { Invocation } from '../context/command.ts';
+import { CliError, exit, usage } from '../program/exit.ts';
+import { unreadable } from '../program/flags.ts';
+import { writeWhole } from '../terminal/output-file.ts';
+import { historyLines, type History } from '../terminal/history.ts';
+import { safe } from '../terminal/safe.ts';
+import { plainView } from '../terminal/view.ts';
+import { makeFolder } from '../../client/sending/make-folder.ts';
+
+type Call = Pick<Invocation, 'io' | 'out'>;
+
+/** The heads that a command has seen, and those that this machine keeps. */
+export class SeenHeads {
+  readonly #call: Call;
+  readonly #trust: Trust;
+  readonly #isRemembering: boolean;
+  #kept: SignedHead[];
+
+  private constructor(call: Call, trust: Trust, isRemembering: boolean) {
+    this.#call = call;
+    this.#trust = trust;
+    this.#isRemembering = isRemembering;
+    this.#kept = [...readKept(call.io.env, trust).heads];
+  }
+
+  /** Errors: exit 2 for an unreadable file. */
+  static of(
+    call: Call,
+    trust: Trust,
+    { kept, noRemember }: { readonly kept: readonly string[]; readonly noRemember: boolean } = {
+      kept: [],
+      noRemember: false,
+    },
+  ): SeenHeads {
+    const seen = new SeenHeads(call, trust, !noRemember);
+    for (const file of kept) seen.#kept.push(...headsInFile(file, call.io.cwd, trust));
+    return seen;
+  }
+
+  /** Compares the heads of a verified file, which extend each other, and remembers them. Null for a file without heads. */
+  async judge(heads: readonly SignedHead[]): Promise<History | null> {
+    const newest = heads.toSorted((one, other) => other.size - one.size)[0];
+    if (newest === undefined) return null;
+    const history = this.#compare(heads);
+    this.#kept.push(...heads);
+    if (history.result !== 'split' && this.#isRemembering) await this.#remember(heads);
+    return history;
+  }
+
+  /** The same for heads that nobody has compared with each other: a split view, or else the result of the largest. */
+  async judgeEach(heads: readonly SignedHead[]): Promise<History | null> {
+    let history: History | null = null;
+    for (const head of heads.toSorted((one, other) => one.size - other.size)) {
+      history = await this.judge([head]);
+      if (history?.result === 'split') break;
+    }
+    return history;
+  }
+
+  #compare(heads: readonly SignedHead[]): History {
+    const kept = this.#kept.toSorted((one, other) => other.size - one.size);
+    let extended: number | null = null;
+    for (const old of kept) {
+      for (const head of heads) {
+        const compared = compareHeads(old, head);
+        if (compared.result === 'split') {
+          const text = splitViewText({ heads: [old, head], paths: compared.paths });
+          const evidence = this.#write(text);
+          return { result: 'split', kept: old.size, detail: compared.detail, evidence };
+        }
+        if (compared.result === 'extends') extended ??= old.size;
+      }
+    }
+    const [largest] = kept;
+    if (largest === undefined) return { result: 'first', kept: null, detail: null, evidence: null };
+    const result = extended === null ? 'not_compared' : 'extends';
+    return { result, kept: extended ?? largest.size, detail: null, evidence: null };
+  }
+
+  /** The name follows from the content, so no evidence replaces another. */
+  #write(text: string): string {
+    const name = `split-view-${sha256Text(text).slice(7, 15)}.govevidence.json`;
+    const path = resolve(this.#call.io.cwd, name);
+    writeWhole(path, Buffer.from(text));
+    return path;
+  }
+
+  async #remember(heads: readonly SignedHead[]): Promise<void> {
+    const { io, out } = this.#call;
+    try {
+      await remember(io.env, this.#trust, heads);
+    } catch (cause) {
+      if (!(cause instanceof CliError)) throw cause;
+      await out.warn(safe`the signed head was not remembered: ${cause.message}`);
+    }
+  }
+}
+
+export const headsFolder = (env: Variables): string => join(dirname(configPath(env)), 'heads');
+
+const keptPath = (env: Variables, origin: string): string =>
+  join(headsFolder(env), `${sha256Text(origin).slice(7)}.govheads.json`);
+
+/** The kept heads of a log. Errors: exit 2 for a file that is not as gov wrote it. */
+export function readKept(env: Variables, trust: Trust): HeadsFile {
+  const path = keptPath(env, trust.origin);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')
+      return { heads: [], untrusted: [] };
+    throw unreadable(path, cause);
+  }
+  return opened(path, () => readHeads(bytes, trust));
+}
+
+/** Adds heads, and keeps the largest. */
+export const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): Promise<void> =>
+  locked(env, () => {
+    const bySize = new Map<string, SignedHead>();
+    const kept = readKept(env, trust);
+    for (const head of [...heads, ...kept.heads])
+      bySize.set(`${head.size} ${Buffer.from(head.root).toString('hex')}`, head);
+    const largest = [...bySize.values()]
+      .toSorted((one, other) => other.size - one.size)
+      .slice(0, limits.keptHeads);
+    makeFolder(headsFolder(env), 0o700);
+    writeWhole(
+      keptPath(env, trust.origin),
+      Buffer.from(headsText(trust.origin, { heads: largest, untrusted: kept.untrusted })),
+      0o600,
+    );
+  });
+
+/** The heads in a note, a tlog-proof, an answer, a bundle or a file of heads. Errors: exit 2. */
+export function headsInFile(file: string, cwd: string, trust: Trust): readonly SignedHead[] {
+  const path = resolve(cwd, file);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+  const begin = bytes.toString('utf8', 0, 256);
+  if (!begin.startsWith('{')) {
+    const text = bytes.toString();
+    const note = begin.startsWith('c2sp.org/tlog-proof@')
+      ? opened(file, () => parseTlogProof(text).checkpoint)
+      : text;
+    return [opened(file, () => SignedHead.open(note, trust))];
+  }
+  const found: SignedHead[] = [];
+  const seen = (heads: readonly SignedHead[]): void => void found.push(...heads);
+  if (bytes.includes(headsMediaType)) seen(opened(file, () => readHeads(bytes, trust)).heads);
+  else if (bytes.includes(answerMediaType)) verifyAnswer(bytes, trust, { seen });
+  else verifyBundle(bytes, trust, { seen });
+  if (found.length > 0) return found;
+  throw usage(`${file}: expected a checkpoint, proof or heads of ${trust.origin} that a trusted key signed`);
+}
+
+function opened<Value>(file: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof GovError) throw usage(`${file}: ${cause.message}`);
+    throw cause;
+  }
+}
+
+/** Prints the comparison of a file or log with the kept heads. Returns the exit code: 3 for a split view or a fault. */
+export async function printHistory(
+  { out }: Pick<Call, 'out'>,
+  { origin }: Trust,
+  { heads, history }: { readonly heads: readonly SignedHead[]; readonly history: History | null },
+): Promise<number> {
+  const nothing = { result: 'not_compared', kept: null, detail: null, evidence: null } as const;
+  const shown = history ?? nothing;
+  const isBad = shown.result === 'split' || shown.detail !== null;
+  out.verdict = isBad ? exit.checkFailed : exit.ok;
+  if (out.isHuman) {
+    const sizes = heads.map(({ size }) => size).join(', ');
+    await out.lines([safe`${out.styles.bold(origin)}  ${sizes} leaves`, ...historyLines(shown, out.styles)]);
+  } else await out.one({ origin, heads: heads.length, ...shown }, plainView(['result', 'kept', 'evidence']));
+  return out.verdict;
+}

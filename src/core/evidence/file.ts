@@ -1,0 +1,115 @@
+/**
+ * An evidence file, `*.govevidence.json`: what shows that the holder of a log key broke a promise, for anybody who has the
+ * keys of the log. One JSON object (I-JSON; unknown members are refused):
+ *
+ *   mediaType    application/vnd.gov.evidence.v1+json
+ *   kind         split_view
+ *   checkpoints  two signed notes of one log
+ *   paths        for each note a list of { index, leaf, inclusion }: leaf hashes with their inclusion paths in its tree
+ *
+ * Verifying: 1 strict parse; 2 a trusted key of the log signed both notes; 3 each path leads to the root of its note;
+ * 4 no append-only log has both trees (`src/core/note/heads.ts`). Evidence without step 4 accuses nobody, and is refused.
+ * Attacker controlled; nothing here throws. Proven by `test/core/evidence/file.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
+import { canonicalize, parseJson, type JsonObject } from '../json/parse.ts';
+import { list, object, plainText, refuse, type Location, type Shape } from '../json/shape.ts';
+import type { Trust } from '../note/checkpoint.ts';
+import { signatureCode, type VerdictCode } from '../proofs/verdict.ts';
+import { compareHeads, SignedHead, type LeafPath } from '../note/heads.ts';
+import { pathValue, readPath } from './paths.ts';
+
+export const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
+
+/** Two heads of one log that no append-only log has. */
+export interface SplitView {
+  readonly heads: readonly [SignedHead, SignedHead];
+  readonly paths: readonly [readonly LeafPath[], readonly LeafPath[]];
+}
+
+export function splitViewText({ heads, paths }: SplitView): string {
+  const value: JsonObject = {
+    mediaType: evidenceMediaType,
+    kind: 'split_view',
+    checkpoints: heads.map(({ note }) => note),
+    paths: paths.map((each) => each.map(pathValue)),
+  };
+  return `${canonicalize(value)}\n`;
+}
+
+export interface EvidenceVerdict {
+  /** Whether the file shows that the holder of the log key broke the promise. */
+  readonly verified: boolean;
+  readonly code: VerdictCode | null;
+  readonly kind: 'split_view' | null;
+  /** The log; null unless verified. */
+  readonly origin: string | null;
+  /** What the file shows, or why it shows nothing. */
+  readonly detail: string;
+}
+
+/** Verifies the evidence in these bytes with the trust of the caller. */
+export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): EvidenceVerdict {
+  const failed = (code: VerdictCode, detail: string): EvidenceVerdict => ({
+    verified: false,
+    code,
+    kind: null,
+    origin: null,
+    detail,
+  });
+  let code: (error: GovError) => VerdictCode = () => 'MALFORMED_EVIDENCE';
+  try {
+    const { checkpoints, paths } = readEvidence(bytes);
+    if (trust === null || trust.keys.length === 0)
+      return failed('NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
+    code = signatureCode;
+    const [one, other] = checkpoints.map((note) => SignedHead.open(note, trust));
+    if (one === undefined || other === undefined) throw new Error('expected two checkpoints');
+    const wrong = [one, other].flatMap((head, at) => (paths[at] ?? []).filter((path) => !head.add(path)));
+    if (wrong.length > 0)
+      return failed(
+        'NOT_INCLUDED',
+        `the path of leaf ${wrong[0]?.index} does not lead to the root of its checkpoint`,
+      );
+    const compared = compareHeads(one, other);
+    if (compared.result !== 'split')
+      return failed('EVIDENCE_SHOWS_NOTHING', 'both checkpoints may be of one log that only grew');
+    const { origin } = one;
+    return { verified: true, code: null, kind: 'split_view', origin, detail: compared.detail };
+  } catch (error) {
+    if (!(error instanceof GovError)) throw error;
+    return failed(code(error), error.message);
+  }
+}
+
+const file: Location = { file: 'evidence' };
+const evidenceShape: Shape = { required: ['checkpoints', 'kind', 'mediaType', 'paths'] };
+
+interface ReadEvidence {
+  readonly checkpoints: readonly string[];
+  /** Of each checkpoint. */
+  readonly paths: readonly (readonly LeafPath[])[];
+}
+
+function readEvidence(bytes: Uint8Array): ReadEvidence {
+  if (bytes.length > limits.evidenceBytes)
+    throw new GovError(
+      'PAYLOAD_TOO_LARGE',
+      `evidence: expected at most ${limits.evidenceBytes} bytes, got ${bytes.length}`,
+    );
+  const value = object(parseJson(bytes), file, evidenceShape);
+  const constant = (name: string, expected: string): void => {
+    if (value[name] !== expected) refuse({ up: file, name }, expected, value[name]);
+  };
+  constant('mediaType', evidenceMediaType);
+  constant('kind', 'split_view');
+  const checkpoints = list(value, 'checkpoints', file, { max: 2, read: plainText });
+  const paths = list(value, 'paths', file, {
+    max: 2,
+    read: (item, at) => list({ paths: item }, 'paths', at, { max: limits.headPaths, read: readPath }),
+  });
+  if (checkpoints.length !== 2 || paths.length !== 2)
+    refuse({ up: file, name: 'checkpoints' }, 'two checkpoints, and a list of paths for each', null);
+  return { checkpoints, paths };
+}
