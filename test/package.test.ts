@@ -124,9 +124,9 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     );
   });
 
-  it('the package is small: at most 4 MB packed, and 10 packages with what it needs', ({ skip }) => {
+  it('the package is small: at most 5 MB packed, and 10 packages with what it needs', ({ skip }) => {
     skip(!isInstalled, 'no registry is reachable');
-    expect(packedBytes).toBeLessThan(4_000_000);
+    expect(packedBytes).toBeLessThan(5_000_000);
     const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as { packages: object };
     // the lock also names the native packages of other systems
     const installed = Object.keys(lock.packages).filter((path) => existsSync(join(folder, path)));

@@ -115,7 +115,7 @@ export class SeenHeads {
   }
 }
 
-export const headsFolder = (env: Variables): string => join(dirname(configPath(env)), 'heads');
+const headsFolder = (env: Variables): string => join(dirname(configPath(env)), 'heads');
 
 const keptPath = (env: Variables, origin: string): string =>
   join(headsFolder(env), `${sha256Text(origin).slice(7)}.govheads.json`);
@@ -135,7 +135,7 @@ export function readKept(env: Variables, trust: Trust): HeadsFile {
 }
 
 /** Adds heads, and keeps the largest. */
-export const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): Promise<void> =>
+const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): Promise<void> =>
   locked(env, () => {
     const bySize = new Map<string, SignedHead>();
     const kept = readKept(env, trust);

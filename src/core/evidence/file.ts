@@ -20,7 +20,7 @@ import { signatureCode, type VerdictCode } from '../proofs/verdict.ts';
 import { compareHeads, SignedHead, type LeafPath } from '../note/heads.ts';
 import { pathValue, readPath } from './paths.ts';
 
-export const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
+const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
 
 /** Two heads of one log that no append-only log has. */
 export interface SplitView {
