@@ -7,7 +7,7 @@ import { version, versionLine } from '../../client/version.ts';
 import { commandAt } from './alias.ts';
 import { otherVerbs, type CommandSpec, type FlagSpec } from '../program/spec.ts';
 import { CliError, usage } from '../program/exit.ts';
-import { kebab, readFlag } from '../program/flags.ts';
+import { isGiven, kebab, readFlag } from '../program/flags.ts';
 import { globalFlags } from '../program/globals.ts';
 import { helpOf, helpOfNoun, helpOfTool } from './help.ts';
 import type { HelpLayout } from './help.ts';
@@ -361,12 +361,6 @@ export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
     globals,
   };
 }
-
-/** Whether a flag without a value is there. commander reads --no-input as the negation of an option named input. */
-const isGiven = (name: string, given: Readonly<Record<string, unknown>>): boolean =>
-  /^no[A-Z]/.test(name)
-    ? given[`${name.charAt(2).toLowerCase()}${name.slice(3)}`] === false
-    : given[name] === true;
 
 function argsOf(spec: CommandSpec, words: readonly unknown[]): Record<string, unknown> {
   const args = Object.fromEntries((spec.args ?? []).map((arg, at) => [arg.name, words[at]]));

@@ -123,3 +123,9 @@ export function readFlag(given: FlagText): unknown {
       return asString(given);
   }
 }
+
+/** Whether a flag without a value is there. commander reads --no-input as the negation of an option named input. */
+export const isGiven = (name: string, given: Readonly<Record<string, unknown>>): boolean =>
+  /^no[A-Z]/.test(name)
+    ? given[`${name.charAt(2).toLowerCase()}${name.slice(3)}`] === false
+    : given[name] === true;

@@ -6,7 +6,7 @@
  *   origin     the log
  *   heads      [{ checkpoint, paths }]: a signed note, and leaf hashes with their inclusion paths in its tree
  *
- * Proven by `test/core/evidence/heads-file.test.ts`.
+ * Proven by `test/core/evidence/file.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
