@@ -72,6 +72,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 3,
+    // of tests that wait for processes of their own, such as the pages of the documentation
+    maxConcurrency: 3,
     // Worker threads that load TypeScript strip its types by WebAssembly, whose calls to JavaScript V8 compiles anew after
     // a thousand; in Node 24 that now and then frees what another thread has freed, and the process ends with SIGSEGV.
     // What is published is bundled JavaScript and has no part in it.

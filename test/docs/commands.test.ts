@@ -187,7 +187,7 @@ describe('README, five minutes', () => {
   );
 });
 
-describe('docs/tutorials/first-proof.md', () => {
+describe.concurrent('docs/tutorials/first-proof.md', () => {
   const reader = new Reader();
   afterAll(() => reader.end());
 
@@ -241,7 +241,7 @@ describe('pages on running a plane', () => {
   });
 });
 
-describe.each([
+describe.concurrent.each([
   'how-to/write-policies',
   'how-to/gate-ci-on-a-policy',
   'how-to/find-out-why-a-call-was-denied',
@@ -273,7 +273,7 @@ describe.each([
   );
 });
 
-describe('docs/how-to/erase-a-person.md', () => {
+describe.concurrent('docs/how-to/erase-a-person.md', () => {
   const reader = new Reader();
   const of = page('docs/how-to/erase-a-person.md');
   afterAll(() => reader.end());
@@ -302,14 +302,14 @@ describe('docs/how-to/erase-a-person.md', () => {
   );
 });
 
-describe('docs/how-to/watch-from-the-terminal.md', () => {
+describe.concurrent('docs/how-to/watch-from-the-terminal.md', () => {
   const reader = new Reader();
   const of = page('docs/how-to/watch-from-the-terminal.md');
   afterAll(() => reader.end());
 
   it(
     'docs/how-to/watch-from-the-terminal.md gives programs the data that its lines take from a pipe',
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async () => {
       await reader.follow('gov plane init --data ./my-plane\ngov plane serve --data ./my-plane');
       // a minute of samples is a minute of this test
@@ -326,7 +326,7 @@ describe('docs/how-to/watch-from-the-terminal.md', () => {
   );
 });
 
-describe('docs/how-to/export-data.md', () => {
+describe.concurrent('docs/how-to/export-data.md', () => {
   const reader = new Reader();
   const of = page('docs/how-to/export-data.md');
   afterAll(() => reader.end());

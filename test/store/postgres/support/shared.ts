@@ -29,16 +29,15 @@ export async function runServer(): Promise<Server | Missing> {
   return 'missing' in answer ? answer : sharedServer(answer);
 }
 
+const only = ({ url, template, copies }: Shared): Shared => ({ url, template, copies });
+
 /** Once per run of the tests (`globalSetup`). Gives what ends it. */
 export async function setup(): Promise<() => Promise<void>> {
   let started: ReturnType<typeof startServer> | undefined;
   const answering = createServer((socket) => {
     started ??= startServer({ settings: { max_connections: 200, max_wal_size: '256MB' } });
     started.then(
-      (server) =>
-        socket.end(
-          JSON.stringify('missing' in server ? server : { url: server.url, template: server.template }),
-        ),
+      (server) => socket.end(JSON.stringify('missing' in server ? server : only(server))),
       (error: unknown) => socket.end(JSON.stringify({ failed: String(error) })),
     );
   });
