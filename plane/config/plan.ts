@@ -7,13 +7,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfiguredPolicy, PlaneConfigDocument, PolicyMode } from '../../src/contract/plane-config.ts';
 import { limits } from '../../src/contract/limits.ts';
-import type { PolicyStatus } from '../../src/contract/policy-words.ts';
+import { nameOf, unsaid } from '../../src/contract/policy-words.ts';
+import type { PolicyName, PolicyStatus } from '../../src/contract/policy-words.ts';
 import { PlaneConfigRefused } from '../../src/core/planes/config.ts';
-import {
-  draftPolicyChange,
-  type PolicyChangeEvent,
-  type PolicyName,
-} from '../../src/core/decided/policy-change.ts';
+import { draftPolicyChange, type PolicyChangeEvent } from '../../src/core/decided/policy-change.ts';
 import { draftConfigChange } from '../../src/core/decided/risk-config.ts';
 import { canonicalize, type Json, type JsonObject } from '../../src/core/json/parse.ts';
 import type { PolicySet } from '../../src/core/policies/set/in-force.ts';
@@ -161,16 +158,16 @@ class Draft {
   }
 
   #create(policy: ConfiguredPolicy): void {
-    const { policyId, version, name, description } = policy;
+    const { policyId, version } = policy;
+    const named = nameOf({ ...unsaid, ...policy });
     const { atMs } = this.#input;
     const made = this.#version(policy);
-    this.#log(made, { event: 'created', from: null, to: 'draft', named: { name, description } });
+    this.#log(made, { event: 'created', from: null, to: 'draft', named });
     this.#effects.push({
       kind: 'createPolicy',
       policy: {
         policyId,
-        name,
-        description,
+        ...named,
         status: 'draft',
         activeVersion: null,
         lastActiveVersion: null,

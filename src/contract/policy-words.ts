@@ -13,3 +13,20 @@ export type PolicySeverity = (typeof policySeverities)[number];
 
 export const policyStatuses = ['draft', 'review', 'active', 'disabled', 'archived'] as const;
 export type PolicyStatus = (typeof policyStatuses)[number];
+
+/** What people say of a policy when they create it. It never changes. */
+export interface PolicyName {
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/** The members of a policy about which nothing was said. */
+export const unsaid: Omit<PolicyName, 'name'> = { description: null };
+
+/** The members of `PolicyName`, in the order of the log. */
+export const nameMembers = ['name', ...Object.keys(unsaid)] as readonly (keyof PolicyName)[];
+
+/** Only the members of `PolicyName`. */
+export const nameOf = (policy: PolicyName): PolicyName =>
+  // each member has its own value
+  Object.fromEntries(nameMembers.map((member) => [member, policy[member]])) as unknown as PolicyName;

@@ -5,7 +5,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { policyId as policyIdSchema } from '../../contract/policies.ts';
-import { policyActions, policySeverities } from '../../contract/policy-words.ts';
+import { nameMembers, nameOf, policyActions, policySeverities } from '../../contract/policy-words.ts';
+import type { PolicyName } from '../../contract/policy-words.ts';
 import { type Json, type JsonObject } from '../../core/json/parse.ts';
 import { canonicalCondition } from '../../core/policies/language/canonical.ts';
 import { type PolicyVersion } from '../../core/policies/set/in-force.ts';
@@ -57,34 +58,35 @@ function policyOf(text: InputText): PolicyFile {
   const { file, bytes } = text;
   const isJson = file.endsWith('.json') || (!file.endsWith('.policy') && /^\s*\{/.test(head(bytes)));
   const read = isJson ? fromJson(text) : { ...inFile(file, () => parsePolicyText(source(text))), json: null };
-  const { policyId, description, action, severity, requireSignedApproval } = read;
+  const { policyId, action, severity, requireSignedApproval } = read;
   if (!idPattern.test(policyId)) {
     throw usage(`${file}: expected a policyId that matches ${idPattern.source}, got ${shownText(policyId)}`);
   }
-  const name = read.name ?? policyId;
-  within(file, { name, description });
+  const named = nameOf({ ...read, name: read.name ?? policyId });
+  within(file, named);
   const condition = read.json ?? wireOf(canonicalCondition(read.node));
   // parsed as the service will parse it
   const node = parseCondition(condition);
   const normalized = canonicalCondition(node);
-  const labels = { file, policyId, name, description };
-  return { ...labels, action, severity, requireSignedApproval, node, condition, normalized };
+  return { file, policyId, ...named, action, severity, requireSignedApproval, node, condition, normalized };
 }
 
 const idPattern = new RegExp(schemaOf(policyIdSchema).pattern ?? '', 'u');
 
 const shownText = (text: string): string => JSON.stringify(text.slice(0, 64));
 
-function within(file: string, { name, description }: { name: string; description: string | null }): void {
-  const bounds = [
-    ['name', name, limits.policyNameChars],
-    ['description', description ?? '', limits.policyDescriptionChars],
-  ] as const;
-  for (const [member, text, most] of bounds) {
-    if (text.length > most)
-      throw usage(`${file}: expected at most ${most} characters as ${member}, got ${text.length}`);
+const mostChars: Readonly<Record<keyof PolicyName, number>> = {
+  name: limits.policyNameChars,
+  description: limits.policyDescriptionChars,
+};
+
+function within(file: string, named: PolicyName): void {
+  for (const member of nameMembers) {
+    const chars = named[member]?.length ?? 0;
+    const most = mostChars[member];
+    if (chars > most) throw usage(`${file}: expected at most ${most} characters as ${member}, got ${chars}`);
   }
-  if (name === '') throw usage(`${file}: expected a name, got an empty one`);
+  if (named.name === '') throw usage(`${file}: expected a name, got an empty one`);
 }
 
 /** On the wire a condition is an object, even if it is a plain true or false. */
@@ -101,10 +103,9 @@ function source({ file, bytes }: InputText): string {
   }
 }
 
-const members = [
+const members: readonly string[] = [
   'policyId',
-  'name',
-  'description',
+  ...nameMembers,
   'condition',
   'action',
   'severity',

@@ -15,8 +15,8 @@
  * The string after the action is the policy id. `src/core/policies/language/text.ts` defines `Condition`; `when true` always
  * matches. Tested by `test/cli/commands/policy/files.test.ts`, which parses and prints.
  */
-import { policyActions, policySeverities } from '../../contract/policy-words.ts';
-import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
+import { nameMembers, policyActions, policySeverities, unsaid } from '../../contract/policy-words.ts';
+import type { PolicyAction, PolicyName, PolicySeverity } from '../../contract/policy-words.ts';
 import type { Node } from '../../core/policies/language/ast.ts';
 import { canonicalCondition } from '../../core/policies/language/canonical.ts';
 import { canonicalize } from '../../core/json/parse.ts';
@@ -24,10 +24,9 @@ import { refuse, shown, spelled, tokenize } from '../../core/policies/language/l
 import type { Token } from '../../core/policies/language/lexer.ts';
 import { parseText, printText } from '../../core/policies/language/text.ts';
 
-export interface TextPolicy {
+export interface TextPolicy extends Omit<PolicyName, 'name'> {
   readonly policyId: string;
   readonly name: string | null;
-  readonly description: string | null;
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
   /** The word `signed` after the severity. */
@@ -42,16 +41,16 @@ export function parsePolicyText(source: string): TextPolicy {
   const policyId = header.string('the id of the policy in quotes');
   const severity = header.maybe(policySeverities);
   const requireSignedApproval = header.maybe(['signed']) !== null;
-  const labels = { name: null as string | null, description: null as string | null };
+  const said = { name: null as string | null, ...unsaid };
   for (;;) {
-    const word = header.word(['name', 'description', 'when'] as const);
+    const word = header.word([...nameMembers, 'when'] as const);
     if (word === 'when') break;
-    labels[word] = header.string(`the ${word} in quotes`);
+    said[word] = header.string(`the ${word} in quotes`);
   }
   // blanks in place of the header keep lines and columns
   const blank = source.slice(0, header.end).replace(/[^\r\n]/gu, ' ');
   const node = parseText(`${blank}${source.slice(header.end)}`);
-  return { policyId, ...labels, action, severity, requireSignedApproval, node };
+  return { policyId, ...said, action, severity, requireSignedApproval, node };
 }
 
 class Header {
@@ -98,12 +97,14 @@ class Header {
 
 /** Returns the text of a policy. Parsing it gives the same policy. */
 export function printPolicyText(policy: TextPolicy): string {
-  const { policyId, name, description, action, severity, requireSignedApproval, node } = policy;
+  const { policyId, action, severity, requireSignedApproval, node } = policy;
   const words = [...(severity === null ? [] : [severity]), ...(requireSignedApproval ? ['signed'] : [])];
   return [
     [action, spelled(policyId), ...words].join(' '),
-    ...(name === null || name === policyId ? [] : [`name ${spelled(name)}`]),
-    ...(description === null ? [] : [`description ${spelled(description)}`]),
+    ...nameMembers.flatMap((member) => {
+      const text = policy[member];
+      return text === null || (member === 'name' && text === policyId) ? [] : [`${member} ${spelled(text)}`];
+    }),
     'when',
     `  ${onLines(node)}`,
     '',

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { limits } from '../../contract/limits.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { nameOf } from '../../contract/policy-words.ts';
 import { useLoad } from '../browser/load.ts';
 import type { PageProps } from '../browser/page.ts';
 import { goTo, linkTo } from '../browser/router.ts';
@@ -33,7 +34,8 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
   if (data === undefined)
     return <NotLoaded title={policyId} up={up} what="the policy" error={error} retry={reload} />;
   const { policy, versions, isCut } = data;
-  const { name, description, status, activeVersion, latest } = policy;
+  const { status, activeVersion, latest } = policy;
+  const { name, ...said } = nameOf(policy);
   const shown = versions.find(({ version }) => String(version) === query.get('version')) ?? latest;
   const isInForce = status === 'active' && activeVersion === shown.version;
   const moved = (): void => setRound(round + 1);
@@ -43,10 +45,13 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
         <Status>{status}</Status> <RemoteLine text={name} />
       </PageHead>
       <div class="stack">
-        {description !== null && (
-          <p>
-            <RemoteLine text={description} />
-          </p>
+        {Object.entries(said).map(
+          ([member, text]) =>
+            text !== null && (
+              <p key={member}>
+                <RemoteLine text={text} />
+              </p>
+            ),
         )}
         <Versions {...{ policy, versions, isCut, query, moved }} to={shown} />
         {!isInForce && <Impact policyId={policyId} version={shown} />}

@@ -3,7 +3,9 @@
  * The policy set in force at every index of the log follows from these leaves only.
  * Proven by `test/core/decided/timeline.test.ts`.
  */
-import type { PolicyStatus } from '../../contract/policy-words.ts';
+import { nameMembers, nameOf, unsaid } from '../../contract/policy-words.ts';
+import type { PolicyName, PolicyStatus } from '../../contract/policy-words.ts';
+import type { Json } from '../json/parse.ts';
 import { draftLeaf, type OtherDraft } from '../events/record.ts';
 import type { OpenLeaf } from './leaf.ts';
 
@@ -28,12 +30,6 @@ export interface PolicyChange {
   readonly at: string;
 }
 
-/** Name and description of a policy, from its creation on. */
-export interface PolicyName {
-  readonly name: string;
-  readonly description: string | null;
-}
-
 /** Drafts the leaf of a change; `named` if the change creates the policy. */
 export function draftPolicyChange(
   change: PolicyChange & {
@@ -44,11 +40,11 @@ export function draftPolicyChange(
   salt: () => string,
 ): OtherDraft {
   const { reason, actor, named, ...fields } = change;
-  const committed: [string, string | null][] = [
+  const committed: [string, Json][] = [
     ['/actor', actor],
     ['/reason', reason],
   ];
-  if (named !== undefined) committed.push(['/name', named.name], ['/description', named.description]);
+  if (named !== undefined) for (const member of nameMembers) committed.push([`/${member}`, named[member]]);
   return draftLeaf('gov.policy/1', { ...fields }, { committed, salt });
 }
 
@@ -61,7 +57,9 @@ export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange &
   const { policyId, version, policyHash, event, from, to, at } = clear as unknown as PolicyChange;
   const text = (name: string): string | null => (committed.get(name) ?? null) as string | null;
   const name = text('name');
-  const named = name === null ? null : { name, description: text('description') };
+  // a leaf that is older than a member does not have it
+  const said = Object.fromEntries([...committed].filter(([, value]) => value !== null));
+  const named = name === null ? null : nameOf({ ...unsaid, ...said, name });
   const rest = { reason: text('reason'), actor: text('actor'), named };
   return { policyId, version, policyHash, event, from, to, at, ...rest };
 }

@@ -2,8 +2,8 @@
  * A policy change before it is appended: its events, its effect, and the policy in force after it. Proven by
  * `test/service/policies/handlers.engines.test.ts`.
  */
-import type { PolicyStatus } from '../../contract/policy-words.ts';
-import type { PolicyChangeEvent, PolicyName } from '../../core/decided/policy-change.ts';
+import type { PolicyName, PolicyStatus } from '../../contract/policy-words.ts';
+import type { PolicyChangeEvent } from '../../core/decided/policy-change.ts';
 import type { GovernanceEffect } from '../../store/port/store.ts';
 import type { ChangedPolicy } from './policies.ts';
 

@@ -10,6 +10,7 @@ import {
   type SignedPlaneConfig,
 } from '../../contract/plane-config.ts';
 import { limits } from '../../contract/limits.ts';
+import { nameOf, unsaid, type PolicyName } from '../../contract/policy-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { signPlaneConfig } from '../../core/planes/config.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
@@ -100,7 +101,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
   const { redactionKeys } = settingsOf(stored);
   // a default that nobody chose decides nothing at a plane
   const { contentCapture } = JSON.parse(stored.settings) as Partial<StoredSettings>;
-  const descriptions = await descriptionsOf(store, projectId);
+  const names = await namesOf(store, projectId);
   return {
     schemaVersion: planeConfigSchema,
     bundleVersion: newest + 1,
@@ -111,8 +112,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
     policies: policies.map((policy) => ({
       policyId: policy.policyId,
       version: policy.version,
-      name: policy.name,
-      description: descriptions.get(policy.policyId) ?? null,
+      ...nameOf({ ...unsaid, ...policy, ...names.get(policy.policyId) }),
       condition: readJson(policy.normalized),
       action: policy.action,
       severity: policy.severity,
@@ -140,19 +140,16 @@ async function newestSettings(store: StoreReader, projectId: string): Promise<nu
 
 const pagePolicies = 1000;
 
-/** Descriptions of versions in force; they never change. */
-async function descriptionsOf(
-  store: StoreReader,
-  projectId: string,
-): Promise<ReadonlyMap<string, string | null>> {
-  const descriptions = new Map<string, string | null>();
+/** Names and descriptions of policies in force; they never change. */
+async function namesOf(store: StoreReader, projectId: string): Promise<ReadonlyMap<string, PolicyName>> {
+  const names = new Map<string, PolicyName>();
   let after: ByAge | undefined;
   for (;;) {
     const page = { limit: pagePolicies, ...(after === undefined ? {} : { after }) };
     const found = await store.policies(projectId, { status: 'active' }, page);
-    for (const { policyId, description } of found) descriptions.set(policyId, description);
+    for (const policy of found) names.set(policy.policyId, nameOf(policy));
     const last = found.at(-1);
-    if (last === undefined || found.length < pagePolicies) return descriptions;
+    if (last === undefined || found.length < pagePolicies) return names;
     after = byAge(last.createdMs, last.policyId);
   }
 }

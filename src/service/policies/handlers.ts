@@ -4,6 +4,7 @@
  * `test/service/policies/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { nameOf, unsaid } from '../../contract/policy-words.ts';
 import type { PolicyAction, PolicySeverity } from '../../contract/policy-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { typeId } from '../../core/id.ts';
@@ -45,8 +46,7 @@ export const policies: Pick<
       const version = { ...newVersion(proposed, { policyId, version: 1, caller, atMs }) };
       const policy: StoredPolicy = {
         policyId,
-        name: body.name,
-        description: body.description ?? null,
+        ...nameOf({ ...unsaid, ...body }),
         status: 'draft',
         activeVersion: null,
         lastActiveVersion: null,
@@ -62,7 +62,7 @@ export const policies: Pick<
         from: null,
         to: 'draft',
         reason: null,
-        named: { name: policy.name, description: policy.description },
+        named: nameOf(policy),
         effect: { kind: 'createPolicy', policy, version },
         revision: 1,
         standing: {},

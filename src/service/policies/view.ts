@@ -3,6 +3,7 @@
  * `test/service/policies/handlers.engines.test.ts`.
  */
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { nameOf } from '../../contract/policy-words.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import { parseCondition } from '../../core/policies/language/parse.ts';
 import { printText } from '../../core/policies/language/text.ts';
@@ -44,8 +45,7 @@ async function requireVersion(
 
 export const policyBody = ({ policy, active, latest }: WholePolicy): Policy => ({
   id: policy.policyId,
-  name: policy.name,
-  description: policy.description,
+  ...nameOf(policy),
   status: policy.status,
   activeVersion: policy.activeVersion,
   latestVersion: policy.latestVersion,

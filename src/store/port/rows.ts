@@ -7,12 +7,10 @@
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import type { JobStatus, JobType } from '../../contract/job-words.ts';
 import type { ErasureTarget } from '../../core/decided/erasure.ts';
-import type { PolicyAction, PolicySeverity, PolicyStatus } from '../../contract/policy-words.ts';
+import type { PolicyAction, PolicyName, PolicySeverity, PolicyStatus } from '../../contract/policy-words.ts';
 
-export interface StoredPolicy {
+export interface StoredPolicy extends PolicyName {
   readonly policyId: string;
-  readonly name: string;
-  readonly description: string | null;
   readonly status: PolicyStatus;
   readonly activeVersion: number | null;
   /** The active version before the policy was disabled, archived or taken back. `active` restores it. */

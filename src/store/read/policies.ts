@@ -15,11 +15,11 @@ type ActiveRow = Raw<ActivePolicy>;
 const policyMembers = selected(policyColumns);
 const versionMembers = selected(versionColumns, { from: 'v' });
 
-const onePolicy = both<StoredPolicy>(
+const onePolicy = both<Raw<StoredPolicy>>(
   `SELECT ${policyMembers} FROM policy WHERE project = $1 AND policy_id = $2`,
 );
 const policyPage = (ofStatus: string) =>
-  both<StoredPolicy>(
+  both<Raw<StoredPolicy>>(
     `SELECT ${policyMembers} FROM policy WHERE project = $1 ${ofStatus} AND (created_ms, policy_id) < ($2, $3)
      ORDER BY created_ms DESC, policy_id DESC LIMIT $4`,
   );

@@ -15,11 +15,19 @@ interface Flag {
   readonly is: 'flag';
 }
 
+/** Any other value than a text, a number, bytes and a boolean: stored as JSON. */
+interface JsonText {
+  readonly column: string;
+  readonly is: 'json';
+}
+
 type ColumnOf<Value> = [Value] extends [boolean]
   ? Flag
   : [Value] extends [string | null]
     ? string | Words
-    : string;
+    : [Value] extends [number | Uint8Array | null]
+      ? string
+      : JsonText;
 
 export interface Columns<Row> {
   readonly table: string;
@@ -27,23 +35,25 @@ export interface Columns<Row> {
   readonly names: Readonly<Record<keyof Row & string, string>>;
   readonly words: readonly string[];
   readonly flags: readonly string[];
+  readonly json: readonly string[];
 }
 
 export const words = (column: string): Words => ({ column, is: 'words' });
 export const flag = (column: string): Flag => ({ column, is: 'flag' });
+export const json = (column: string): JsonText => ({ column, is: 'json' });
 
 /** `of`: the column of each member. */
 export function columnsOf<Row extends object>(
   table: string,
   of: { readonly [Member in keyof Row & string]-?: ColumnOf<Row[Member]> },
 ): Columns<Row> {
-  const all = Object.entries<string | Words | Flag>(of);
-  const those = (kind: 'words' | 'flag') =>
+  const all = Object.entries<string | Words | Flag | JsonText>(of);
+  const those = (kind: 'words' | 'flag' | 'json') =>
     all.flatMap(([member, column]) => (typeof column !== 'string' && column.is === kind ? [member] : []));
   const names = Object.fromEntries(
     all.map(([member, column]) => [member, typeof column === 'string' ? column : column.column]),
   ) as Columns<Row>['names']; // the members of `of`
-  return { table, names, words: those('words'), flags: those('flag') };
+  return { table, names, words: those('words'), flags: those('flag'), json: those('json') };
 }
 
 /** SQL: the columns as members of a row. `from`: the name of the table in the statement. `not`: members left out. */
@@ -61,15 +71,30 @@ export const selected = <Row>(
 
 /** A row as the engines return it. */
 export type Raw<Row> = {
-  readonly [Member in keyof Row]: [Row[Member]] extends [boolean] ? number : Row[Member];
+  readonly [Member in keyof Row]: [Row[Member]] extends [boolean]
+    ? number
+    : [Row[Member]] extends [string | number | Uint8Array | null]
+      ? Row[Member]
+      : string;
+};
+
+/** A value as it is stored. */
+export type Value = string | number | null | Uint8Array;
+
+/** Returns a member in the form of its column. */
+export const stored = (value: unknown): Value => {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value as Value; // by `ColumnOf`
+  return JSON.stringify(value);
 };
 
 /** Returns a function that decodes a row. `text` decodes a text that people wrote. */
 export const decoder =
-  <Row>({ words: texts, flags }: Columns<Row>, text: (stored: string | null) => string | null) =>
+  <Row>({ words: texts, flags, json: jsons }: Columns<Row>, text: (stored: string | null) => string | null) =>
   (raw: Raw<Row>): Row => {
     const row: Record<string, unknown> = { ...raw };
     for (const member of texts) row[member] = text(row[member] as string | null); // `words` are texts
     for (const member of flags) row[member] = row[member] === 1;
+    for (const member of jsons) row[member] = JSON.parse(String(row[member]));
     return row as Row; // the members of `Row`, decoded
   };

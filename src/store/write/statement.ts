@@ -3,12 +3,9 @@
  * write; the engine adds its value.
  * Proven by `test/store/write/statement.test.ts`.
  */
-import type { Columns } from '../rules/columns.ts';
+import { stored, type Columns, type Value } from '../rules/columns.ts';
 import type { CommitTable } from './commit-tables.ts';
 import { each, type Sql } from '../read/queries.ts';
-
-/** A value as it is stored; a boolean is 0 or 1. */
-export type Value = string | number | null | Uint8Array;
 
 /** A statement that takes `Values` by name. */
 export interface Write<Values> {
@@ -134,10 +131,10 @@ const wordsOf = <Row, Member extends Of<Row>>(
 
 /** The values of a write in the order of `places`; a missing one is a mistake of the caller. */
 export function valuesOf({ name, places }: Write<never>, project: number, values: object): readonly Value[] {
-  const all = values as Readonly<Record<string, Value | boolean | undefined>>; // the type of the write names them
+  const all = values as Readonly<Record<string, unknown>>; // the type of the write names them
   return places.map((member) => {
     const found = member === 'project' ? project : all[member];
     if (found === undefined) throw new Error(`${name}: expected a value for ${member}, got none`);
-    return typeof found === 'boolean' ? Number(found) : found;
+    return stored(found);
   });
 }

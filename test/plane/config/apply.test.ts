@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { said } from '../../support/said.ts';
 import { heldConfig } from '../../../plane/config/apply.ts';
 import { withHeldConfig } from '../../../plane/config/direct.ts';
 import { limits } from '../../../src/contract/limits.ts';
@@ -27,6 +28,12 @@ const patient = { timeout: 30_000 };
 const copyOf = (dataDir: string): string => join(dataDir, 'config-bundle.json');
 
 describe('a configuration of the service', () => {
+  it('a service configuration brings everything that was said of a policy', async () => {
+    plane = await startConfigured();
+    await plane.apply(textOf(bundleOf(2, [policy('said', said)])));
+    expect((await plane.call('GET', '/governance/policies/said')).body).toMatchObject(said);
+  });
+
   it('a service configuration brings policies, risk router, redaction and its own event into force', async () => {
     plane = await startConfigured();
     const policies = [

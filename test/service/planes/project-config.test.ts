@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { said } from '../../support/said.ts';
 import type { HeldPlaneConfig } from '../../../src/contract/plane-config.ts';
 import { build } from '../../../src/client/version.ts';
 import { limits } from '../../../src/contract/limits.ts';
@@ -110,6 +111,14 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
       timestamp: '2026-03-01T09:30:00Z',
     });
     expect(await held()).toEqual(last);
+  });
+
+  it('the configuration has everything that was said of a policy', async () => {
+    const named = { policyId: 'said', ...said };
+    await must('POST', '/governance/policies', { ...named, condition: { n: 1 }, action: 'warn' });
+    await must('POST', '/governance/policies/said/publish', {});
+    const { policies = [] } = (await held()).signed?.bundle ?? {};
+    expect(policies.find(({ policyId }) => policyId === 'said')).toMatchObject(said);
   });
 
   it('the configuration is of one moment: a version never has two contents, however often it is requested', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { said } from '../../support/said.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { policyStatuses, type PolicyStatus } from '../../../src/contract/policy-words.ts';
 import { policyHash } from '../../../src/core/policies/language/hash.ts';
@@ -46,6 +47,11 @@ async function auditOf(policyId: string) {
 }
 
 describe('a new policy', () => {
+  it('a new policy keeps everything that its creator said of it', async () => {
+    expect((await create({ policyId: 'said', ...said })).body).toMatchObject(said);
+    expect(await get('said')).toMatchObject(said);
+  });
+
   it('a new policy is a draft with version 1, canonical and as text, and can be read again', async () => {
     const { status, headers, body } = await create({ policyId: 'new', description: 'Not on our servers' });
     expect([status, headers['location'], headers['etag']]).toEqual([

@@ -2,11 +2,8 @@
 import { draftApproval, draftUse } from '../../../src/core/decided/approval.ts';
 import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
 import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
-import {
-  draftPolicyChange,
-  type PolicyChange,
-  type PolicyName,
-} from '../../../src/core/decided/policy-change.ts';
+import { unsaid, type PolicyName } from '../../../src/contract/policy-words.ts';
+import { draftPolicyChange, type PolicyChange } from '../../../src/core/decided/policy-change.ts';
 import { draftReplay, type ReplayRecord } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
 import { draftConfigChange } from '../../../src/core/decided/risk-config.ts';
@@ -42,8 +39,8 @@ export const unmetered = (
 
 export const policy = (id: string, more: Partial<StoredPolicy> = {}): StoredPolicy => ({
   policyId: `pol_${id}`,
+  ...unsaid,
   name: `policy ${id}`,
-  description: null,
   status: 'draft',
   activeVersion: null,
   lastActiveVersion: null,

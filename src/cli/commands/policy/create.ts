@@ -3,8 +3,10 @@
  * ones unchanged. It reads all files first. After a crash some policies are done, and the next call finds them equal.
  * Tested by `test/cli/commands/policy/create.test.ts`.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '../../../client/create.ts';
 import type { Policy } from '../../../contract/policies.ts';
+import { nameMembers, nameOf } from '../../../contract/policy-words.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import type { ListPage, Row } from '../../terminal/out.ts';
 import { readPolicies, versionOf } from '../../policies/file.ts';
@@ -40,8 +42,8 @@ async function apply(file: PolicyFile, client: Client, { flags, out }: Invocatio
   const { policyId } = file;
   const found = await findPolicy(client, policyId);
   const { did, policy } = found === null ? await create(file, client) : await update(file, found, client);
-  if (policy.name !== file.name || policy.description !== file.description) {
-    await out.warn(safe`${policyId}: name and description keep their values from creation`);
+  if (!isDeepStrictEqual(nameOf(policy), nameOf(file))) {
+    await out.warn(safe`${policyId}: ${nameMembers.join(' and ')} keep their values from creation`);
   }
   const { latestVersion: version } = policy;
   const standing = { policyId, did, version, status: policy.status, activeVersion: policy.activeVersion };
@@ -73,8 +75,9 @@ const proposed = ({ condition, action, severity, requireSignedApproval }: Policy
 });
 
 async function create(file: PolicyFile, client: Client): Promise<Done> {
-  const { policyId, name, description } = file;
-  const body = { policyId, name, ...(description === null ? {} : { description }), ...proposed(file) };
+  const { policyId } = file;
+  const { description, ...named } = nameOf(file);
+  const body = { policyId, ...named, ...(description === null ? {} : { description }), ...proposed(file) };
   return { did: 'created', policy: (await client.createPolicy({ body })).body };
 }
 

@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
+import { nameOf } from '../../../contract/policy-words.ts';
 import type { Json } from '../../../core/json/parse.ts';
 import { parseCondition } from '../../../core/policies/language/parse.ts';
 import type { Run } from '../../context/command.ts';
@@ -27,12 +28,12 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   return out.isHuman ? out.lines(card(body, out)) : out.one(body, viewOf('getPolicy'));
 };
 
-function fileText({ id, name, description }: Policy, version: PolicyVersion): string {
+function fileText(policy: Policy, version: PolicyVersion): string {
   const { condition, action, severity, requireSignedApproval } = version;
   // the condition comes from a response body
   const node = parseCondition(condition as Json);
-  const labels = { policyId: id, name, description };
-  return printPolicyText({ ...labels, action, severity, requireSignedApproval, node });
+  const named = { policyId: policy.id, ...nameOf(policy) };
+  return printPolicyText({ ...named, action, severity, requireSignedApproval, node });
 }
 
 function card(policy: Policy, { styles }: Out): Safe[] {

@@ -2,7 +2,7 @@
  * Commands of the noun policy, as data. Tested by `test/cli/commands/policy/create.test.ts` and the other files of its folder.
  */
 import { limits } from '../../../contract/limits.ts';
-import { policyActions, policyStatuses } from '../../../contract/policy-words.ts';
+import { nameMembers, policyActions, policyStatuses } from '../../../contract/policy-words.ts';
 import { command, flag } from '../../program/spec.ts';
 import { trusted } from '../../program/trusted.ts';
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
@@ -26,8 +26,7 @@ const failOn = flag.list('DECISION', 'Exit with 3 if the combined decision is th
 const reason = flag.text('TEXT', 'Reason; stored in the audit trail', { maxLength: limits.reasonChars });
 const failed = { 3: 'the combined decision is at least as strict as --fail-on' } as const;
 
-const fileForm =
-  'A *.policy file reads: deny "no-shell" high (escalate "refunds" high signed: only a signature approves), then optional lines name "…" and description "…", then when and the condition in the text syntax. A *.json file has policyId, name, description, condition (JSON, or a string in the text syntax), action, severity and requireSignedApproval.';
+const fileForm = `A *.policy file reads: deny "no-shell" high (escalate "refunds" high signed: only a signature approves), then optional lines ${nameMembers.map((word) => `${word} "…"`).join(' and ')}, then when and the condition in the text syntax. A *.json file has policyId, ${nameMembers.join(', ')}, condition (JSON, or a string in the text syntax), action, severity and requireSignedApproval.`;
 
 export const policyCreate = command({
   name: 'policy create',

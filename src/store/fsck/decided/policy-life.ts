@@ -2,8 +2,11 @@
  * `fsck`: recomputes the columns of a project's policies and versions from its gov.policy/1 leaves.
  * Memory grows with both: about 300 bytes each. Proven by `test/store/fsck/tamper-governed.test.ts`.
  */
+import { nameMembers } from '../../../contract/policy-words.ts';
 import type { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { parseTimestamp } from '../../../core/time.ts';
+import { stored } from '../../rules/columns.ts';
+import { policyColumns } from '../../rules/policy-row.ts';
 import type { Columns } from '../columns.ts';
 import { shown } from '../record.ts';
 
@@ -22,7 +25,7 @@ export class PolicyLives {
     const atMs = parseTimestamp(shown(change.at));
     // an erased actor is not compared
     const made = { created_ms: atMs, ...(change.actor === null ? {} : { created_by: change.actor }) };
-    if (event === 'created') this.#policies.set(policyId, { ...newPolicy, ...made, ...change.named });
+    if (event === 'created') this.#policies.set(policyId, { ...newPolicy, ...made, ...namedColumns(change) });
     if (event === 'created' || event === 'version_added') {
       this.#versions.set(versionKey(policyId, version), { ...made, published: 0 });
     }
@@ -53,6 +56,14 @@ export class PolicyLives {
     return this.#versions.get(versionKey(policyId, version));
   }
 }
+
+/** An erased name is not compared. */
+const namedColumns = ({ named }: Change): Columns =>
+  named === null
+    ? {}
+    : Object.fromEntries(
+        nameMembers.map((member) => [policyColumns.names[member], stored(named[member]) as string | null]),
+      );
 
 const newPolicy = { active_version: null, last_active_version: null, revision: 0 };
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parsePolicyText } from '../../../../src/cli/policies/text-form.ts';
+import { said } from '../../../support/said.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 
 let plane: PolicyPlane;
@@ -61,6 +63,14 @@ describe('policy create', () => {
 });
 
 describe('policy get', () => {
+  it('policy get prints everything that a file said of a policy', async () => {
+    plane.write('said.json', { policyId: 'said', ...said, condition: {}, action: 'warn' });
+    await plane.json('policy create said.json');
+    expect(await plane.json('policy get said')).toMatchObject(said);
+    const { stdout } = await plane.gov('policy get said -o policy');
+    expect(parsePolicyText(stdout)).toMatchObject(said);
+  });
+
   it('policy get prints the file that makes the policy', async () => {
     const { stdout } = await plane.gov('policy get no-shell -o policy --version 1');
     expect(stdout).toBe(
