@@ -26,7 +26,7 @@ const carried: readonly RegExp[] = [
 type Reasons = Readonly<Record<string, RegExp>>;
 
 const everywhere: Reasons = {
-  'a credential decides its tenant': /\b(?:[kt]\.)?(?:digest|(?:key|previous|token)_digest) = (?:\?|\$1)/,
+  'a credential decides its tenant': /\b(?:[kt]\.)?(?:digest|(?:key|previous|token)_digest) = (?:\?|\$\d)/,
   'a log and its key belong to one data plane of all tenants':
     /FROM telemetry_plane WHERE (?:verifier_key|origin|audit_origin) = (?:\?|\$1)/,
   'a person decides its tenant': /WHERE issuer = (?:\?|\$1) AND subject = /,

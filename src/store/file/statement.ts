@@ -22,10 +22,3 @@ export function preparer(db: Connection, faults: Faults | undefined): Prepare {
     };
   };
 }
-
-/** Inserts a new row. */
-export const insertInto = (prepare: Prepare, table: string, columns: readonly string[]): Statement =>
-  prepare(
-    `insert ${table}`,
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-  );

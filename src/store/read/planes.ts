@@ -6,6 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { zeroTotals } from '../../core/planes/metering.ts';
 import { endOfTime } from '../port/bounds.ts';
 import { projectOf, type ProjectRow } from '../port/project.ts';
+import { selected } from '../rules/columns.ts';
 import {
   countColumns,
   countsOf,
@@ -37,8 +38,8 @@ export const telemetryReads = (queries: Queries): TelemetryReader => ({
   ...countReads(queries),
 });
 
-const planeSql = planeColumns.map((column) => `t.${column}`).join(', ');
-const reportSql = reportColumns.map((column) => `r.${column}`).join(', ');
+const planeSql = selected(planeColumns, { from: 't' });
+const reportSql = selected(reportColumns, { from: 'r' });
 const readPlane = (queries: Queries, row: PlaneRow): StoredPlane =>
   planeOf({ ...row, name: queries.text(row.name) });
 
@@ -72,7 +73,7 @@ function ofCredential(columns: readonly string[]) {
     enter: enter(
       `SELECT set_config('gov.project', coalesce((SELECT project::text FROM (${planesWith('project')}) t), ''), true)`,
     ),
-    plane: both<Omit<PlaneRow, 'project_id'>>(planesWith(planeColumns.join(', '))),
+    plane: both<Omit<PlaneRow, 'project_id'>>(planesWith(selected(planeColumns))),
     project: both<ProjectRow & ProfileRow>(
       `SELECT ${projectSql}, ${profileSql} FROM (${planesWith('project')}) t JOIN project p USING (project)
        JOIN project_profile f USING (project)`,

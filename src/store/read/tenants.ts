@@ -5,24 +5,20 @@
  */
 import { endOfIds, endOfTime } from '../port/bounds.ts';
 import type { ApiKeyRow, StoredProject, TelemetryReader, TenantReader } from '../port/store.ts';
+import type { StoredSession, StoredUser } from '../port/tenancy.ts';
 import { projectOf, type ProjectRow } from '../port/project.ts';
+import { decoder, selected, type Raw } from '../rules/columns.ts';
 import {
   keyColumns,
-  keyOf,
+  namedProjectOf,
   organizationColumns,
   organizationOf,
   personColumns,
-  personOf,
   sessionColumns,
-  sessionOf,
-  namedProjectOf,
   storedProjectOf,
-  type KeyRow,
   type NamedRow,
   type OrganizationRow,
-  type PersonRow,
   type ProfileRow,
-  type SessionRow,
 } from '../rules/tenant-row.ts';
 import { both, each, enter, firstOf, rowsOf, step, type Queries } from './queries.ts';
 
@@ -37,40 +33,37 @@ export const tenantReads = (queries: Queries): Tenants => ({
   ...keyReads(queries),
 });
 
-const columns = (names: readonly string[], table: string): string =>
-  names.map((name) => `${table}.${name}`).join(', ');
-
 const organizationOfId = both<OrganizationRow>(
-  `SELECT ${organizationColumns.join(', ')} FROM organization WHERE organization_id = $1`,
+  `SELECT ${selected(organizationColumns)} FROM organization WHERE organization_id = $1`,
 );
-const personNamed = both<PersonRow>(
-  `SELECT ${personColumns.join(', ')} FROM person WHERE issuer = $1 AND subject = $2`,
+const personNamed = both<StoredUser>(
+  `SELECT ${selected(personColumns)} FROM person WHERE issuer = $1 AND subject = $2`,
 );
-const personOfId = both<PersonRow>(
-  `SELECT ${personColumns.join(', ')} FROM person WHERE organization_id = $1 AND user_id = $2`,
+const personOfId = both<StoredUser>(
+  `SELECT ${selected(personColumns)} FROM person WHERE organization_id = $1 AND user_id = $2`,
 );
 /** The credential names its tenant: the policy shows its row alone, then its organization. */
 const enterSession = enter(
   `SELECT set_config('gov.organization',
      coalesce((SELECT organization_id FROM session WHERE digest = $1), ''), true)`,
 );
-const sessionOfDigest = both<SessionRow>(
-  `SELECT ${sessionColumns.join(', ')} FROM session WHERE digest = $1`,
+const sessionOfDigest = both<StoredSession>(
+  `SELECT ${selected(sessionColumns)} FROM session WHERE digest = $1`,
 );
 /** Look-ups by key, one after the other: SQLite takes three times as long for a join that finds nothing. */
 const ofSession = (column: string) => `${column} = (SELECT ${column} FROM session WHERE digest = $1)`;
-const personOfSession = both<PersonRow>(
-  `SELECT ${personColumns.join(', ')} FROM person WHERE ${ofSession('user_id')} AND ${ofSession('organization_id')}`,
+const personOfSession = both<StoredUser>(
+  `SELECT ${selected(personColumns)} FROM person WHERE ${ofSession('user_id')} AND ${ofSession('organization_id')}`,
 );
 const organizationOfSession = both<OrganizationRow>(
-  `SELECT ${organizationColumns.join(', ')} FROM organization WHERE ${ofSession('organization_id')}`,
+  `SELECT ${selected(organizationColumns)} FROM organization WHERE ${ofSession('organization_id')}`,
 );
 export const installed = both<{ text: string }>('SELECT text FROM installation');
 
 function peopleReads(queries: Queries): Of<'organization' | 'user' | 'userOf' | 'session' | 'installation'> {
-  const readOrganization = (row: OrganizationRow) => organizationOf({ ...row, name: queries.text(row.name) });
-  const readPerson = (row: PersonRow) =>
-    personOf({ ...row, name: queries.text(row.name), email: queries.text(row.email) });
+  const organizationRow = decoder(organizationColumns, queries.text);
+  const readOrganization = (row: OrganizationRow) => organizationOf(organizationRow(row));
+  const readPerson = decoder(personColumns, queries.text);
   return {
     organization: async (organizationId) => {
       const wanted = step(organizationOfId, organizationId);
@@ -95,11 +88,7 @@ function peopleReads(queries: Queries): Of<'organization' | 'user' | 'userOf' | 
       ]);
       const [session, user, organization] = [sessions.rows[0], people.rows[0], organizations.rows[0]];
       if (session === undefined || user === undefined || organization === undefined) return null;
-      return {
-        session: sessionOf(session),
-        user: readPerson(user),
-        organization: readOrganization(organization),
-      };
+      return { session, user: readPerson(user), organization: readOrganization(organization) };
     },
     installation: async () => {
       const [{ rows }] = await queries.read({ duty: 'installation' }, [step(installed)]);
@@ -158,18 +147,16 @@ const projectReads = (queries: Queries): Of<'projects' | 'everyProject' | 'store
 const enterKey = enter(
   `SELECT set_config('gov.project', coalesce((SELECT project::text FROM api_key WHERE digest = $1), ''), true)`,
 );
-const keySql = columns(keyColumns, 'k');
-const keyOfDigest = both<Omit<KeyRow, 'project_id'>>(
-  `SELECT ${keyColumns.join(', ')} FROM api_key WHERE digest = $1`,
-);
+type KeyRow = Raw<Omit<ApiKeyRow, 'projectId'>>;
+const keyOfDigest = both<KeyRow>(`SELECT ${selected(keyColumns)} FROM api_key WHERE digest = $1`);
 /** If the project has no profile, as on a plane, `name` is null. */
 const projectOfKey = both<ProjectRow & (ProfileRow | { name: null })>(
   `SELECT ${projectSql}, ${profileSql} FROM api_key k JOIN project p USING (project)
    LEFT JOIN project_profile f USING (project) WHERE k.digest = $1`,
 );
 const selectKeys = (condition: string) =>
-  both<KeyRow>(
-    `SELECT ${keySql}, project_id FROM api_key k JOIN project USING (project) WHERE k.project = $1 ${condition}`,
+  both<KeyRow & { readonly projectId: string }>(
+    `SELECT ${selected(keyColumns, { from: 'k' })}, project_id AS "projectId" FROM api_key k JOIN project USING (project) WHERE k.project = $1 ${condition}`,
   );
 const oneKey = selectKeys('AND k.key_id = $2');
 const page = 'AND (k.created_ms, k.key_id) < ($2, $3)';
@@ -181,8 +168,11 @@ const livingPage = selectKeys(
 );
 
 function keyReads(queries: Queries): Of<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
-  const readKey = (row: KeyRow): ApiKeyRow =>
-    keyOf({ ...row, name: queries.text(row.name), description: queries.text(row.description) });
+  const decoded = decoder(keyColumns, queries.text);
+  const readKey = ({ projectId, ...row }: KeyRow & { readonly projectId: string }): ApiKeyRow => ({
+    ...decoded(row),
+    projectId,
+  });
   return {
     apiKey: async (digest) => {
       const bytes = Buffer.from(digest);
@@ -194,7 +184,7 @@ function keyReads(queries: Queries): Of<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
       const [key, row] = [keys.rows[0], projects.rows[0]];
       if (key === undefined || row === undefined) return null;
       return {
-        key: readKey({ ...key, project_id: row.project_id }),
+        key: readKey({ ...key, projectId: row.project_id }),
         project: projectOf(row),
         stored: row.name === null ? null : readProject(queries, row),
       };

@@ -31,6 +31,8 @@ type ColumnOf<Value> = [Value] extends [boolean]
 
 export interface Columns<Row> {
   readonly table: string;
+  /** Whether the column `project` comes first. */
+  readonly byProject: boolean;
   /** The name of the column of each member. */
   readonly names: Readonly<Record<keyof Row & string, string>>;
   readonly words: readonly string[];
@@ -46,6 +48,7 @@ export const json = (column: string): JsonText => ({ column, is: 'json' });
 export function columnsOf<Row extends object>(
   table: string,
   of: { readonly [Member in keyof Row & string]-?: ColumnOf<Row[Member]> },
+  { byProject = true }: { readonly byProject?: boolean } = {},
 ): Columns<Row> {
   const all = Object.entries<string | Words | Flag | JsonText>(of);
   const those = (kind: 'words' | 'flag' | 'json') =>
@@ -53,7 +56,7 @@ export function columnsOf<Row extends object>(
   const names = Object.fromEntries(
     all.map(([member, column]) => [member, typeof column === 'string' ? column : column.column]),
   ) as Columns<Row>['names']; // the members of `of`
-  return { table, names, words: those('words'), flags: those('flag'), json: those('json') };
+  return { table, byProject, names, words: those('words'), flags: those('flag'), json: those('json') };
 }
 
 /** SQL: the columns as members of a row. `from`: the name of the table in the statement. `not`: members left out. */

@@ -5,7 +5,7 @@
 import { meteredTypes } from '../../contract/operation.ts';
 import { countable } from '../../core/planes/metering.ts';
 import { eachType } from './plane-usage.ts';
-import type { Counts, PlaneEpoch, StoredReport } from '../port/planes.ts';
+import type { Counts, PlaneEpoch } from '../port/planes.ts';
 
 export interface EpochRow {
   epoch: number;
@@ -38,8 +38,8 @@ export const countValues = (counts: Counts): number[] => countColumns.map((type)
 export const countsOf = (row: CountRow): Counts => eachType((type) => countable(row[type]));
 
 /**
- * SQL of both engines: counts one more report of an epoch. Its parameters are those of `epochValues`. If the
- * report closes the first gap, the gap moves past the following consecutive reports. Cost: their number.
+ * SQL of both engines: counts one more report of an epoch. `parameters`: the values of a first report, which is
+ * inserted before. If the report closes the first gap, the gap moves past the following consecutive reports. Cost: their number.
  */
 export const raiseEpochSql = (parameters: string): string =>
   `INSERT INTO telemetry_epoch (project, plane_id, epoch, held, next_sequence, newest_sequence, tree_size)
@@ -57,14 +57,3 @@ const larger = (column: string): string =>
   `CASE WHEN excluded.${column} > telemetry_epoch.${column} THEN excluded.${column} ELSE telemetry_epoch.${column} END`;
 const ofEpoch = (row: string): string =>
   `${row}.project = excluded.project AND ${row}.plane_id = excluded.plane_id AND ${row}.epoch = excluded.epoch`;
-
-/** The parameters of `raiseEpochSql`, after the insert of the report. */
-export const epochValues = (project: number, { planeId, epoch, sequence, treeSize }: StoredReport) => [
-  project,
-  planeId,
-  epoch,
-  1,
-  sequence === 1 ? 2 : 1,
-  sequence,
-  treeSize,
-];

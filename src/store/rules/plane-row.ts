@@ -3,6 +3,7 @@
  * Proven by `test/store/suite/tenancy/planes.ts`.
  */
 import type { FormerKeys } from '../../core/planes/identity.ts';
+import { columnsOf, words } from './columns.ts';
 import type { Counts, StoredPlane, StoredReport } from '../port/planes.ts';
 
 export interface PlaneRow {
@@ -31,52 +32,58 @@ export interface PlaneRow {
   revision: number;
 }
 
-/** Columns of `telemetry_plane`, in the order of `planeValues`. */
-export const planeColumns = [
-  'plane_id',
-  'name',
-  'created_ms',
-  'created_by',
-  'token_digest',
-  'token_expires_ms',
-  'token_used_ms',
-  'enrolled_ms',
-  'origin',
-  'audit_origin',
-  'verifier_key',
-  'audit_verifier_key',
-  'former_keys',
-  'key_prefix',
-  'key_last4',
-  'key_digest',
-  'sealed_secret',
-  'previous_digest',
-  'previous_secret',
-  'previous_until_ms',
-  'revoked_ms',
-  'revision',
-] as const;
+export const planeColumns = columnsOf<Omit<PlaneRow, 'project_id'>>('telemetry_plane', {
+  plane_id: 'plane_id',
+  name: words('name'),
+  created_ms: 'created_ms',
+  created_by: 'created_by',
+  token_digest: 'token_digest',
+  token_expires_ms: 'token_expires_ms',
+  token_used_ms: 'token_used_ms',
+  enrolled_ms: 'enrolled_ms',
+  origin: 'origin',
+  audit_origin: 'audit_origin',
+  verifier_key: 'verifier_key',
+  audit_verifier_key: 'audit_verifier_key',
+  former_keys: 'former_keys',
+  key_prefix: 'key_prefix',
+  key_last4: 'key_last4',
+  key_digest: 'key_digest',
+  sealed_secret: 'sealed_secret',
+  previous_digest: 'previous_digest',
+  previous_secret: 'previous_secret',
+  previous_until_ms: 'previous_until_ms',
+  revoked_ms: 'revoked_ms',
+  revision: 'revision',
+});
 
-const bytes = (digest: Uint8Array): Buffer => Buffer.from(digest);
-
-export function planeValues(plane: StoredPlane): (string | number | null | Buffer)[] {
+export function planeRow(plane: StoredPlane): Omit<PlaneRow, 'project_id'> {
   const { enrolled } = plane;
   const previous = enrolled?.previous ?? null;
-  return [
-    plane.planeId,
-    plane.name,
-    plane.createdMs,
-    plane.createdBy,
-    bytes(plane.tokenDigest),
-    plane.tokenExpiresMs,
-    plane.tokenUsedMs,
-    ...(enrolled === null ? Array<null>(10).fill(null) : enrolledValues(enrolled)),
-    previous === null ? null : bytes(previous.keyDigest),
-    previous?.sealedSecret ?? null,
-    previous?.untilMs ?? null,
-    plane.revokedMs,
-    plane.revision,
-  ];
+  return {
+    plane_id: plane.planeId,
+    name: plane.name,
+    created_ms: plane.createdMs,
+    created_by: plane.createdBy,
+    token_digest: plane.tokenDigest,
+    token_expires_ms: plane.tokenExpiresMs,
+    token_used_ms: plane.tokenUsedMs,
+    enrolled_ms: enrolled?.atMs ?? null,
+    origin: enrolled?.origin ?? null,
+    audit_origin: enrolled?.auditOrigin ?? null,
+    verifier_key: enrolled?.verifierKey ?? null,
+    audit_verifier_key: enrolled?.auditVerifierKey ?? null,
+    former_keys: enrolled === null ? null : formerKeysText(enrolled.formerKeys),
+    key_prefix: enrolled?.keyPrefix ?? null,
+    key_last4: enrolled?.keyLast4 ?? null,
+    key_digest: enrolled?.current.keyDigest ?? null,
+    sealed_secret: enrolled?.current.sealedSecret ?? null,
+    previous_digest: previous?.keyDigest ?? null,
+    previous_secret: previous?.sealedSecret ?? null,
+    previous_until_ms: previous?.untilMs ?? null,
+    revoked_ms: plane.revokedMs,
+    revision: plane.revision,
+  };
 }
 
 type Enrolled = NonNullable<StoredPlane['enrolled']>;
@@ -86,19 +93,6 @@ export const formerKeysText = (keys: readonly FormerKeys[]): string =>
   JSON.stringify(
     keys.map(({ verifierKey, auditVerifierKey, untilMs }) => ({ verifierKey, auditVerifierKey, untilMs })),
   );
-
-const enrolledValues = (enrolled: Enrolled) => [
-  enrolled.atMs,
-  enrolled.origin,
-  enrolled.auditOrigin,
-  enrolled.verifierKey,
-  enrolled.auditVerifierKey,
-  formerKeysText(enrolled.formerKeys),
-  enrolled.keyPrefix,
-  enrolled.keyLast4,
-  bytes(enrolled.current.keyDigest),
-  enrolled.current.sealedSecret,
-];
 
 export const planeOf = (row: PlaneRow): StoredPlane => ({
   planeId: row.plane_id,
@@ -159,54 +153,53 @@ export interface ReportRow {
   body: string;
 }
 
-/** Columns of `telemetry_report`, in the order of `reportValues`. */
-export const reportColumns = [
-  'plane_id',
-  'epoch',
-  'sequence',
-  'report_id',
-  'digest',
-  'received_ms',
-  'month',
-  'tree_size',
-  'totals',
-  'link',
-  'cosignature',
-  'attestation',
-  'challenge_id',
-  'challenge',
-  'challenge_expires_ms',
-  'answer_digest',
-  'answer_status',
-  'answer',
-  'answer_ms',
-  'body',
-] as const;
+export const reportColumns = columnsOf<ReportRow>('telemetry_report', {
+  plane_id: 'plane_id',
+  epoch: 'epoch',
+  sequence: 'sequence',
+  report_id: 'report_id',
+  digest: 'digest',
+  received_ms: 'received_ms',
+  month: 'month',
+  tree_size: 'tree_size',
+  totals: 'totals',
+  link: 'link',
+  cosignature: 'cosignature',
+  attestation: 'attestation',
+  challenge_id: 'challenge_id',
+  challenge: 'challenge',
+  challenge_expires_ms: 'challenge_expires_ms',
+  answer_digest: 'answer_digest',
+  answer_status: 'answer_status',
+  answer: 'answer',
+  answer_ms: 'answer_ms',
+  body: 'body',
+});
 
-export function reportValues(report: StoredReport): (string | number | null | Buffer)[] {
+export function reportRow(report: StoredReport): ReportRow {
   const { challenge, answer } = report;
-  return [
-    report.planeId,
-    report.epoch,
-    report.sequence,
-    report.reportId,
-    bytes(report.digest),
-    report.receivedMs,
-    report.month,
-    report.treeSize,
-    JSON.stringify(report.totals),
-    report.link,
-    report.cosignature,
-    report.attestation,
-    challenge?.challengeId ?? null,
-    challenge?.text ?? null,
-    challenge?.expiresMs ?? null,
-    answer === null ? null : bytes(answer.digest),
-    answer?.status ?? null,
-    answer?.result ?? null,
-    answer?.atMs ?? null,
-    report.body,
-  ];
+  return {
+    plane_id: report.planeId,
+    epoch: report.epoch,
+    sequence: report.sequence,
+    report_id: report.reportId,
+    digest: report.digest,
+    received_ms: report.receivedMs,
+    month: report.month,
+    tree_size: report.treeSize,
+    totals: JSON.stringify(report.totals),
+    link: report.link,
+    cosignature: report.cosignature,
+    attestation: report.attestation,
+    challenge_id: challenge?.challengeId ?? null,
+    challenge: challenge?.text ?? null,
+    challenge_expires_ms: challenge?.expiresMs ?? null,
+    answer_digest: answer?.digest ?? null,
+    answer_status: answer?.status ?? null,
+    answer: answer?.result ?? null,
+    answer_ms: answer?.atMs ?? null,
+    body: report.body,
+  };
 }
 
 export const reportOf = (row: ReportRow): StoredReport => ({

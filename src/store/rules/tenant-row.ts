@@ -12,165 +12,96 @@ import type {
   StoredUser,
 } from '../port/tenancy.ts';
 import type { StoredProject } from '../port/store.ts';
+import { columnsOf, json, words } from './columns.ts';
 
-export interface KeyRow {
-  key_id: string;
-  project_id: string;
-  digest: Buffer;
-  prefix: string;
-  last4: string;
-  name: string;
-  description: string | null;
-  scopes: string;
-  created_ms: number;
-  created_by: string;
-  updated_ms: number;
-  last_used_ms: number | null;
-  expires_ms: number | null;
-  revoked_ms: number | null;
-  rotated_from: string | null;
-}
-
-/** Columns of `api_key`, in the order of `keyValues`. */
-export const keyColumns = [
-  'key_id',
-  'digest',
-  'prefix',
-  'last4',
-  'name',
-  'description',
-  'scopes',
-  'created_ms',
-  'created_by',
-  'updated_ms',
-  'last_used_ms',
-  'expires_ms',
-  'revoked_ms',
-  'rotated_from',
-] as const;
-
-export const keyValues = (key: ApiKeyRow) => [
-  key.keyId,
-  key.digest,
-  key.prefix,
-  key.last4,
-  key.name,
-  key.description,
-  JSON.stringify(key.scopes),
-  key.createdMs,
-  key.createdBy,
-  key.updatedMs,
-  key.lastUsedMs,
-  key.expiresMs,
-  key.revokedMs,
-  key.rotatedFrom,
-];
-
-export const keyOf = (row: KeyRow): ApiKeyRow => ({
-  keyId: row.key_id,
-  projectId: row.project_id,
-  digest: row.digest,
-  prefix: row.prefix,
-  last4: row.last4,
-  name: row.name,
-  description: row.description,
-  scopes: JSON.parse(row.scopes) as string[],
-  createdMs: row.created_ms,
-  createdBy: row.created_by,
-  updatedMs: row.updated_ms,
-  lastUsedMs: row.last_used_ms,
-  expiresMs: row.expires_ms,
-  revokedMs: row.revoked_ms,
-  rotatedFrom: row.rotated_from,
+export const keyColumns = columnsOf<Omit<ApiKeyRow, 'projectId'>>('api_key', {
+  keyId: 'key_id',
+  digest: 'digest',
+  prefix: 'prefix',
+  last4: 'last4',
+  name: words('name'),
+  description: words('description'),
+  scopes: json('scopes'),
+  createdMs: 'created_ms',
+  createdBy: 'created_by',
+  updatedMs: 'updated_ms',
+  lastUsedMs: 'last_used_ms',
+  expiresMs: 'expires_ms',
+  revokedMs: 'revoked_ms',
+  rotatedFrom: 'rotated_from',
 });
 
-export interface OrganizationRow {
-  organization_id: string;
-  name: string;
-  customer_id: string | null;
-  home_production: string;
-  home_sandbox: string;
-  created_ms: number;
-}
+export type OrganizationRow = Omit<StoredOrganization, 'home'> & {
+  readonly homeProduction: string;
+  readonly homeSandbox: string;
+};
 
-export const organizationColumns = [
-  'organization_id',
-  'name',
-  'customer_id',
-  'home_production',
-  'home_sandbox',
-  'created_ms',
-] as const;
+export const organizationColumns = columnsOf<OrganizationRow>(
+  'organization',
+  {
+    organizationId: 'organization_id',
+    name: words('name'),
+    customerId: 'customer_id',
+    homeProduction: 'home_production',
+    homeSandbox: 'home_sandbox',
+    createdMs: 'created_ms',
+  },
+  { byProject: false },
+);
 
-export const organizationOf = (row: OrganizationRow): StoredOrganization => ({
-  organizationId: row.organization_id,
-  name: row.name,
-  customerId: row.customer_id,
-  home: { production: row.home_production, sandbox: row.home_sandbox },
-  createdMs: row.created_ms,
+export const organizationRow = ({ home, ...rest }: StoredOrganization): OrganizationRow => ({
+  ...rest,
+  homeProduction: home.production,
+  homeSandbox: home.sandbox,
 });
+export const organizationOf = (row: OrganizationRow): StoredOrganization => {
+  const { homeProduction: production, homeSandbox: sandbox, ...rest } = row;
+  return { ...rest, home: { production, sandbox } };
+};
 
-export interface PersonRow {
-  user_id: string;
-  organization_id: string;
-  issuer: string;
-  subject: string;
-  email: string | null;
-  name: string;
-  created_ms: number;
-}
+export const personColumns = columnsOf<StoredUser>(
+  'person',
+  {
+    userId: 'user_id',
+    organizationId: 'organization_id',
+    issuer: 'issuer',
+    subject: 'subject',
+    email: words('email'),
+    name: words('name'),
+    createdMs: 'created_ms',
+  },
+  { byProject: false },
+);
 
-export const personColumns = [
-  'user_id',
-  'organization_id',
-  'issuer',
-  'subject',
-  'email',
-  'name',
-  'created_ms',
-] as const;
+export const sessionColumns = columnsOf<StoredSession>(
+  'session',
+  {
+    digest: 'digest',
+    kind: 'kind',
+    userId: 'user_id',
+    organizationId: 'organization_id',
+    createdMs: 'created_ms',
+    lastUsedMs: 'last_used_ms',
+    expiresMs: 'expires_ms',
+    endedMs: 'ended_ms',
+  },
+  { byProject: false },
+);
 
-export const personOf = (row: PersonRow): StoredUser => ({
-  userId: row.user_id,
-  organizationId: row.organization_id,
-  issuer: row.issuer,
-  subject: row.subject,
-  email: row.email,
-  name: row.name,
-  createdMs: row.created_ms,
-});
+type WholeProfile = Omit<StoredProject, 'project'> &
+  Pick<StoredProject['project'], 'organizationId' | 'environment'> & { readonly nameKey: string };
 
-export interface SessionRow {
-  digest: Buffer;
-  kind: StoredSession['kind'];
-  user_id: string;
-  organization_id: string;
-  created_ms: number;
-  last_used_ms: number;
-  expires_ms: number;
-  ended_ms: number | null;
-}
-
-export const sessionColumns = [
-  'digest',
-  'kind',
-  'user_id',
-  'organization_id',
-  'created_ms',
-  'last_used_ms',
-  'expires_ms',
-  'ended_ms',
-] as const;
-
-export const sessionOf = (row: SessionRow): StoredSession => ({
-  digest: row.digest,
-  kind: row.kind,
-  userId: row.user_id,
-  organizationId: row.organization_id,
-  createdMs: row.created_ms,
-  lastUsedMs: row.last_used_ms,
-  expiresMs: row.expires_ms,
-  endedMs: row.ended_ms,
+/** `nameKey`: the name as it is compared (`nameKey` in `tenants.ts`). */
+export const profileColumns = columnsOf<WholeProfile>('project_profile', {
+  organizationId: 'organization_id',
+  environment: 'environment',
+  name: words('name'),
+  nameKey: 'name_key',
+  settings: 'settings',
+  quotas: json('quotas'),
+  createdMs: 'created_ms',
+  updatedMs: 'updated_ms',
+  deletedMs: 'deleted_ms',
 });
 
 /** Columns of `project_profile`, without the project's own columns. */

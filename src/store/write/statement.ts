@@ -61,7 +61,9 @@ export function insert<Row, Member extends Of<Row> = Of<Row>>(
   const values = only.map((member) => `:${member}`).join(', ');
   return write<Pick<Row, Member>>(
     `insert ${into.table}`,
-    `INSERT INTO ${into.table} (project, ${list(into, only)}) VALUES (:project, ${values}) ${conflict}`.trim(),
+    into.byProject
+      ? `INSERT INTO ${into.table} (project, ${list(into, only)}) VALUES (:project, ${values}) ${conflict}`.trim()
+      : `INSERT INTO ${into.table} (${list(into, only)}) VALUES (${values}) ${conflict}`.trim(),
     wordsOf(into, only),
   );
 }
@@ -122,7 +124,11 @@ export const remove = <Row, By extends Of<Row>>(
   write<Pick<Row, By>>(`delete ${of.table}`, `DELETE FROM ${of.table} WHERE ${conditions(of, by, where)}`);
 
 const conditions = <Row>(of: Columns<Row>, by: readonly Of<Row>[], where?: string): string =>
-  ['project = :project', ...assigned(of, by), ...(where === undefined ? [] : [where])].join(' AND ');
+  [
+    ...(of.byProject ? ['project = :project'] : []),
+    ...assigned(of, by),
+    ...(where === undefined ? [] : [where]),
+  ].join(' AND ');
 
 const wordsOf = <Row, Member extends Of<Row>>(
   { words }: Columns<Row>,

@@ -14,7 +14,6 @@ import type { Created, NewProject, NewTenant, Store, StoredResponse } from '../.
 import type { Project } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
-import { organizationColumns, personColumns } from '../../rules/tenant-row.ts';
 import { judgeCaller } from '../../port/caller.ts';
 import { judgeTenant, nameKey } from '../../rules/tenants.ts';
 import { textArray } from '../connection/arrays.ts';
@@ -25,12 +24,11 @@ import { stateOf, troubleOf } from '../connection/faults.ts';
 import { emptyLedger } from '../write/ledger.ts';
 import { CommitPlan } from '../write/plan.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
-import { addKey, insertInto } from './tenants.ts';
 import { homesOfNew } from './to-home.ts';
-import { kept, keptOrNull } from './texts.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
 import { keptTable } from '../../write/commit-tables.ts';
 import { insertOne } from '../../write/statement.ts';
+import { keyWrites, organizationWrites, profileWrites } from '../../write/tenants.ts';
 import { stepper } from './writing.ts';
 
 export interface MakerOptions {
@@ -192,37 +190,20 @@ async function judge({ run }: Transaction, tenant: NewTenant, organizationId: st
   });
 }
 
-const insertOrganization = insertInto('organization', organizationColumns);
-const insertPerson = insertInto('person', personColumns);
-
 function peopleSteps({ organization, user }: NewTenant): Step[] {
-  const steps: Step[] = [];
-  if (organization !== null) {
-    const { organizationId, name, customerId, home, createdMs } = organization;
-    const texts = [organizationId, kept(name), customerId, home.production, home.sandbox];
-    steps.push(step(insertOrganization, ...texts, createdMs));
-  }
-  if (user !== null) {
-    const { userId, organizationId, issuer, subject, email, name, createdMs } = user;
-    const texts = [userId, organizationId, issuer, subject, keptOrNull(email), kept(name)];
-    steps.push(step(insertPerson, ...texts, createdMs));
-  }
-  return steps;
+  const writes = organizationWrites(stepper(0));
+  return [
+    ...(organization === null ? [] : [writes.addOrganization(organization)]),
+    ...(user === null ? [] : [writes.addPerson(user)]),
+  ];
 }
 
-const insertProfile = sql(
-  `INSERT INTO project_profile (project, organization_id, environment, name, name_key, settings, quotas, created_ms,
-     updated_ms, deleted_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-);
-
 function projectSteps(options: MakerOptions, { stored, leaves, keys }: NewProject, no: number): Step[] {
-  const { project, name, settings, quotas, createdMs, updatedMs, deletedMs } = stored;
-  const { organizationId, environment } = project;
-  const texts = [kept(name), nameKey(name), settings, JSON.stringify(quotas)];
+  const to = stepper(no);
   return [
-    ...logSteps(options, { no, project, leaves }),
-    step(insertProfile, no, organizationId, environment, ...texts, createdMs, updatedMs, deletedMs),
-    ...keys.map((key) => addKey(no, key)),
+    ...logSteps(options, { no, project: stored.project, leaves }),
+    profileWrites(to).addProfile(stored),
+    ...keys.map((key) => keyWrites(to).addApiKey(key)),
   ];
 }
 

@@ -13,7 +13,7 @@ import { scoped, type Database } from '../connection/database.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { installed } from '../../read/tenants.ts';
 import { destroyAgain } from './subject-keys.ts';
-import { putKey } from './tenants.ts';
+import { keyWrites, organizationWrites } from '../../write/tenants.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
 import { sweepFacts, sweepRequests, sweepRows, sweepSessions } from '../../write/tasks.ts';
 import { stepper } from './writing.ts';
@@ -29,11 +29,6 @@ const useKey = sql(
   `UPDATE api_key SET last_used_ms = $3::int8
    WHERE project = $1 AND key_id = $2 AND coalesce(last_used_ms, 0) < $3::int8`,
 );
-const useSession = sql(
-  `UPDATE session SET last_used_ms = $2::int8
-   WHERE digest = $1 AND ended_ms IS NULL AND last_used_ms < $2::int8`,
-);
-
 /**
  * Returns steps in one fixed order, so that two processes never wait for each other. Skips unknown projects.
  */
@@ -43,7 +38,10 @@ async function useSteps(uses: readonly Use[], numberOf: ProjectNumber): Promise<
     const minute = minuteOf(use.atMs);
     if ('digest' in use) {
       const digest = Buffer.from(use.digest);
-      noted.push({ order: digest.toString('hex'), steps: [scoped(use), step(useSession, digest, minute)] });
+      noted.push({
+        order: digest.toString('hex'),
+        steps: [scoped(use), organizationWrites(stepper(0)).useSession(digest, minute)],
+      });
       continue;
     }
     const project = await numberOf(use.projectId).catch(nullWhereUnknown);
@@ -93,7 +91,7 @@ export function tasks(
   return {
     saveApiKey: async (key) => {
       const project = await numberOf(key.projectId);
-      await database.write({ project }, [putKey(project, key)]);
+      await database.write({ project }, [keyWrites(stepper(project)).putApiKey(key)]);
     },
     claimInstallation: async (text) => {
       const [, { rows }] = await database.write({ duty: 'installation' }, [

@@ -19,7 +19,8 @@ import { factsOf, lookupsOf } from '../write/facts.ts';
 import type { Facts } from '../write/known.ts';
 import { bothHeads, lockHeads, openLedger, type HeadRow } from '../write/ledger.ts';
 import { CommitPlan, type PlanOptions, type Settled } from '../write/plan.ts';
-import { homesStep } from './tenants.ts';
+import { organizationWrites } from '../../write/tenants.ts';
+import { stepper } from './writing.ts';
 import { sql, step, type Result, type Step } from '../../read/queries.ts';
 
 /** Leaves by the id of the home that receives them. */
@@ -73,7 +74,9 @@ export async function homesOfNew(
   if (row === undefined) return { home: null, steps: [] };
   const before = { production: row.home_production, sandbox: row.home_sandbox };
   const after = homesAmong(before, [...living.rows, ...made]);
-  const moved = areSame(before, after) ? [] : [homesStep(organizationId, after)];
+  const moved = areSame(before, after)
+    ? []
+    : [organizationWrites(stepper(0)).saveHomes(organizationId, after)];
   const home = after[environment];
   if (toHome === undefined || made.some(({ projectId }) => projectId === home)) {
     return { home: null, steps: moved };

@@ -13,13 +13,23 @@ import { positionOf } from '../../file/position.ts';
 import { fillSpans } from '../../append/counted-sql.ts';
 import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
 import { subjectsInMemory } from '../../file/subjects.ts';
-import { organizationColumns } from '../../rules/tenant-row.ts';
+import { approvalColumns } from '../../rules/approval-row.ts';
+import { jobColumns } from '../../rules/job-row.ts';
+import { planeColumns } from '../../rules/plane-row.ts';
+import { policyColumns } from '../../rules/policy-row.ts';
+import { keyColumns, organizationColumns, profileColumns } from '../../rules/tenant-row.ts';
 import { scoped, type Database, type Transaction } from '../connection/database.ts';
 import { positionBits } from '../schema/tables.ts';
 import { read } from '../effects/texts.ts';
 import { sql, step, type Sql } from '../../read/queries.ts';
 
 type Row = Readonly<Record<string, Value>>;
+
+interface AnyColumns {
+  readonly table: string;
+  readonly names: Readonly<Record<string, string>>;
+  readonly words: readonly string[];
+}
 
 /**
  * Tables that no check reads. `copyOrganization` copies the organization, and `run_span`, which only SQLite has, is made
@@ -53,18 +63,17 @@ function tablesOf(db: Connection): Table[] {
 }
 
 /** Columns of texts that people wrote (`src/store/postgres/effects/texts.ts`). */
-const userTexts = new Set([
-  'policy.name',
-  'policy.description',
-  'approval.reason',
-  'approval.comment',
-  'job.error_summary',
-  'api_key.name',
-  'api_key.description',
-  'project_profile.name',
-  'organization.name',
-  'telemetry_plane.name',
-]);
+const userTexts = new Set(
+  [
+    policyColumns,
+    approvalColumns,
+    jobColumns,
+    keyColumns,
+    profileColumns,
+    organizationColumns,
+    planeColumns,
+  ].flatMap(({ table, names, words }: AnyColumns) => words.map((member) => `${table}.${names[member]}`)),
+);
 
 /** Rows in memory at a time. */
 const rowsAtOnce = 2000;
@@ -161,8 +170,9 @@ async function copySubjectKeys(project: number, run: Transaction['run']): Promis
   return db;
 }
 
+const organizationNames = Object.values(organizationColumns.names);
 const organizations = sql<Row>(
-  `SELECT ${organizationColumns.join(', ')} FROM organization WHERE organization_id = $1`,
+  `SELECT ${organizationNames.join(', ')} FROM organization WHERE organization_id = $1`,
 );
 
 /** Runs last: its scope also shows the other projects of the organization. */
@@ -170,10 +180,10 @@ async function copyOrganization(db: Connection, run: Transaction['run']): Promis
   const id = db.prepare<[], string>('SELECT organization_id FROM project').pluck().get() ?? '';
   const [, { rows }] = await run([scoped({ organizationId: id }), step(organizations, id)]);
   const insert = db.prepare<Value[]>(
-    `INSERT INTO organization (${organizationColumns.join(', ')}) VALUES (${organizationColumns.map(() => '?').join(', ')})`,
+    `INSERT INTO organization (${organizationNames.join(', ')}) VALUES (${organizationNames.map(() => '?').join(', ')})`,
   );
   for (const row of rows) {
-    insert.run(...organizationColumns.map((name) => valueOf(`organization.${name}`, row[name] ?? null)));
+    insert.run(...organizationNames.map((name) => valueOf(`organization.${name}`, row[name] ?? null)));
   }
 }
 

@@ -6,6 +6,9 @@ import { homeBeside, membershipOf, type LivingProject, type MembershipRow } from
 import { moveHomes, type TenantRows } from '../../rules/tenants.ts';
 import type { Current } from './current.ts';
 import type { Prepare } from '../../file/statement.ts';
+import type { Writer } from '../../write/statement.ts';
+import { organizationWrites } from '../../write/tenants.ts';
+import type { Run } from './writing.ts';
 
 const membershipSql = `SELECT p.project_id, p.organization_id, p.environment, o.home_production, o.home_sandbox
   FROM project p JOIN organization o ON o.organization_id = p.organization_id`;
@@ -13,6 +16,7 @@ const membershipSql = `SELECT p.project_id, p.organization_id, p.environment, o.
 export function homeRows(
   prepare: Prepare,
   current: Current,
+  write: Writer<number>,
 ): Pick<TenantRows, 'membership' | 'living' | 'saveHomes'> {
   const membership = prepare<MembershipRow>('find home', `${membershipSql} WHERE p.project = ?`);
   const living = prepare<LivingProject>(
@@ -21,26 +25,20 @@ export function homeRows(
      WHERE f.organization_id = (SELECT organization_id FROM project WHERE project = ?) AND f.deleted_ms IS NULL
      ORDER BY f.created_ms, project_id`,
   );
-  const save = prepare(
-    'save homes',
-    'UPDATE organization SET home_production = ?, home_sandbox = ? WHERE organization_id = ?',
-  );
   return {
     membership: () => {
       const row = membership.get(current.project);
       return row === undefined ? null : membershipOf(row);
     },
     living: () => living.all(current.project),
-    saveHomes: (organizationId, { production, sandbox }) => {
-      save.run(production, sandbox, organizationId);
-    },
+    saveHomes: organizationWrites(write).saveHomes,
   };
 }
 
 /** Makes a new project the home if its organization has none. */
-export function homeMover(prepare: Prepare): (project: number) => void {
+export function homeMover(prepare: Prepare, run: Run): (project: number) => void {
   const current: Current = { project: 0 };
-  const rows = homeRows(prepare, current);
+  const rows = homeRows(prepare, current, (made, values) => run(current.project, made, values));
   return (project) => {
     current.project = project;
     moveHomes(rows);

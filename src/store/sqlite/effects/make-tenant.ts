@@ -5,17 +5,18 @@
  * `test/store/suite/tenancy/keys.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import type { NewTenant, StoredOrganization, StoredProject, StoredUser, Use } from '../../port/store.ts';
+import type { NewTenant, Use } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
-import { minuteOf, organizationColumns, personColumns } from '../../rules/tenant-row.ts';
+import { minuteOf } from '../../rules/tenant-row.ts';
 import { judgeCaller } from '../../port/caller.ts';
-import { judgeTenant, nameKey } from '../../rules/tenants.ts';
+import { judgeTenant } from '../../rules/tenants.ts';
 import { callerReader } from './caller.ts';
-import type { Value } from '../../file/connection.ts';
 import { homeFinder, homeMover } from './homes.ts';
 import { maxProject } from '../../file/position.ts';
-import { insertInto, type Prepare } from '../../file/statement.ts';
-import { keyInsert } from './tenants.ts';
+import type { Prepare } from '../../file/statement.ts';
+import type { Writer } from '../../write/statement.ts';
+import { keyWrites, organizationWrites, profileWrites } from '../../write/tenants.ts';
+import { runner } from './writing.ts';
 
 export interface TenantTasks {
   /** Refuses a tenant that cannot be created; only looks rows up. */
@@ -35,26 +36,28 @@ export interface TenantTaskParts {
 }
 
 export function tenantTasks({ prepare, createProject }: TenantTaskParts): TenantTasks {
-  const organization = organizationInsert(prepare);
-  const person = personInsert(prepare);
-  const profile = profileInsert(prepare);
-  const addKey = keyInsert(prepare);
-  const moveHomes = homeMover(prepare);
+  const run = runner(prepare);
+  const to =
+    (no: number): Writer<number> =>
+    (made, values) =>
+      run(no, made, values);
+  const organizations = organizationWrites(to(0));
+  const moveHomes = homeMover(prepare, run);
   return {
     judge: judgment(prepare),
     create: ({ organization: made, user, projects }) => {
-      if (made !== null) organization(made);
-      if (user !== null) person(user);
+      if (made !== null) organizations.addOrganization(made);
+      if (user !== null) organizations.addPerson(user);
       for (const { stored, keys } of projects) {
         const no = createProject(stored.project);
-        profile(no, stored);
-        for (const key of keys) addKey(no, key);
+        profileWrites(to(no)).addProfile(stored);
+        for (const key of keys) keyWrites(to(no)).addApiKey(key);
         moveHomes(no);
       }
     },
     homeBeside: homeFinder(prepare),
     claim: claim(prepare),
-    used: used(prepare),
+    used: used(prepare, organizations),
   };
 }
 
@@ -104,39 +107,6 @@ function numberJudgment(prepare: Prepare): (projects: NewTenant['projects']) => 
   };
 }
 
-function organizationInsert(prepare: Prepare): (made: StoredOrganization) => void {
-  const insert = insertInto(prepare, 'organization', organizationColumns);
-  return ({ organizationId, name, customerId, home, createdMs }) => {
-    insert.run(organizationId, name, customerId, home.production, home.sandbox, createdMs);
-  };
-}
-
-function personInsert(prepare: Prepare): (made: StoredUser) => void {
-  const insert = insertInto(prepare, 'person', personColumns);
-  return ({ userId, organizationId, issuer, subject, email, name, createdMs }) => {
-    insert.run(userId, organizationId, issuer, subject, email, name, createdMs);
-  };
-}
-
-function profileInsert(prepare: Prepare): (project: number, made: StoredProject) => void {
-  const insert = insertInto(prepare, 'project_profile', [
-    'project',
-    'organization_id',
-    'environment',
-    'name',
-    'name_key',
-    'settings',
-    'quotas',
-    'created_ms',
-    'updated_ms',
-    'deleted_ms',
-  ]);
-  return (no, { project, name, settings, quotas, createdMs, updatedMs, deletedMs }) => {
-    const values: Value[] = [project.organizationId, project.environment, name, nameKey(name), settings];
-    insert.run(no, ...values, JSON.stringify(quotas), createdMs, updatedMs, deletedMs);
-  };
-}
-
 function claim(prepare: Prepare): (text: string) => string {
   const keep = prepare('claim installation', 'INSERT INTO installation VALUES (1, ?) ON CONFLICT DO NOTHING');
   const find = prepare<{ text: string }>('find installation', 'SELECT text FROM installation');
@@ -146,21 +116,20 @@ function claim(prepare: Prepare): (text: string) => string {
   };
 }
 
-function used(prepare: Prepare): (uses: readonly Use[]) => void {
+function used(
+  prepare: Prepare,
+  { useSession }: Pick<ReturnType<typeof organizationWrites<number>>, 'useSession'>,
+): (uses: readonly Use[]) => void {
   const key = prepare(
     'note use of api key',
     `UPDATE api_key SET last_used_ms = ?
      WHERE project = (SELECT project FROM project WHERE project_id = ?) AND key_id = ?
        AND coalesce(last_used_ms, 0) < ?`,
   );
-  const session = prepare(
-    'note use of session',
-    'UPDATE session SET last_used_ms = ? WHERE digest = ? AND last_used_ms < ? AND ended_ms IS NULL',
-  );
   return (uses) => {
     for (const use of uses) {
       const minute = minuteOf(use.atMs);
-      if ('digest' in use) session.run(minute, use.digest, minute);
+      if ('digest' in use) useSession(use.digest, minute);
       else key.run(minute, use.projectId, use.keyId, minute);
     }
   };

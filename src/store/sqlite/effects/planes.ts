@@ -3,35 +3,24 @@
  * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import type { MonthTotals } from '../../rules/plane-usage.ts';
-import {
-  countColumns,
-  countsOf,
-  countValues,
-  epochValues,
-  raiseEpochSql,
-  type CountRow,
-} from '../../rules/epoch-row.ts';
-import { planeColumns, planeValues, reportColumns, reportValues } from '../../rules/plane-row.ts';
+import { countColumns, countsOf, type CountRow } from '../../rules/epoch-row.ts';
 import { challengeStates, type PlaneState, type TelemetryRows } from '../../rules/planes.ts';
 import type { StoredReport } from '../../port/planes.ts';
 import type { Current } from './current.ts';
-import { insertInto, type Prepare } from '../../file/statement.ts';
+import type { Prepare } from '../../file/statement.ts';
+import { telemetryWrites } from '../../write/planes.ts';
+import type { Writer } from '../../write/statement.ts';
 
 type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 
-export const telemetryRows = (prepare: Prepare, current: Current): TelemetryRows => ({
+export const telemetryRows = (prepare: Prepare, current: Current, write: Writer<unknown>): TelemetryRows => ({
+  ...telemetryWrites(write),
   ...planeRows(prepare, current),
   ...reportRows(prepare, current),
-  ...laterRows(prepare, current),
   ...countRows(prepare, current),
 });
 
-const places = (count: number): string => Array(count).fill('?').join(', ');
-
-function planeRows(
-  prepare: Prepare,
-  current: Current,
-): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
+function planeRows(prepare: Prepare, current: Current): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf'> {
   const find = prepare<PlaneState>(
     'find plane',
     'SELECT revision, revoked_ms AS revokedMs FROM telemetry_plane WHERE project = ? AND plane_id = ?',
@@ -51,12 +40,6 @@ function planeRows(
     auditOrigin: owner('audit_origin'),
     verifierKey: owner('verifier_key'),
   };
-  const save = prepare(
-    'save plane',
-    `INSERT INTO telemetry_plane (project, ${planeColumns.join(', ')}) VALUES (${places(planeColumns.length + 1)})
-     ON CONFLICT (project, plane_id) DO UPDATE SET
-       ${planeColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-  );
   return {
     planeState: (planeId) => find.get(current.project, planeId) ?? null,
     unrevokedPlanes: () => count.get(current.project)?.n ?? 0,
@@ -64,13 +47,10 @@ function planeRows(
       const row = owners[claim].get(text);
       return row === undefined ? null : { planeId: row.planeId, isOwn: row.project === current.project };
     },
-    savePlane: (plane) => {
-      save.run(current.project, ...planeValues(plane));
-    },
   };
 }
 
-function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challengeState' | 'addReport'> {
+function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challengeState'> {
   const link = prepare<{ link: StoredReport['link'] }>(
     'find link of report',
     'SELECT link FROM telemetry_report WHERE project = ? AND plane_id = ? AND epoch = ? AND sequence = ?',
@@ -79,8 +59,6 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
     'find challenge of report',
     'SELECT attestation FROM telemetry_report WHERE project = ? AND plane_id = ? AND report_id = ?',
   );
-  const insert = insertInto(prepare, 'telemetry_report', ['project', ...reportColumns]);
-  const raise = prepare('raise epoch', raiseEpochSql(places(7)));
   return {
     linkAt: ({ planeId, epoch, sequence }) =>
       link.get(current.project, planeId, epoch, sequence)?.link ?? null,
@@ -88,79 +66,18 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
       const row = challenge.get(current.project, planeId, reportId);
       return row === undefined ? null : challengeStates[row.attestation];
     },
-    addReport: (report) => {
-      insert.run(current.project, ...reportValues(report));
-      raise.run(...epochValues(current.project, report));
-    },
   };
 }
 
-function laterRows(
-  prepare: Prepare,
-  current: Current,
-): Of<'linkReport' | 'answerChallenge' | 'expireChallenge'> {
-  const link = prepare(
-    'link report',
-    'UPDATE telemetry_report SET link = ? WHERE project = ? AND plane_id = ? AND epoch = ? AND sequence = ?',
-  );
-  const answer = prepare(
-    'answer challenge',
-    `UPDATE telemetry_report SET attestation = ?, answer_digest = ?, answer_status = ?, answer = ?, answer_ms = ?
-     WHERE project = ? AND plane_id = ? AND report_id = ?`,
-  );
-  const expire = prepare(
-    'expire challenge',
-    `UPDATE telemetry_report SET attestation = 'expired' WHERE project = ? AND plane_id = ? AND report_id = ?`,
-  );
-  return {
-    expireChallenge: ({ planeId, reportId }) => {
-      expire.run(current.project, planeId, reportId);
-    },
-    linkReport: (effect) => {
-      link.run(effect.link, current.project, effect.planeId, effect.epoch, effect.sequence);
-    },
-    answerChallenge: ({ planeId, reportId, attestation, answer: given }) => {
-      const values = [attestation, Buffer.from(given.digest), given.status, given.result, given.atMs];
-      answer.run(...values, current.project, planeId, reportId);
-    },
-  };
-}
-
-function countRows(prepare: Prepare, current: Current): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
-  const columns = countColumns.join(', ');
+function countRows(prepare: Prepare, current: Current): Of<'monthsOf'> {
   const months = prepare<CountRow & { month: string }>(
     'find months of epoch',
-    `SELECT month, ${columns} FROM telemetry_month WHERE project = ? AND plane_id = ? AND epoch = ?`,
-  );
-  const save = prepare(
-    'save month of epoch',
-    `INSERT INTO telemetry_month (project, plane_id, epoch, month, ${columns})
-     VALUES (${places(4 + countColumns.length)}) ON CONFLICT (project, plane_id, epoch, month) DO UPDATE SET
-       ${countColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
-  );
-  const find = prepare<{ found: number }>(
-    'find units of planes',
-    'SELECT 1 AS found FROM telemetry_usage WHERE project = ? AND month = ?',
-  );
-  const begin = insertInto(prepare, 'telemetry_usage', ['project', 'month', ...countColumns]);
-  // SQLite binds a number as a double; without the CAST the sum would be a double too
-  const add = prepare(
-    'add units of planes',
-    `UPDATE telemetry_usage SET ${countColumns.map((column) => `${column} = ${column} + CAST(? AS INTEGER)`).join(', ')}
-     WHERE project = ? AND month = ?`,
+    `SELECT month, ${countColumns.join(', ')} FROM telemetry_month WHERE project = ? AND plane_id = ? AND epoch = ?`,
   );
   return {
     monthsOf: ({ planeId, epoch }) =>
       months
         .all(current.project, planeId, epoch)
         .map((row): MonthTotals => ({ month: row.month, totals: countsOf(row) })),
-    saveMonth: ({ planeId, epoch }, { month, totals }) => {
-      save.run(current.project, planeId, epoch, month, ...countValues(totals));
-    },
-    addUnits: (month, change) => {
-      if (find.get(current.project, month) === undefined)
-        begin.run(current.project, month, ...countValues(change));
-      else add.run(...countValues(change), current.project, month);
-    },
   };
 }

@@ -43,7 +43,7 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
     ...termWrites(write),
     ...exportRows(prepare, current, write),
     ...withdrawer(prepare, current),
-    ...tenantRows(prepare, current),
+    ...tenantRows(prepare, current, write),
   };
   return (project, effect, assigned) => {
     current.project = project;

@@ -7,7 +7,6 @@ import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
 import type { ApiKeyRow, Cosignature, GraphPart } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
-import { keyColumns, keyValues } from '../../rules/tenant-row.ts';
 import { sessionKeptMs } from '../../rules/tenants.ts';
 import { documentTasks, type DocumentTasks } from './documents.ts';
 import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
@@ -23,6 +22,7 @@ import {
   sweepRows,
   sweepSessions,
 } from '../../write/tasks.ts';
+import { keyWrites } from '../../write/tenants.ts';
 import { runner, type Run } from './writing.ts';
 
 const hourMs = 3_600_000;
@@ -92,12 +92,6 @@ function projectTasks(
     'create head',
     'INSERT INTO head (project, tree, size, root, last_ms) VALUES (?, ?, 0, ?, 0)',
   );
-  const changed = keyColumns.filter((column) => column !== 'key_id');
-  const key = prepare(
-    'save api key',
-    `INSERT INTO api_key (project, ${keyColumns.join(', ')}) VALUES (?${', ?'.repeat(keyColumns.length)})
-     ON CONFLICT (project, key_id) DO UPDATE SET ${changed.map((each) => `${each} = excluded.${each}`).join(', ')}`,
-  );
   const part = prepare(
     'stage graph part',
     'INSERT INTO graph_part (project, graph_id, list, part, items) VALUES (?, ?, ?, ?, ?)',
@@ -112,8 +106,8 @@ function projectTasks(
       for (const tree of [0, 1]) head.run(row.project, tree, emptyRoot);
       return row.project;
     },
-    saveApiKey: (no, made) => {
-      key.run(no, ...keyValues(made));
+    saveApiKey: (no, key) => {
+      keyWrites((made, values) => run(no, made, values)).putApiKey(key);
     },
     stageGraphPart: (no, graphId, { list, part: number, items }) => {
       part.run(no, graphId, list, number, items);
