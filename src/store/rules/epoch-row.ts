@@ -30,10 +30,9 @@ export const epochOf = (row: EpochRow): PlaneEpoch => ({
   firstUnlinked: row.first_unlinked,
 });
 
-/** Columns of counts; values come in this order. */
+/** Columns of counts. */
 export const countColumns = meteredTypes;
 export type CountRow = Record<(typeof countColumns)[number], number>;
-export const countValues = (counts: Counts): number[] => countColumns.map((type) => counts[type]);
 /** Each at most 2^53-1. */
 export const countsOf = (row: CountRow): Counts => eachType((type) => countable(row[type]));
 

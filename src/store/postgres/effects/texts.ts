@@ -13,5 +13,4 @@ export const read = (text: string): string =>
     ? text.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === '0' ? '\0' : escaped))
     : text;
 
-export const keptOrNull = (text: string | null): string | null => (text === null ? null : kept(text));
 export const readOrNull = (text: string | null): string | null => (text === null ? null : read(text));
