@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { said } from '../../support/said.ts';
+import { said } from '../../service/support/said.ts';
 import { heldConfig } from '../../../plane/config/apply.ts';
 import { withHeldConfig } from '../../../plane/config/direct.ts';
 import { limits } from '../../../src/contract/limits.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { said } from '../../support/said.ts';
+import { said } from '../support/said.ts';
 import type { HeldPlaneConfig } from '../../../src/contract/plane-config.ts';
 import { build } from '../../../src/client/version.ts';
 import { limits } from '../../../src/contract/limits.ts';

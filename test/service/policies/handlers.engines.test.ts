@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { said } from '../../support/said.ts';
+import { said } from '../support/said.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { policyStatuses, type PolicyStatus } from '../../../src/contract/policy-words.ts';
 import { policyHash } from '../../../src/core/policies/language/hash.ts';

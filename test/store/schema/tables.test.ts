@@ -1,8 +1,12 @@
 /** What becomes of the tables that both engines share; their migrations run in the tests of each engine. */
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { mainMigrations } from '../../../src/store/file/schema/tables.ts';
+import { migrations } from '../../../src/store/postgres/schema/tables.ts';
+import { versionColumns } from '../../../src/store/rules/policy-row.ts';
 import { indexTables } from '../../../src/store/schema/index-map.ts';
 import { intakeTable } from '../../../src/store/schema/intake.ts';
+import { changesVersion } from '../../../src/store/schema/signed-approvals.ts';
 import { otherTables, peopleTables } from '../../../src/store/schema/tables.ts';
 import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 
@@ -42,5 +46,20 @@ describe('a table for both engines', () => {
     const text = inPostgres(shared);
     expect(text).not.toMatch(/ROWID|STRICT/);
     expect(text).toMatch(/\n\) WITH \(fillfactor = 70\);/);
+  });
+});
+
+describe('migrations', () => {
+  it('migrations of both engines have the same versions, one after the other', () => {
+    const versions = migrations.map(({ version }) => version);
+    expect(versions).toEqual(mainMigrations.map(({ version }) => version));
+    expect(versions).toEqual(versions.map((_, at) => at + 1));
+  });
+
+  it('the rule that a policy version never changes names each of its columns', () => {
+    const named = Object.values(versionColumns.names).filter((column) =>
+      changesVersion.includes(`NEW.${column} `),
+    );
+    expect(named).toEqual(Object.values(versionColumns.names));
   });
 });

@@ -17,6 +17,7 @@ import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { cancelledInSqlite } from '../../schema/jobs.ts';
+import { sharedMigrations } from '../../schema/migrations.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
@@ -229,6 +230,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 10, sql: inSqlite(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInSqlite },
   { version: 12, sql: dropTerms },
+  ...sharedMigrations.map(({ version, sql }) => ({ version, sql: inSqlite(sql) })),
 ];
 
 export const headDelete =

@@ -17,6 +17,7 @@ import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
 import { intakeDays, intakeTable } from '../../schema/intake.ts';
 import { cancelledInPostgres } from '../../schema/jobs.ts';
+import { sharedMigrations } from '../../schema/migrations.ts';
 import { otherTables, peopleTables } from '../../schema/tables.ts';
 import { timeCountTables } from '../../schema/time-counts.ts';
 import { id, inPostgres } from '../../schema/words.ts';
@@ -204,6 +205,7 @@ export const migrations: readonly Migration[] = [
   { version: 10, sql: inPostgres(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInPostgres },
   { version: 12, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
+  ...sharedMigrations.map(({ version, sql }) => ({ version, sql: inPostgres(sql) })),
 ];
 
 /** The version that this release needs. */

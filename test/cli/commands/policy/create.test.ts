@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parsePolicyText } from '../../../../src/cli/policies/text-form.ts';
-import { said } from '../../../support/said.ts';
+import { said } from '../../../service/support/said.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 
 let plane: PolicyPlane;

@@ -22,6 +22,7 @@ import {
 } from '../../support/fixture.ts';
 import { createPolicy, decideApproval, openApproval } from '../../support/governance.ts';
 import { missing, Processes, server } from '../support/described.ts';
+import { makeOlder } from '../support/older.ts';
 import type { TestDatabase } from '../support/server.ts';
 
 const tableNames = Object.keys({ ...tables, ...timeCountRules });
@@ -78,17 +79,7 @@ describe.skipIf(missing !== null)('migrations', () => {
       });
     const kept = await counts();
     expect(kept.length).toBeGreaterThan(8);
-    await asked(database.owner, (client) =>
-      client.query(`SET search_path = gov; DROP TABLE event_count; DROP TABLE intake_fact; DROP TABLE document; DROP TABLE event_term; DROP TABLE event_term_head; DROP TRIGGER run_event_counted ON run_event;
-        DROP FUNCTION count_times; DROP INDEX run_event_time, run_system, run_type_runs;
-        DROP TRIGGER approval_update ON approval;
-        ALTER TABLE approval DROP COLUMN used_ms, DROP COLUMN used_by, DROP COLUMN call_key;
-        CREATE TRIGGER approval_update BEFORE UPDATE ON approval FOR EACH ROW EXECUTE FUNCTION refuse_change();
-        DROP TRIGGER policy_version_update ON policy_version;
-        ALTER TABLE policy_version DROP COLUMN require_signed;
-        CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version FOR EACH ROW EXECUTE FUNCTION refuse_change();
-        UPDATE version SET version = 2`),
-    );
+    await makeOlder(database, 2);
     expect(await migrate({ url: database.owner, role })).toMatchObject({ from: 2, to: newestVersion });
     expect(await counts()).toEqual(kept);
     const store = await open();

@@ -1,4 +1,4 @@
-import type { PolicyName } from '../../src/contract/policy-words.ts';
+import type { PolicyName } from '../../../src/contract/policy-words.ts';
 
 /**
  * Everything that a person can say of a policy, each with a value that no other policy has. The type asks for a new
