@@ -38,7 +38,7 @@ export const ErasureInput = exact({
   request: Type.Optional(
     Type.String({
       maxLength: limits.erasureRequestChars,
-      description: 'The request of a dry run by another person, if the project requires two people',
+      description: 'The request of a dry run by another credential, if the project requires two',
     }),
   ),
 });
@@ -60,7 +60,7 @@ const ErasureDone = Type.Object({
   request: Type.Optional(
     Type.String({
       description:
-        'For a dry run, if the project requires two people: the value that the second person sends',
+        'For a dry run, if the project requires two credentials: the value that the second one sends',
     }),
   ),
 });

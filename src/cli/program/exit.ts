@@ -152,7 +152,7 @@ const answerHints: Readonly<Record<string, string>> = {
   QUOTA_EXCEEDED: 'see what remains: gov usage show',
   EXPORT_LIMIT: 'list exports: gov export list; delete one: gov export delete ID',
   USER_EXISTS: 'sign in: gov auth login',
-  FORBIDDEN: 'use another key or ask another person; GOV_API_KEY_FILE names an approver’s key',
+  FORBIDDEN: 'use another key, or ask somebody who has one; GOV_API_KEY_FILE names an approver’s key',
   STORAGE_FULL: 'free disk space on the plane’s machine',
   RATE_LIMITED: 'try again later, or raise --retries',
 };

@@ -3,14 +3,14 @@ import { limits } from '../../contract/limits.ts';
 import type { PolicyVersion } from '../../contract/policies.ts';
 import { useSession } from '../browser/session.tsx';
 
-/** Who wrote the version. The API refuses its author where the project requires two people. */
+/** Who wrote the version. The API refuses its author where the project requires two credentials. */
 export function AuthorLine({ version: { createdBy } }: { readonly version: PolicyVersion }) {
   const { identity } = useSession();
   return (
     <p class="quiet">
       Written by <code>{createdBy}</code>
       {createdBy === identity.id &&
-        ', which is you: a project that requires two people wants another key or person to put it in force'}
+        ', which is you: a project that requires two credentials wants another one to put it in force'}
       .
     </p>
   );

@@ -27,7 +27,7 @@ export interface Erasing {
   /** As many as fit into one leaf: at most `limits.erasureTargets`, with `limits.erasureDigests` digests. */
   readonly targets: readonly ErasureTarget[];
   readonly reasonCode: string;
-  /** When another person asked for it, where one did. */
+  /** When another credential asked for it, where one did. */
   readonly requestedMs?: number;
   /** The subject and the destruction of its key, as in the effect. */
   readonly subject?: string;

@@ -13,7 +13,7 @@ import { idempotencyWrite } from '../call/idempotency.ts';
 import { notFound, type PlainAnswer } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { erase } from './erase.ts';
-import { erasureRequest, requireSecondPerson } from './request.ts';
+import { erasureRequest, requireSecondCredential } from './request.ts';
 import { findTargets, type ErasureTargets } from './targets.ts';
 import { listPage, pageLimit } from '../call/pages.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
@@ -31,7 +31,7 @@ export const erasures: Pick<Handlers, 'createErasure' | 'listErasures' | 'getEra
       const outcome = done(null, { targets, complete, dryRun, keyDestroyed: hasKey });
       return { status: 200, body: { ...outcome, ...request } };
     }
-    const requested = isTwo ? { requestedMs: await requireSecondPerson(services, caller, body) } : {};
+    const requested = isTwo ? { requestedMs: await requireSecondCredential(services, caller, body) } : {};
     const composed = (erasureId: string, outcome: ErasureOutcome) =>
       ({
         status: 201,

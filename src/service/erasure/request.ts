@@ -1,7 +1,6 @@
 /**
- * Erasure by two people, where a project requires it. One asks by a dry run and gets a request. Another
- * person, whose key was not rotated from the first one's, sends the same erasure with the request. The
- * request is a text under a keyed hash, so the service stores nothing. Proven by
+ * Erasure by two credentials, where a project requires it. One asks by a dry run and gets a request. Another,
+ * which was not rotated from the first one, sends the same erasure with the request. The request is a text under a keyed hash, so the service stores nothing. Proven by
  * `test/service/erasure/handlers.test.ts`.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -32,16 +31,16 @@ const stampOf = (
 ): string =>
   fingerprint(`gov.erasurerequest/1\n${project.projectId}\n${by}\n${atMs}\n${canonicalize(wanted(input))}`);
 
-/** The request for another person, valid for `limits.erasureRequestHours`. */
+/** The request for another credential, valid for `limits.erasureRequestHours`. */
 export function erasureRequest(services: Services, caller: Caller, input: ErasureInput): string {
   const asked = { by: caller.id, atMs: services.now() };
   return `${asked.by}.${asked.atMs}.${stampOf(services, caller, { ...asked, input })}`;
 }
 
 /**
- * When the first person asked. FORBIDDEN where the request is for another erasure, by the caller, or too old.
+ * When the first credential asked. FORBIDDEN where the request is for another erasure, by the caller, or too old.
  */
-export async function requireSecondPerson(
+export async function requireSecondCredential(
   services: Services,
   caller: Caller,
   input: ErasureInput,
@@ -50,8 +49,8 @@ export async function requireSecondPerson(
   const refuse = (got: string): GovError =>
     new GovError(
       'FORBIDDEN',
-      `expected the request of another person, since the project requires two, got ${got}; a dry run of the same ` +
-        'erasure by one person returns the request that another one sends',
+      `expected the request of another credential, since the project requires two, got ${got}; a dry run of the same ` +
+        'erasure by one credential returns the request that another one sends',
     );
   if (request === undefined) throw refuse('none');
   const [by = '', at = '', stamp = ''] = request.split('.');

@@ -166,14 +166,17 @@ describe.each(engines)('erasure, on %s', (engine) => {
     expect((await erase({ eventId })).status).toBe(201);
   });
 
-  it('an erasure needs two people when the project requires them', async () => {
+  it('an erasure needs two credentials when the project requires them, and no refusal speaks of two people', async () => {
     const eventId = await record();
     const other = await record();
     expect((await settings({ requireTwoPersonErasure: true })).status).toBe(200);
     const body = { name: 'second', scopes: ['erasure:write'] };
     const second = (await acme.call('POST', '/api-keys', { body })).body.key;
     const wanted = { eventId, fields: ['/metadata'], reasonCode: 'asked' };
-    expect(await erase(wanted)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    const alone = await erase(wanted);
+    expect(alone).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    expect(alone.body.detail).toMatch(/^expected the request of another credential, .* got none/);
+    expect(alone.body.detail).not.toMatch(/person|people/);
     const { request } = (await erase({ ...wanted, dryRun: true })).body;
     for (const [given, key] of [
       [{ ...wanted, request }, eraser],

@@ -38,7 +38,7 @@ describe('an erasure', () => {
     expect(await codes(limits.erasurePointerChars + 1)).toEqual([400, [['/fields/0', 'TOO_LONG']]]);
   });
 
-  it('an erasure reads the longest request of another person', async () => {
+  it('an erasure reads the longest request of another credential', async () => {
     const { eventId } = (await call('POST', '/events', event())).body;
     const asked = (chars: number) => erase({ eventId, dryRun: true, request: 'r'.repeat(chars) });
     expect((await asked(limits.erasureRequestChars)).status).toBe(200);

@@ -66,7 +66,7 @@ async function printFound({ flags, out }: Call, found: ErasureDone, what: string
   }
   await out.lines([
     safe`${what}${flags.dryRun ? ' would be erased' : ': nothing to erase'}${keyDestroyed ? ', and the key of the subject' : ''}`,
-    ...(second === undefined ? [] : [safe`  another person carries it out with --request ${second}`]),
+    ...(second === undefined ? [] : [safe`  another credential carries it out with --request ${second}`]),
   ]);
 }
 

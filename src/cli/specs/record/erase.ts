@@ -23,7 +23,7 @@ export const erase = command({
       pattern: '^[a-z][a-z0-9_]{0,63}$',
     }),
     dryRun: flag.on('Count the values, and erase nothing'),
-    request: flag.text('TEXT', 'Output of another person’s dry run, if the project requires two people'),
+    request: flag.text('TEXT', 'Output of a dry run by another credential, if the project requires two'),
   },
   examples: [
     'gov erase --event evt_01jq3v5k8hf7wb3c9x2m4n6p8r --field /metadata/card --reason subject_request',
@@ -31,7 +31,7 @@ export const erase = command({
     'printf %s "$CUSTOMER" | gov erase --subject - --reason subject_request --yes',
   ],
   exitCodes: {
-    4: 'the project requires two people',
+    4: 'the project requires two credentials',
     6: 'a legal hold is set, or the project has no subjectPointers',
   },
 });

@@ -75,7 +75,7 @@ describe('gov erase', () => {
     expect((await account.json(['erase', '--subject', longest, '--yes'])).leaves).toBe(1);
   });
 
-  it('gov erase needs a second person when the project requires one', async () => {
+  it('gov erase needs a second credential when the project requires one', async () => {
     const set = (value: string) =>
       account.gov(['projects', 'update', tenant.projectId, '--set', `requireTwoPersonErasure=${value}`]);
     expect((await set('true')).code).toBe(0);
