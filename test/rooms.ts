@@ -65,7 +65,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
         'determinism disclosed integrity layers read-bundle rests statement verdict verify',
     },
-    evidence: { may: 'json note proofs', doors: 'file heads-file' },
+    evidence: { may: 'json note proofs', doors: 'file heads-file history' },
     exports: {
       may: 'json merkle note events completeness graphs decided replay proofs',
       doors: 'answer artifact check-rows checks completeness filters row row-lists verify',

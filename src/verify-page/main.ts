@@ -4,7 +4,12 @@
  * browser by `test/verify-page/browser.test.ts`.
  */
 import { signatureNameOf } from '../core/reports/artifacts.ts';
-import { GovTrustError, readTrust, verify, type Trust, type Verdict } from '../client/verify.ts';
+import { GovTrustError, readTrust, type Trust, type Verdict } from '../client/verify.ts';
+import { verifyFile } from '../client/verify-file.ts';
+import { splitViewText } from '../core/evidence/file.ts';
+import { judgeHistory, type HistoryVerdict } from '../core/evidence/history.ts';
+import type { SignedHead } from '../core/note/heads.ts';
+import { keptHeads, keep } from './kept.ts';
 import { visibleLine, visibleText } from '../core/visible.ts';
 import { shownOf, type VerdictText, type ShownCheck } from './words.ts';
 
@@ -83,15 +88,17 @@ async function check(): Promise<void> {
   // lets the browser show the line before the work begins
   await new Promise((done) => setTimeout(done));
   const cards: HTMLElement[] = [];
+  const kept = trust === null ? [] : keptHeads(trust);
   let verified = 0;
   for (const file of evidence) {
     const signature = file.name.endsWith('.json') ? signatureFor(file) : undefined;
-    const card = await cardOf(file, { trust, dataHash, signature });
+    const card = await cardOf(file, { trust, dataHash, signature, kept });
     if (own !== checking) return;
     cards.push(card.element);
     verified += card.isVerified ? 1 : 0;
     results.replaceChildren(...cards);
   }
+  if (trust !== null) keep(trust, kept);
   busy(false);
   say(
     'state',
@@ -105,19 +112,26 @@ interface CheckInputs {
   readonly trust: Trust | null;
   readonly dataHash: string | null;
   readonly signature: File | undefined;
+  /** Signed states of the log that were seen before; those of the file are added. */
+  readonly kept: SignedHead[];
 }
 
 async function cardOf(
   file: File,
-  { trust, dataHash, signature }: CheckInputs,
+  { trust, dataHash, signature, kept }: CheckInputs,
 ): Promise<{ readonly element: HTMLElement; readonly isVerified: boolean }> {
   let verdict: Verdict;
+  let heads: readonly SignedHead[] = [];
+  const seen = (found: readonly SignedHead[]): void => {
+    heads = found;
+  };
+  const options = {
+    trust,
+    ...(dataHash === null ? {} : { dataHash }),
+    ...(signature === undefined ? {} : { signature: new Uint8Array(await signature.arrayBuffer()) }),
+  };
   try {
-    verdict = await verify(file, {
-      trust,
-      ...(dataHash === null ? {} : { dataHash }),
-      ...(signature === undefined ? {} : { signature: new Uint8Array(await signature.arrayBuffer()) }),
-    });
+    verdict = await verifyFile(file, options, { seen });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const unread = {
@@ -127,8 +141,20 @@ async function cardOf(
     } as const;
     return { element: card(file, { ...unread, facts: [], checks: [], layers: [] }), isVerified: false };
   }
-  const { verified } = verdict;
-  return { element: card(file, shownOf(verdict, file.name)), isVerified: verified };
+  const history = heads.length === 0 ? null : judgeHistory(kept, heads);
+  const article = card(file, shownOf(verdict, file.name, history));
+  if (history?.split) article.append(evidenceLink(history.split));
+  else kept.push(...heads);
+  return { element: article, isVerified: verdict.verified && history?.result !== 'split' };
+}
+
+/** A link that saves the evidence of two histories. */
+function evidenceLink(split: NonNullable<HistoryVerdict['split']>): HTMLElement {
+  const link = document.createElement('a');
+  link.textContent = 'Save the evidence';
+  link.download = 'split-view.govevidence.json';
+  link.href = URL.createObjectURL(new Blob([splitViewText(split)], { type: 'application/json' }));
+  return link;
 }
 
 function element(name: string, text = '', className = ''): HTMLElement {

@@ -3,6 +3,7 @@
  * `test/verify-page/words.test.ts`, which also requires a sentence for every check.
  */
 import type { Verdict } from '../client/verify.ts';
+import type { HistoryVerdict } from '../core/evidence/history.ts';
 import { signedByText } from '../core/note/signed-by.ts';
 import {
   isVacuous,
@@ -43,6 +44,7 @@ export const checkSentences: Readonly<Record<string, string>> = {
   tree_root: 'The statements are about the signed state of the log.',
   witnesses: 'As many witnesses as you require cosigned the state of the log.',
   completeness: 'The log has no more entries than the file shows.',
+  evidence: 'No log that only grows has both signed states.',
   approval_signatures: 'Each signed approval verifies under the key of an enrolled approver.',
   attestation: 'The attached statement is about this proof.',
   events: 'The events in the file are the events that the log has of the run.',
@@ -83,6 +85,7 @@ const kinds: Readonly<Record<Verdict['kind'], string>> = {
   proof: 'Proof of a run',
   export: 'Export of recorded data',
   answer: 'Answer of the log on how many entries there are',
+  evidence: 'Evidence that a log broke a promise',
   report: 'Report',
 };
 
@@ -93,12 +96,20 @@ const meaningOf = (code: string | null | undefined): string =>
     ? verdictCodes[code as keyof typeof verdictCodes]
     : '';
 
-/** Returns the verdict in sentences. `fileName`: for the command that checks the rest. */
-export function shownOf(verdict: Verdict, fileName: string): VerdictText {
+/**
+ * Returns the verdict in sentences. `fileName`: for the command that checks the rest. `history`: what its signed states say
+ * of those that were seen before; null for a file without any.
+ */
+export function shownOf(
+  verdict: Verdict,
+  fileName: string,
+  history: HistoryVerdict | null = null,
+): VerdictText {
   const checks = checksOf(verdict);
+  const head = headOf(verdict, fileName);
   return {
-    ...headOf(verdict, fileName),
-    facts: factsOf(verdict),
+    ...(history?.split ? splitHead(history.split.detail) : head),
+    facts: [...factsOf(verdict), ...(history === null ? [] : [historyFact(history)])],
     checks: checks
       .filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined)
       .map(shownCheck),
@@ -136,6 +147,12 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
       reasons: [`${meaningOf(code)}.`, ...notes],
     };
   }
+  if (verdict.kind === 'evidence')
+    return {
+      tone: 'good',
+      verdict: 'Verified: the log signed two histories',
+      reasons: ['Whoever holds the key of the log signed both. No log that only grows can have both.'],
+    };
   if (verdict.kind !== 'report') return { tone: 'good', verdict: 'Verified', reasons: notes };
   if (verdict.artifact === 'json') return { tone: 'good', verdict: 'Verified', reasons: [] };
   return {
@@ -148,16 +165,34 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
   };
 }
 
+const splitHead = (detail: string): ReturnType<typeof headOf> => ({
+  tone: 'bad',
+  verdict: 'Not verified: the log signed two histories',
+  reasons: [
+    `This file and an earlier one cannot both be of a log that only grows: ${detail}. Save the evidence: anybody can check it.`,
+  ],
+});
+
+function historyFact({ result, kept }: HistoryVerdict): [string, string] {
+  const said = {
+    first: 'this is the first signed state of this log here',
+    extends: `one history with the state of ${kept} entries that was seen before`,
+    not_compared: `not compared with the state of ${kept} entries that was seen before`,
+    split: `contradicts the state of ${kept} entries that was seen before`,
+  };
+  return ['History', said[result]];
+}
+
 const isAlone = (layers: readonly { readonly name: string; readonly passed: boolean }[]): boolean => {
   const failed = layers.filter(({ passed }) => !passed);
   return failed.length === 1 && failed[0]?.name === 'policy_compliance';
 };
 
 const checksOf = (verdict: Verdict): readonly CheckResult<string>[] =>
-  verdict.kind === 'answer'
+  verdict.kind === 'answer' || verdict.kind === 'evidence'
     ? [
         {
-          id: 'answer',
+          id: verdict.kind,
           result: verdict.verified ? 'passed' : 'failed',
           ...(verdict.code === null ? {} : { code: verdict.code }),
           ...(verdict.detail === null ? {} : { detail: verdict.detail }),
@@ -227,6 +262,9 @@ function factsOf(verdict: Verdict): [string, string][] {
     case 'export':
       facts.push(['Export', verdict.exportId], ['Resource', verdict.resource], ['Made', verdict.generatedAt]);
       break;
+    case 'evidence':
+      facts.push(['Log', verdict.origin]);
+      break;
     case 'answer':
       facts.push(['Asked for', verdict.question?.key.join(' ')], ['Entries', verdict.count]);
       break;
@@ -240,7 +278,7 @@ function factsOf(verdict: Verdict): [string, string][] {
         ['Attached files', verdict.files.length === 0 ? null : verdict.files.join(', ')],
       );
   }
-  facts.push(['Signed by', signedByText(verdict) || null]);
+  if ('signatures' in verdict) facts.push(['Signed by', signedByText(verdict) || null]);
   return facts.flatMap(([name, value]) =>
     value === null || value === undefined ? [] : [[name, String(value)] as [string, string]],
   );

@@ -10,7 +10,7 @@ import { formatTrust } from '../../src/core/note/trust.ts';
 import { shownOf } from '../../src/verify-page/words.ts';
 import { type Case, cases, signedEvidence } from '../client/web/evidence.ts';
 import { readReportFonts } from '../../src/host/reports/fonts.ts';
-import { bytesOf, sample, trust } from '../core/proofs/log.ts';
+import { bytesOf, ProofLog, recordSampleRun, sample, trust } from '../core/proofs/log.ts';
 import { sampleReport, signatureOf, signedPdf } from '../core/reports/sample.ts';
 import { projectRoot } from '../paths.ts';
 import { startPlane } from '../support/serving.ts';
@@ -37,7 +37,7 @@ const nameOf = (kind: string, bytes: Uint8Array): string =>
 
 it('the page is one small file without addresses of other files', () => {
   const page = readFileSync(file, 'utf8');
-  expect(page.length).toBeLessThan(320_000);
+  expect(page.length).toBeLessThan(340_000);
   expect(page.replace(/<script>[^]*<\/script>/, '')).not.toMatch(/\b(?:src|href)="(?!data:)/);
   expect(/\beval\(|new Function\b/.test(page)).toBe(false);
   expect(page.match(/<script/g)).toHaveLength(1);
@@ -67,8 +67,12 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
     await browser?.close();
   });
 
+  /** As a browser that has seen no log: those of the tests have one name. */
   const check = async (trusted: string, files: readonly Given[]): Promise<void> => {
     await page.fill('#trust', trusted);
+    // other keys check the files of before again
+    await page.waitForSelector('#results[aria-busy=false]', { state: 'attached' });
+    await page.evaluate('localStorage.clear()');
     await page.setInputFiles('#files', [...files]);
     await page.waitForSelector('#results[aria-busy=false]', { state: 'attached' });
   };
@@ -107,18 +111,44 @@ describe.skipIf(executablePath === undefined)('the verify page (needs chromium i
 
   it('signed approvals by each kind of key, and of logs that lie about them, get the verdict of the command line', async () => {
     const all = signedEvidence();
-    await check(
-      formatTrust(trust),
-      all.map(({ bytes }, at) => given(`${at}.govproof.json`, bytes)),
-    );
-    const files = await shownFiles();
+    const files: (ShownFile | undefined)[] = [];
+    for (const [at, { bytes }] of all.entries()) {
+      await check(formatTrust(trust), [given(`${at}.govproof.json`, bytes)]);
+      files.push(await shown());
+    }
     expect(files.map((file, at) => [all[at]?.name, file])).toEqual(
       all.map((each, at) => [each.name, expected(each, `${at}.govproof.json`)]),
     );
-    expect(files.filter(({ tone }) => tone === 'good')).toHaveLength(13);
+    expect(files.filter((file) => file?.tone === 'good')).toHaveLength(13);
     expect(files[0]?.lines.join()).toMatch(
       /Passed: Each signed approval verifies .* 1 by Ada \(ssh, SHA256:/,
     );
+  });
+
+  it('two histories of one log are refused, also after the page was opened again, and the evidence verifies', async () => {
+    const log = new ProofLog();
+    log.record({ runId: 'earlier' });
+    recordSampleRun(log);
+    const [mine, theirs] = [bytesOf(sample()), bytesOf(log.prove('run-1'))];
+    const split = { tone: 'bad', verdict: 'Not verified: the log signed two histories' };
+    await check(formatTrust(trust), [given('mine.json', mine), given('theirs.json', theirs)]);
+    expect((await shownFiles()).map(({ tone, verdict }) => ({ tone, verdict }))).toEqual([
+      { tone: 'good', verdict: 'Verified' },
+      split,
+    ]);
+    await picture('split-view');
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.click('a[download]')]);
+    const evidence = readFileSync(await saved.path());
+    await page.reload();
+    const again = async (name: string, bytes: Buffer): Promise<void> => {
+      await page.fill('#trust', formatTrust(trust));
+      await page.setInputFiles('#files', [given(name, bytes)]);
+      await page.waitForSelector('article.verdict');
+    };
+    await again('theirs.json', theirs);
+    expect(await shown()).toMatchObject(split);
+    await again(saved.suggestedFilename(), evidence);
+    expect(await shown()).toMatchObject({ tone: 'good', verdict: 'Verified: the log signed two histories' });
   });
 
   it('a tampered file is refused in words first, and pictures show it', async () => {

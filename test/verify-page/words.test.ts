@@ -9,7 +9,7 @@ import type { Verdict } from '../../src/client/verify.ts';
 
 describe('the words of the verify page', () => {
   it('every check of every kind of file has one sentence', () => {
-    const ids = [...new Set<string>([...checkIds, ...exportCheckIds, ...reportCheckIds])];
+    const ids = [...new Set<string>([...checkIds, ...exportCheckIds, ...reportCheckIds, 'evidence'])];
     expect(Object.keys(checkSentences).sort()).toEqual(ids.sort());
     for (const text of Object.values(checkSentences)) expect(text).toMatch(/^[A-Z][^.]+\.$/);
   });

@@ -1,12 +1,9 @@
 /** How a verdict says whether a log shows one history. Tested by `test/cli/commands/proofs/history.test.ts`. */
+import type { HistoryResult } from '../../core/evidence/history.ts';
 import { safe, type Safe, type Styles } from './safe.ts';
 
 export interface History {
-  /**
-   * `first`: no head of this log was kept. `extends`: the log of the file and the kept one are one history.
-   * `not_compared`: nothing in the files compares them. `split`: the log signed two histories.
-   */
-  readonly result: 'first' | 'extends' | 'not_compared' | 'split';
+  readonly result: HistoryResult;
   /** Leaves of the kept head that it was compared with. */
   readonly kept: number | null;
   readonly detail: string | null;

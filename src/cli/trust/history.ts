@@ -10,7 +10,8 @@ import { GovError } from '../../contract/problems.ts';
 import { splitViewText } from '../../core/evidence/file.ts';
 import { type HeadsFile, headsMediaType, headsText, readHeads } from '../../core/evidence/heads-file.ts';
 import { sha256Text } from '../../core/hash.ts';
-import { compareHeads, SignedHead } from '../../core/note/heads.ts';
+import { judgeHistory } from '../../core/evidence/history.ts';
+import { SignedHead } from '../../core/note/heads.ts';
 import { parseTlogProof } from '../../core/note/tlog-proof.ts';
 import type { Trust } from '../../core/note/trust.ts';
 import { answerMediaType, verifyAnswer } from '../../core/proofs/answer.ts';
@@ -77,23 +78,9 @@ export class SeenHeads {
   }
 
   #compare(heads: readonly SignedHead[]): History {
-    const kept = this.#kept.toSorted((one, other) => other.size - one.size);
-    let extended: number | null = null;
-    for (const old of kept) {
-      for (const head of heads) {
-        const compared = compareHeads(old, head);
-        if (compared.result === 'split') {
-          const text = splitViewText({ heads: [old, head], paths: compared.paths });
-          const evidence = this.#write(text);
-          return { result: 'split', kept: old.size, detail: compared.detail, evidence };
-        }
-        if (compared.result === 'extends') extended ??= old.size;
-      }
-    }
-    const [largest] = kept;
-    if (largest === undefined) return { result: 'first', kept: null, detail: null, evidence: null };
-    const result = extended === null ? 'not_compared' : 'extends';
-    return { result, kept: extended ?? largest.size, detail: null, evidence: null };
+    const { result, kept, split } = judgeHistory(this.#kept, heads);
+    if (split === null) return { result, kept, detail: null, evidence: null };
+    return { result, kept, detail: split.detail, evidence: this.#write(splitViewText(split)) };
   }
 
   /** The name follows from the content, so no evidence replaces another. */

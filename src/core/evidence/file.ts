@@ -20,7 +20,7 @@ import { signatureCode, type VerdictCode } from '../proofs/verdict.ts';
 import { compareHeads, SignedHead, type LeafPath } from '../note/heads.ts';
 import { pathValue, readPath } from './paths.ts';
 
-const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
+export const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
 
 /** Two heads of one log that no append-only log has. */
 export interface SplitView {
@@ -42,7 +42,8 @@ export interface EvidenceVerdict {
   /** Whether the file shows that the holder of the log key broke the promise. */
   readonly verified: boolean;
   readonly code: VerdictCode | null;
-  readonly kind: 'split_view' | null;
+  /** Which promise; null unless verified. */
+  readonly shows: 'split_view' | null;
   /** The log; null unless verified. */
   readonly origin: string | null;
   /** What the file shows, or why it shows nothing. */
@@ -54,7 +55,7 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
   const failed = (code: VerdictCode, detail: string): EvidenceVerdict => ({
     verified: false,
     code,
-    kind: null,
+    shows: null,
     origin: null,
     detail,
   });
@@ -76,7 +77,7 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
     if (compared.result !== 'split')
       return failed('EVIDENCE_SHOWS_NOTHING', 'both checkpoints may be of one log that only grew');
     const { origin } = one;
-    return { verified: true, code: null, kind: 'split_view', origin, detail: compared.detail };
+    return { verified: true, code: null, shows: 'split_view', origin, detail: compared.detail };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
     return failed(code(error), error.message);

@@ -36,7 +36,7 @@ describe('evidence of a split view', () => {
     expect(verdictOf(text)).toEqual({
       verified: true,
       code: null,
-      kind: 'split_view',
+      shows: 'split_view',
       origin,
       detail: 'the log of 9 leaves does not begin with the log of 5 leaves',
     });

@@ -5,7 +5,7 @@ import { trusted } from '../../program/trusted.ts';
 export const evidenceVerify = command({
   name: 'evidence verify',
   prints:
-    'verified:boolean code:string|null kind:string|null origin:string|null detail trustFrom:string|null',
+    'verified:boolean code:string|null shows:string|null origin:string|null detail trustFrom:string|null',
   summary: 'Verify a file that shows that a log broke a promise',
   details: [
     'Works offline. A split view has two signed heads of one log that no log that only grows can have: whoever holds the log key showed two histories. The file needs nothing else, and accuses nobody who did not sign both.',

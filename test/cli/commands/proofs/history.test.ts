@@ -47,7 +47,7 @@ describe('two proofs of two histories of one log', () => {
     const verdict = await machine().gov('evidence', 'verify', evidence, '-o', 'json');
     expect([verdict.code, JSON.parse(verdict.stdout)]).toMatchObject([
       0,
-      { verified: true, kind: 'split_view', origin: trust.origin },
+      { verified: true, shows: 'split_view', origin: trust.origin },
     ]);
     expect((await machine().gov('evidence', 'verify', mine)).code).toBe(2);
   });
