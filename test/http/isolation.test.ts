@@ -149,9 +149,11 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
     organization = await service.signUp('victim');
     victim = await newProject('victim');
     theirs = await fillProject(victim.call, { name: 'victim', projectId: victim.projectId });
-    for (const [kind, make] of Object.entries({ key: byKey, person: byPerson, sibling: bySibling })) {
-      pairs.set(kind, [await make(`${kind}-a`), await make(`${kind}-b`)]);
-    }
+    const makers = Object.entries({ key: byKey, person: byPerson, sibling: bySibling });
+    const made = makers.map(async ([kind, make]) => {
+      pairs.set(kind, await Promise.all([make(`${kind}-a`), make(`${kind}-b`)]));
+    });
+    await Promise.all(made);
     secrets = ['victim', ...Object.values(theirs)];
     await stateOf(ofTenants); // the first reader of a bundle makes the index of the log
     before = await stateOf(ofTenants);

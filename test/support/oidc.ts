@@ -52,6 +52,12 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Test
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, configurationOf(options));
+  // without an interval, a client asks every 5 seconds whether the person has approved
+  provider.use(async (context, next) => {
+    await next();
+    if (context.oidc?.route === 'device_authorization')
+      context.body = { ...(context.body as object), interval: 1 };
+  });
   const serve = provider.callback();
   server.on('request', (request, response) => {
     const isQuestion = request.url?.startsWith('/interaction/') === true;

@@ -31,7 +31,7 @@ const isRunning = (pid: number): boolean => {
 const left = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.startsWith('gov-quickstart'));
 
-describe('gov quickstart', () => {
+describe.concurrent('gov quickstart', () => {
   it('gov quickstart lets policies decide three payments, proves the run and refuses a changed copy', async () => {
     const { folder, env } = workspace();
     const TMPDIR = emptyDirectory();
