@@ -103,7 +103,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   } catch (error) {
     await database.close();
     await options.heads?.close();
-    throw problemOf(error);
+    throw problemOf(error, 'read');
   }
 }
 

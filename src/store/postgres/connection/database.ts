@@ -74,23 +74,22 @@ export class Database {
       return await ask();
     } catch (error) {
       if (troubleOf(error) !== 'lost') throw problemOf(error, 'read');
-      return await ask().catch((again: unknown) => {
-        throw problemOf(again, 'read');
-      });
+      return await ask().catch(asRead);
     }
   }
 
   /** Runs statements in one snapshot (`REPEATABLE READ`). */
   async readAtOnce<const Steps extends readonly Step[]>(scope: Scope, steps: Steps): Promise<Results<Steps>> {
-    return this.#use(async (client) => {
+    const ask = this.#use(async (client) => {
       try {
         const all = [step(beginMoment), scoped(scope), ...steps, step(commit)];
         return dropFirst<Steps>((await pipeline(client, all)).slice(1, -1));
       } catch (error) {
         await pipeline(client, [step(rollback)]).catch(ignore);
-        throw problemOf(error, 'read');
+        throw error;
       }
     });
+    return ask.catch(asRead);
   }
 
   /** Writes in one round trip and one transaction. Rejects with the server's error. */
@@ -132,7 +131,7 @@ export class Database {
       run: <const Steps extends readonly Step[]>(steps: Steps) => Promise<Results<Steps>>,
     ) => Promise<Value>,
   ): Promise<Value> {
-    return this.#use(async (client) => {
+    const read = this.#use(async (client) => {
       await pipeline(client, [step(beginMoment), scoped(scope)]);
       try {
         return await body((steps) => pipeline(client, steps));
@@ -140,6 +139,7 @@ export class Database {
         await pipeline(client, [step(rollback)]).catch(ignore);
       }
     });
+    return read.catch(asRead);
   }
 
   async close(): Promise<void> {
@@ -173,6 +173,9 @@ export class Database {
   }
 }
 
+const asRead = (error: unknown): never => {
+  throw problemOf(error, 'read');
+};
 const ignore = (): void => {};
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout');
 const begin = sql('BEGIN');

@@ -72,7 +72,7 @@ export async function fsckPostgres(options: PostgresFsckOptions): Promise<FsckRe
     }
     return { ...report, ok: report.found === 0, projects: projects.length, deep: options.deep ?? false };
   } catch (error) {
-    throw problemOf(error);
+    throw problemOf(error, 'read');
   } finally {
     await database.close();
   }

@@ -9,7 +9,7 @@ import { approvalReads } from '../../read/approvals.ts';
 import { sealWith } from '../../file/body-seal.ts';
 import type { Connection } from '../../file/connection.ts';
 import { decidedReads } from './decided.ts';
-import { troubleOf } from '../../file/faults.ts';
+import { problemOf, troubleOf } from '../../file/faults.ts';
 import { documentReads } from '../../read/documents.ts';
 import { eventTermReads } from '../../read/event-terms.ts';
 import { exportReads } from '../../read/exports.ts';
@@ -74,7 +74,9 @@ export function watchedReader(reader: StoreReader, { failed, note }: Watcher): S
       try {
         return await read(...values);
       } catch (error) {
-        if (troubleOf(error) === 'fault') throw failed(error);
+        const trouble = troubleOf(error);
+        if (trouble === 'fault') throw failed(error);
+        if (trouble !== 'bug') throw problemOf(trouble, error, 'read');
         // only verbs whose first argument is a project read leaves
         note(error, String(values[0]));
         throw error;
