@@ -45,6 +45,14 @@ describe('the waits of tests', () => {
     expect(config.test?.expect?.poll?.timeout).toBeGreaterThanOrEqual(LEAST_MS);
   });
 
+  it('no test but a long one waits for a fixed time: it waits for what it needs', () => {
+    const files = globSync('test/**/*.test.ts', { cwd: projectRoot, exclude: ['**/*.long.test.ts'] });
+    const fixed = /setTimeout\((?:resolve|done)\b|\bsetTimeout\b[^;]*from 'node:timers\/promises'/;
+    const isFixed = (path: string): boolean => fixed.test(readFileSync(`${projectRoot}/${path}`, 'utf8'));
+    expect(files.length).toBeGreaterThan(500);
+    expect(files.filter(isFixed)).toEqual([]);
+  });
+
   it.each([
     ['vi.waitFor(look)', 1],
     ['vi.waitFor(look, 4999)', 1],

@@ -25,29 +25,35 @@ export interface Filled extends Ids {
   readonly cancelledJobId: string;
 }
 
-/** The job once it has ended; polls as a client does. */
-export async function endOf(call: Call, jobId: string): Promise<Answer['body']> {
+const endMs = 60_000;
+
+/** What a path shows once its status is final; polls as a client does. */
+async function ended(call: Call, path: string): Promise<Answer['body']> {
+  const lateAt = performance.now() + endMs;
   for (;;) {
-    const { body } = await call('GET', `/jobs/${jobId}`);
-    if (body.status !== 'pending' && body.status !== 'processing') return body;
+    const { body } = await call('GET', path);
+    if (!['queued', 'pending', 'processing'].includes(body.status)) return body;
+    if (performance.now() > lateAt) throw new Error(`${path} is ${body.status} after ${endMs / 1000} s`);
+    // the work needs turns of the same event loop
+    await pause(10);
   }
 }
+
+/** The job once it has ended. */
+export const endOf = (call: Call, jobId: string) => ended(call, `/jobs/${jobId}`);
+
+/** The export once it is complete or failed. */
+export const exportEnd = (call: Call, exportId: string) => ended(call, `/exports/${exportId}`);
+
+/** The report once it is complete or failed. */
+export const reportEnd = (call: Call, executionId: string) =>
+  ended(call, `/reporting/executions/${executionId}`);
 
 /** A job that was cancelled before it ended. Others of the run complete, where the cancellation came too late. */
 export async function cancelledJob(call: Call, runId: string): Promise<string> {
   for (;;) {
     const { jobId } = (await call('POST', '/proofs', { body: { runId, async: true } })).body;
     if ((await call('POST', `/jobs/${jobId}/cancel`)).status === 200) return jobId;
-  }
-}
-
-/** The export once it is complete or failed; polls as a client does. */
-export async function exportEnd(call: Call, exportId: string): Promise<Answer['body']> {
-  for (;;) {
-    const { body } = await call('GET', `/exports/${exportId}`);
-    if (body.status !== 'pending' && body.status !== 'processing') return body;
-    // the export needs turns of the same event loop
-    await pause(10);
   }
 }
 
@@ -58,25 +64,6 @@ const deliveries = ['https://127.0.0.1/a', 'https://127.0.0.1/b'].map((target) =
   format: 'csv',
   secret: `whsec_${Buffer.alloc(24).toString('base64')}`,
 }));
-
-/** Waits until a delivery is over. */
-async function deliveryEnd(call: Call, deliveryId: string): Promise<void> {
-  for (;;) {
-    const { body } = await call('GET', `/reporting/deliveries/${deliveryId}`);
-    if (body.status !== 'pending' && body.status !== 'processing') return;
-    await pause(10);
-  }
-}
-
-/** The report once it is complete or failed; polls as a client does. */
-export async function reportEnd(call: Call, executionId: string): Promise<Answer['body']> {
-  for (;;) {
-    const { body } = await call('GET', `/reporting/executions/${executionId}`);
-    if (body.status !== 'queued' && body.status !== 'processing') return body;
-    // the report needs turns of the same event loop
-    await pause(10);
-  }
-}
 
 /** `name` begins every id that a client chooses and stands in what is recorded. Without keys where there is no `projectId`. */
 export async function fillProject(
@@ -199,7 +186,7 @@ async function reportsOf(
   for (let at = 0; at < 2; at++) ({ scheduleId } = await made('POST', '/reporting/schedules', schedule));
   const listed = await call('GET', `/reporting/deliveries?executionId=${executionId}`);
   const { deliveryId } = listed.body.data[0];
-  await deliveryEnd(call, deliveryId);
+  await ended(call, `/reporting/deliveries/${deliveryId}`);
   const logoId = body.logoUrl.replace(/^.*\//, '');
   return { executionId, reportTemplateId, shareId, token, logoId, scheduleId, deliveryId };
 }
