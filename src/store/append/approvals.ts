@@ -60,9 +60,13 @@ export function decideApproval(
   }
   if (Math.max(atMs, serverMs) >= approval.expiresMs) {
     const since = formatTimestamp(approval.expiresMs);
+    const next =
+      atMs >= approval.expiresMs
+        ? 'evaluate again to open another one'
+        : `the log is at ${formatTimestamp(serverMs)} and the clock is behind it: set the clock right, or wait`;
     throw new GovError(
       'CONFLICT',
-      `expected a pending approval, got ${approvalId}, expired at ${since}; evaluate again to open another one`,
+      `expected a pending approval, got ${approvalId}, expired at ${since}; ${next}`,
     );
   }
   rows.decideApproval(effect);
