@@ -45,14 +45,16 @@ export function PolicyPage({ params: { policyId = '' }, query }: PageProps) {
         <Status>{status}</Status> <RemoteLine text={name} />
       </PageHead>
       <div class="stack">
-        {Object.entries(said).map(
-          ([member, text]) =>
-            text !== null && (
-              <p key={member}>
-                <RemoteLine text={text} />
-              </p>
-            ),
-        )}
+        {Object.values(said)
+          .flat()
+          .map(
+            (text) =>
+              text !== null && (
+                <p key={text}>
+                  <RemoteLine text={text} />
+                </p>
+              ),
+          )}
         <Versions {...{ policy, versions, isCut, query, moved }} to={shown} />
         {!isInForce && <Impact policyId={policyId} version={shown} />}
         <History key={round} policyId={policyId} />

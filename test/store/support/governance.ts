@@ -2,7 +2,7 @@
 import { draftApproval, draftUse } from '../../../src/core/decided/approval.ts';
 import { draftEvaluation, type Evaluation } from '../../../src/core/decided/evaluation.ts';
 import type { RecordedDecision } from '../../../src/core/decided/recorded-decision.ts';
-import { unsaid, type PolicyName } from '../../../src/contract/policy-words.ts';
+import { nameOf, unsaid, type PolicyName } from '../../../src/contract/policy-words.ts';
 import { draftPolicyChange, type PolicyChange } from '../../../src/core/decided/policy-change.ts';
 import { draftReplay, type ReplayRecord } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
@@ -103,9 +103,8 @@ export function createPolicy(
 ): AppendRequest {
   const first = version(id, 1, of);
   const made = policy(id, more);
-  const { name, description } = made;
   return unmetered(
-    [policyLeaf(id, {}, first, { name, description })],
+    [policyLeaf(id, {}, first, nameOf(made))],
     [{ kind: 'createPolicy', policy: made, version: first }],
   );
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readPolicies } from '../../../../src/cli/policies/file.ts';
 import { parsePolicyText, printPolicyText } from '../../../../src/cli/policies/text-form.ts';
 import { processIo } from '../../../../src/cli/terminal/io.ts';
+import { unsaid } from '../../../../src/contract/policy-words.ts';
 import { canonicalCondition } from '../../../../src/core/policies/language/canonical.ts';
 import { parseText } from '../../../../src/core/policies/language/text.ts';
 import { writeInto } from '../../support/policy-plane.ts';
@@ -48,9 +49,9 @@ describe('a policy as text', () => {
     '(a && b) && c',
   ])('a policy as text reads back the same after printing: %s', (condition) => {
     const policy = {
+      ...unsaid,
       policyId: 'p',
       name: 'A "name" \u202e',
-      description: null,
       action: 'warn',
       severity: null,
       requireSignedApproval: false,
@@ -60,9 +61,9 @@ describe('a policy as text', () => {
     expect(printed).not.toContain('\u202e');
     const { node, ...again } = parsePolicyText(printed);
     expect({ ...again, condition: canonicalCondition(node) }).toEqual({
+      ...unsaid,
       policyId: 'p',
       name: 'A "name" \u202e',
-      description: null,
       action: 'warn',
       severity: null,
       requireSignedApproval: false,
