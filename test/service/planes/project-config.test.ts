@@ -113,6 +113,17 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
     expect(await held()).toEqual(last);
   });
 
+  it('a policy of which only a name was said has no member that the first planes do not know', async () => {
+    const named = { policyId: 'plain', name: 'Plain' };
+    await must('POST', '/governance/policies', { ...named, condition: { n: 2 }, action: 'warn' });
+    await must('POST', '/governance/policies/plain/publish', {});
+    const { policies = [] } = (await held()).signed?.bundle ?? {};
+    const plain = policies.find(({ policyId }) => policyId === 'plain');
+    expect(Object.keys(plain ?? {}).join(' ')).toBe(
+      'policyId version name description condition action severity policyHash',
+    );
+  });
+
   it('the configuration has everything that was said of a policy', async () => {
     const named = { policyId: 'said', ...said };
     await must('POST', '/governance/policies', { ...named, condition: { n: 1 }, action: 'warn' });

@@ -75,7 +75,8 @@ describe('fsck of changed governance rows', () => {
     ],
     [
       'a policy that no leaf made',
-      "INSERT INTO policy SELECT project, 'pol_3', name, NULL, 'draft', NULL, NULL, 1, 1, 0, 'k', 0 FROM policy LIMIT 1",
+      `CREATE TEMP TABLE made AS SELECT * FROM policy LIMIT 1;
+       UPDATE made SET policy_id = 'pol_3'; INSERT INTO policy SELECT * FROM made`,
       ['prj_a/policy/pol_3 policy_mismatch'],
     ],
     [
@@ -110,7 +111,8 @@ describe('fsck of changed governance rows', () => {
     ],
     [
       'a version that no leaf made',
-      "INSERT INTO policy_version SELECT project, policy_id, 3, condition, normalized, action, severity, policy_hash, created_ms, created_by, 0, 0 FROM policy_version WHERE policy_id = 'pol_1' AND version = 2",
+      `CREATE TEMP TABLE made AS SELECT * FROM policy_version WHERE policy_id = 'pol_1' AND version = 2;
+       UPDATE made SET version = 3, published = 0; INSERT INTO policy_version SELECT * FROM made`,
       Array(3).fill('prj_a/policy/pol_1/3 policy_mismatch'),
     ],
     ...[

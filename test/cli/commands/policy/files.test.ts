@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readPolicies } from '../../../../src/cli/policies/file.ts';
 import { parsePolicyText, printPolicyText } from '../../../../src/cli/policies/text-form.ts';
 import { processIo } from '../../../../src/cli/terminal/io.ts';
-import { unsaid } from '../../../../src/contract/policy-words.ts';
+import { nameMembers, unsaid } from '../../../../src/contract/policy-words.ts';
 import { canonicalCondition } from '../../../../src/core/policies/language/canonical.ts';
 import { parseText } from '../../../../src/core/policies/language/text.ts';
 import { writeInto } from '../../support/policy-plane.ts';
@@ -25,10 +25,13 @@ when
   && (amount > 100 || !has(context.approvedBy))
 `;
 
+const words = [...nameMembers, 'when'].join(', ');
+
 describe('a policy as text', () => {
   it('a policy as text has action, id, severity, name, description and condition', () => {
     const { node, ...policy } = parsePolicyText(text);
     expect(policy).toEqual({
+      ...unsaid,
       policyId: 'no-shell',
       name: 'No shell',
       description: 'Runbook "4"',
@@ -74,9 +77,9 @@ describe('a policy as text', () => {
   it.each([
     ['block "x"\nwhen true', '1:1: expected one of allow, warn, escalate, deny, got "block"'],
     ['deny x\nwhen true', '1:6: expected the id of the policy in quotes, got "x"'],
-    ['deny "x" huge\nwhen true', '1:10: expected one of name, description, when, got "huge"'],
+    ['deny "x" huge\nwhen true', `1:10: expected one of ${words}, got "huge"`],
     ['deny "x"\nname x\nwhen true', '2:6: expected the name in quotes'],
-    ['deny "x"\n', '2:1: expected one of name, description, when, got the end of the text'],
+    ['deny "x"\n', `2:1: expected one of ${words}, got the end of the text`],
     ['deny "x"\nwhen\n', '3:1: expected a path, a value or a function, got the end of the text'],
     ['deny "x"\nwhen\n  a.b ==\n  = 3', '4:3: expected'],
     ['deny "x"\nname "ö€😀" when a = 3', '2:19: expected'],
@@ -143,7 +146,7 @@ describe('policy files', () => {
     [json({ condition: { tool: { nope: [] } } }), '/condition'],
     [
       json({ when: 1 }),
-      'expected policyId, name, description, condition, action, severity, requireSignedApproval, got "when"',
+      `expected policyId, ${nameMembers.join(', ')}, condition, action, severity, requireSignedApproval, got "when"`,
     ],
     [json({ name: 3 }), 'expected a string as name'],
     [json({ name: 'x'.repeat(10_000) }), 'characters as name'],

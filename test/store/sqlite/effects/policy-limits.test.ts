@@ -1,7 +1,7 @@
 /** The limits of policies, reached by rows that are put below the store. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
-import { startMs, stored } from '../../support/fixture.ts';
+import { stored } from '../../support/fixture.ts';
 import { addVersion, createPolicy, movePolicy, unmetered } from '../../support/governance.ts';
 import { TestPlane } from '../../support/plane.ts';
 
@@ -47,11 +47,16 @@ describe('the limits of policies', () => {
     'a policy beside %i active ones becomes active: %s; an active one may change its version',
     async (active, expected) => {
       const store = await opened(
-        `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${active})
-       INSERT INTO policy SELECT project, 'pol_x' || i, name, NULL, 'active', 1, NULL, 1, 1, ${startMs}, 'k', 0
-       FROM n, policy WHERE policy_id = 'pol_1';
-       INSERT INTO policy_version SELECT v.project, p.policy_id, 1, condition, normalized, action, severity, policy_hash, 0, 'k', 1, 0
-       FROM policy p, policy_version v WHERE v.policy_id = 'pol_1' AND p.policy_id LIKE 'pol_x%'`,
+        `CREATE TEMP TABLE more AS WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${active})
+         SELECT i, policy.* FROM n, policy WHERE policy_id = 'pol_1';
+       UPDATE more SET policy_id = 'pol_x' || i, status = 'active', active_version = 1;
+       ALTER TABLE more DROP COLUMN i;
+       INSERT INTO policy SELECT * FROM more;
+       CREATE TEMP TABLE versions AS SELECT more.policy_id AS of, v.* FROM more, policy_version v
+         WHERE v.policy_id = 'pol_1';
+       UPDATE versions SET policy_id = of, published = 1;
+       ALTER TABLE versions DROP COLUMN of;
+       INSERT INTO policy_version SELECT * FROM versions`,
       );
       expect((await store.policiesInForce('prj_a')).policies).toHaveLength(active);
       const result = store.append(movePolicy('2', 'active', { revision: 1 })).then(
