@@ -50,6 +50,7 @@ describe('a test file that does not end', () => {
   it('fails the run, and the other files go on', () => {
     expect(code).toBe(1);
     expect(said).toContain('✓ ends.test.ts > a test of another file');
+    expect(said).not.toContain('ends.test.ts has not ended');
   });
 
   it.each(['spins', 'waits'])('is named: %s', (name) => {

@@ -24,19 +24,20 @@ export function makeVisible(path: string): void {
 
 /** `seconds`: how long a file may run. */
 export function watchdog(seconds = fileSeconds): Reporter {
-  const running = new Map<TestModule, NodeJS.Timeout>();
+  const running = new Map<string, NodeJS.Timeout>();
+  // a file has another object once it is loaded
+  const nameOf = ({ project, relativeModuleId }: TestModule): string => `${project.name} ${relativeModuleId}`;
   process.once('SIGTERM', () => {
-    const names = [...running.keys()].map(({ relativeModuleId }) => relativeModuleId);
-    process.stderr.write(`stopped; not ended: ${names.join(', ')}\n`);
+    process.stderr.write(`stopped; not ended: ${[...running.keys()].join(', ')}\n`);
   });
   return {
     onTestModuleQueued: (file) => {
       const late = setTimeout(() => void end(file.moduleId, seconds), seconds * 1000);
-      running.set(file, late.unref());
+      running.set(nameOf(file), late.unref());
     },
     onTestModuleEnd: (file) => {
-      clearTimeout(running.get(file));
-      running.delete(file);
+      clearTimeout(running.get(nameOf(file)));
+      running.delete(nameOf(file));
     },
   };
 }

@@ -157,6 +157,8 @@ interface Process {
 }
 
 const startMs = 60_000;
+/** A server that takes longer to end is killed: the run of the tests would wait for it without limit. */
+const endMs = 30_000;
 
 /**
  * Starts a server and waits until it answers, for a minute at most. Again, while processes of one that was killed still
@@ -183,7 +185,9 @@ async function startProcess(
         return {
           end: async (signal) => {
             child.kill(signal);
+            const late = setTimeout(() => child.kill('SIGKILL'), endMs);
             await ended;
+            clearTimeout(late);
           },
         };
       }
