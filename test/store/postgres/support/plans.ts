@@ -10,13 +10,13 @@ import { namedStatements } from '../../../../src/store/read/queries.ts';
 const acrossTenants: readonly RegExp[] = [
   /^SELECT (?:set_config|pg_|nextval|version FROM version|move_head|text FROM (?:installation|master_key))/,
   /^(?:BEGIN|COMMIT|ROLLBACK|DECLARE|FETCH|CLOSE)/,
-  /^SELECT project AS no FROM project/,
+  /^SELECT project AS no, audit_origin AS audit, metering_origin AS metering FROM project/,
   /^SELECT project, project_id.* WHERE project_id = \$1$/s,
   /WHERE p\.project_id < \$1 ORDER BY/, // the operator lists all
   /^SELECT p\.project_id(?:, h\.size)? FROM (?:grown g|project p) JOIN/,
   /^SELECT p\.project_id, e\.export_id(?:, e\.size_bytes)? FROM export_job e .* WHERE e\.removed = 0 AND/s,
   /^SELECT p\.project_id AS "projectId", r\.plane_id .* WHERE r\.attestation = 'pending' AND r\.challenge_expires_ms <=/s,
-  /^SELECT '' AS "projectId", d\.project, .* WHERE d\.kind = \$1 AND d\.key = \$2$/s, // a key finds its document
+  /^SELECT d\.project, .* WHERE d\.kind = \$1 AND d\.key = \$2$/s, // a key finds its document
   /^SELECT p\.project_id AS "projectId", .* FROM project p CROSS JOIN document d/s,
   /^WITH RECURSIVE turn AS .* FROM document WHERE due_ms IS NOT NULL/s, // one step a project
   /^SELECT min\(due_ms\) AS due_ms FROM document/,
