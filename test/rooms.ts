@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
         'determinism disclosed integrity layers read-bundle rests statement verdict verify',
     },
+    receipt: { may: 'merkle note', doors: 'cose' },
     evidence: { may: 'json note proofs', doors: 'file heads-file history' },
     exports: {
       may: 'json merkle note events completeness graphs decided replay proofs',

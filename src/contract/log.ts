@@ -65,6 +65,16 @@ export const log = {
     success: { 200: freeObject },
     statuses: [400, 401, 500],
   }),
+  getLogReceipt: operation({
+    ...shared,
+    path: '/log/receipts/{index}',
+    summary: 'Get a receipt (RFC 9942, COSE) that a leaf is in the log, under the newest checkpoint',
+    params: exact({
+      index: Type.String({ pattern: '^(?:0|[1-9][0-9]{0,14})$', description: 'Index of the leaf' }),
+    }),
+    success: { 200: { mediaType: 'application/cose' } },
+    statuses: [401, 404, 500],
+  }),
   getTile: operation({
     ...shared,
     path: '/log/tile/*',

@@ -277,11 +277,16 @@ export function rowRequest(id: OperationId, ids: Ids): RowRequest {
   const row: Operation = table[id];
   const at = `${id}, ${row.method} ${row.path}`;
   const given = ids as Ids & Readonly<Record<string, string | undefined>>;
-  const path = row.path.replace('*', '0/000.p/1').replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = given[name];
-    if (value === undefined) throw new Error(`no id for {${name}} of ${at}: add it to test/support/rows.ts`);
-    return value;
-  });
+  // each log has a first leaf
+  const path = row.path
+    .replace('*', '0/000.p/1')
+    .replace('{index}', '0')
+    .replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = given[name];
+      if (value === undefined)
+        throw new Error(`no id for {${name}} of ${at}: add it to test/support/rows.ts`);
+      return value;
+    });
   const query = Object.keys(row.query?.properties ?? {})
     .filter((name) => named.test(name) && !ownNames.has(name))
     .map((name) => {

@@ -39,6 +39,7 @@ import * as policy from './decide/policy.ts';
 import * as projects from './account/projects.ts';
 import * as proofs from './prove/proofs.ts';
 import * as quickstart from './tool/quickstart.ts';
+import * as receipts from './prove/receipts.ts';
 import * as replay from './prove/replay.ts';
 import * as report from './prove/report.ts';
 import * as reportSchedules from './prove/report-schedules.ts';
@@ -93,6 +94,7 @@ const handMade: readonly CommandSpec[] = [
   projects,
   proofs,
   quickstart,
+  receipts,
   replay,
   report,
   reportSchedules,

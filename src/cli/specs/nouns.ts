@@ -24,6 +24,7 @@ export const nouns: readonly (readonly [heading: string, noun: string, summary: 
   ['Prove', 'verify-page', ''],
   ['Prove', 'trust', 'Keys of logs that you trust'],
   ['Prove', 'heads', 'Signed heads of logs that this machine has seen'],
+  ['Prove', 'receipts', 'Receipts that a leaf is in the log (RFC 9942)'],
   ['Prove', 'evidence', 'Files that show that a log broke a promise'],
   ['Prove', 'log', 'The log on disk'],
   ['Erase', 'erase', ''],

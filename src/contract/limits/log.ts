@@ -36,6 +36,8 @@ export const log = {
   /** Attempts to get a part while the process is overloaded, `overloadRetrySeconds` apart. */
   bundlePartTries: 30,
   answerBytes: 1 * MiB,
+  /** A receipt: two paths of the largest tree, with a long origin. */
+  receiptBytes: 8 * KiB,
   /** An evidence file. */
   evidenceBytes: 4 * MiB,
   /** A file of signed heads. */

@@ -51,7 +51,8 @@ export interface NoteSigner {
   sign(noteText: Uint8Array, timestampSeconds?: number): Uint8Array;
   /**
    * Returns the signature over exactly these bytes. The format of the message must not be read as a note or as a
-   * cosignature: DSSE begins with `DSSEv1 `, contains no empty line before its payload, and is no checkpoint.
+   * cosignature: DSSE begins with `DSSEv1 `, contains no empty line before its payload, and is no checkpoint. A receipt
+   * begins with 0x84, which begins no UTF-8.
    */
   signMessage(message: Uint8Array): Uint8Array;
 }

@@ -3,13 +3,19 @@
  * keys, tiles, entry bundles. Proven by `test/service/operations/log.engines.test.ts`.
  */
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
+import { receiptBytes, signReceiptHead } from '../../core/receipt/cose.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
+import { openOwn } from '../log/checkpoints.ts';
 import { keyChanges } from '../log/keys.ts';
+import { inclusionAt } from '../log/tree-proofs.ts';
 
 const hashBytes = 32;
 
-export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getLogKeyChanges' | 'getTile'> = {
+export const log: Pick<
+  Handlers,
+  'getCheckpoint' | 'getLogKey' | 'getLogKeyChanges' | 'getLogReceipt' | 'getTile'
+> = {
   async getCheckpoint({ caller }, { store, checkpoints }) {
     const { projectId } = caller.project;
     const note =
@@ -25,6 +31,26 @@ export const log: Pick<Handlers, 'getCheckpoint' | 'getLogKey' | 'getLogKeyChang
   async getLogKeyChanges({ caller }, { store }) {
     const leaves = await keyChanges(store, caller.project.projectId);
     return { status: 200, body: { changes: leaves.map(({ index, record }) => ({ index, record })) } };
+  },
+
+  /** Signs only the root of a signed checkpoint: another root would be a second history. */
+  async getLogReceipt({ params, caller }, { store, checkpoints, logSigners, now }) {
+    const { projectId, auditOrigin: origin } = caller.project;
+    const index = Number(params.index);
+    const newest = await store.newestCheckpoint(projectId, 'audit');
+    let checkpoint = newest === null ? null : openOwn(newest);
+    if (checkpoint === null || checkpoint.size <= index) ({ checkpoint } = await checkpoints.sign(projectId));
+    const { size, root } = checkpoint;
+    if (index >= size) throw notFound('leaf');
+    const signer = logSigners(origin).find(({ algorithm }) => algorithm === 'ed25519');
+    if (signer === undefined) throw new Error(`expected an Ed25519 key of ${origin}, got none`);
+    const head = signReceiptHead({ origin, size, root, atSeconds: Math.floor(now() / 1000) }, signer);
+    const path = await inclusionAt(store, projectId, { index, size });
+    return {
+      status: 200,
+      body: receiptBytes(head, { index, path }),
+      headers: { 'cache-control': 'no-store' },
+    };
   },
 
   /** Serves only tiles that a signed head covers: NOT_FOUND for a tile wider than the tree, or beyond it. */

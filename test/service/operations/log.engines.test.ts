@@ -5,6 +5,7 @@ import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import { entriesPath, tilePath } from '../../../src/core/merkle/tile-path.ts';
 import { rootFromTiles, rootPlan } from '../../../src/core/merkle/tile-proof.ts';
 import { entriesIn } from '../../core/merkle/entries.ts';
+import { verifyReceipt } from '../../../src/core/receipt/cose.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 
 let plane: TestPlane;
@@ -53,6 +54,20 @@ describe('the log as C2SP texts', () => {
       leaves.push(...records.map((record) => leafHash(record)));
     }
     expect(merkleRoot(leaves)).toEqual(root);
+  });
+
+  it('a receipt of each leaf verifies with the key of the log', async () => {
+    const keys = (await bytes('key')).toString('utf8').trim().split('\n').map(parseVerifierKey);
+    const trust = { origin: keys[0]?.name ?? '', keys, witnesses: [], quorum: 0 };
+    const hashes = await bytes(tilePath({ level: 0, index: 0, width: 256 }));
+    for (const index of [0, 1, 100, 255]) {
+      const leaf = hashes.subarray(index * 32, index * 32 + 32);
+      const receipt = await bytes(`receipts/${index}`);
+      const { size, paths } = verifyReceipt(receipt, [leaf], trust);
+      expect([size > 750, paths[0].index]).toEqual([true, index]);
+      const other = hashes.subarray(64, 96);
+      expect(() => verifyReceipt(receipt, [other], trust)).toThrow('receipt: ');
+    }
   });
 
   it('clients may cache full tiles, and not partial ones', async () => {

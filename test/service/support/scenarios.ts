@@ -317,6 +317,8 @@ export const scenarios: readonly Scenario[] = [
   ['getLogKeyChanges', 200],
   ['askLog', 200, () => ({ path: '/log/answers?runId=run-1' })],
   ['askLog', 400, () => ({ path: '/log/answers' })],
+  ['getLogReceipt', 200],
+  ['getLogReceipt', 404, () => ({ path: '/log/receipts/999999999999' })],
   ['getTile', 200],
   ['getTile', 404, () => ({ path: '/log/tile/9/000' })],
   ['createReportSchedule', 403, byApprover],
@@ -353,7 +355,7 @@ export function refusalsOf(rows: readonly OperationId[]): Scenario[] {
     const { path, statuses, access }: Operation = table[id];
     const made: Scenario[] = statuses.includes(401) ? [[id, 401, () => anonymous]] : [];
     // a graph may be declared for any run; nobody here is a data plane
-    const isById = path.includes('{') && id !== 'declareGraph' && access !== 'plane';
+    const isById = path.replace('{index}', '').includes('{') && id !== 'declareGraph' && access !== 'plane';
     if (isById && statuses.includes(404)) made.push([id, 404, () => rowRequest(id, nobodysIds)]);
     return made;
   });
