@@ -26,7 +26,7 @@ import type { Store } from '../../src/store/port/store.ts';
 import { keyFolders, refuseForeignKeys, settleKeys } from './own.ts';
 import type { KeysChanged, KeyOrder } from './order.ts';
 
-interface Open {
+interface OpenPlane {
   readonly dataDir: string;
   readonly file: PlaneFile;
   readonly history: KeyHistory;
@@ -114,7 +114,7 @@ async function appendChange(store: Store, { projectId, origin }: PlaneFile, chan
   );
 }
 
-function add({ dataDir, file: { origin }, history }: Open): Change {
+function add({ dataDir, file: { origin }, history }: OpenPlane): Change {
   const groups = history.groups.filter(({ until }) => until === null);
   if (groups.length > 1) {
     const detail = `expected one pair of keys, but those of leaf ${groups[0]?.from} still sign`;
@@ -138,7 +138,7 @@ function add({ dataDir, file: { origin }, history }: Open): Change {
 
 const isEd25519 = ({ algorithm }: NoteSigner): boolean => algorithm === 'ed25519';
 
-function retire({ dataDir, file: { origin }, history }: Open): Change {
+function retire({ dataDir, file: { origin }, history }: OpenPlane): Change {
   const [oldest, ...others] = history.groups.filter(({ until }) => until === null);
   if (oldest === undefined || others.length === 0) {
     throw new GovError(

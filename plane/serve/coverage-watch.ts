@@ -34,7 +34,7 @@ interface Finding {
   readonly ranDenied: boolean;
 }
 
-interface Looked {
+interface CoverageLook {
   readonly events: number;
   readonly finding: Finding | null;
   /** Whether the look before found something too. */
@@ -43,7 +43,7 @@ interface Looked {
 
 export class CoverageWatch implements Reporting {
   readonly #options: WatchOptions;
-  #runs = new Map<string, Looked>();
+  #runs = new Map<string, CoverageLook>();
   readonly #poller: Poller;
 
   constructor(options: WatchOptions) {
@@ -94,7 +94,7 @@ export class CoverageWatch implements Reporting {
   /** Judges the recent runs. One that has not grown since the last look is not read again. */
   async look(): Promise<void> {
     const { projectId, store, work, now } = this.#options;
-    const looked = new Map<string, Looked>();
+    const looked = new Map<string, CoverageLook>();
     const { policyIndex } = await store.policiesInForce(projectId);
     const runs = policyIndex === null ? [] : await store.runs(projectId, {}, { limit: newestRuns });
     for (const { runId, events, lastTimestampMs } of runs) {

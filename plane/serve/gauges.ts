@@ -7,7 +7,7 @@ import { parseVerifierKey } from '../../src/core/note/key.ts';
 import { gauge } from '../../src/host/process/metrics.ts';
 import { diskOf, type Disk } from './disk.ts';
 
-export interface Signed {
+export interface SignedSize {
   readonly size: number;
   /** Base64. */
   readonly root: string;
@@ -16,7 +16,7 @@ export interface Signed {
 }
 
 /** Verifies and opens a checkpoint of this log. Throws NoteError as `openCheckpoint` does. */
-export function signedOf(note: string, verifierKeys: readonly string[], origin: string): Signed {
+export function signedOf(note: string, verifierKeys: readonly string[], origin: string): SignedSize {
   const { checkpoint, signedBy } = openCheckpoint(note, verifierKeys.map(parseVerifierKey), origin);
   const seconds = signedBy.reduce((most, { timestampSeconds }) => Math.max(most, timestampSeconds ?? 0), 0);
   return {
@@ -30,7 +30,7 @@ export interface GaugeOptions {
   readonly dataDir: string;
   readonly configHash: string;
   /** The newest checkpoint of the audit log. Null before the first signature. */
-  readonly signed: () => Promise<Signed | null>;
+  readonly signed: () => Promise<SignedSize | null>;
   readonly now: () => number;
 }
 

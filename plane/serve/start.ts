@@ -43,7 +43,7 @@ import { keyOrders } from '../keys/rotate-serving.ts';
 import { lazyBackground, type Reporting } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
-import { planeGauges, signedOf, type Signed } from './gauges.ts';
+import { planeGauges, signedOf, type SignedSize } from './gauges.ts';
 import { planeOperations } from './operations.ts';
 import { planeUpkeep } from './upkeep.ts';
 
@@ -119,7 +119,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const { projectId } = config;
   const orders = keyOrders(config.dataDir, () => ({ ...config, ...assembled.services, keys, log }));
   const hash = configHash(config);
-  const signed = async (): Promise<Signed | null> => {
+  const signed = async (): Promise<SignedSize | null> => {
     const note = await engine.store.newestCheckpoint(projectId, 'audit');
     return note === null ? null : signedOf(note, keys.verifierKeys(config.origin), config.origin);
   };

@@ -20,7 +20,7 @@ import { repeatedFault } from './admit/negotiate.ts';
 import { Addresses } from './admit/address.ts';
 import { compress, isCompressible } from './answer/compress.ts';
 import { endWithProblem } from './answer/raw.ts';
-import { isClosing, writeAnswer, type Written } from './answer/write.ts';
+import { isClosing, writeAnswer, type RawAnswer } from './answer/write.ts';
 import { boundSockets } from './admit/sockets.ts';
 import { spendOfAddress, type Gate } from './admit/gate.ts';
 import { consolePaths, renderConsole, toConsole } from './answer/console.ts';
@@ -341,7 +341,7 @@ const noUpgrade = (): GovError =>
     'expected Connection: Upgrade and Upgrade: websocket (RFC 6455), got neither',
   );
 
-type Render = (request: FastifyRequest, context: Context) => Promise<Written>;
+type Render = (request: FastifyRequest, context: Context) => Promise<RawAnswer>;
 
 const pageOf: Render = async ({ params }, { operations }) => {
   const page = await renderPage((params as { slug?: string }).slug, operations);

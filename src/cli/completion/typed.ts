@@ -17,7 +17,7 @@ export interface Word {
 }
 
 /** What the last word may be. `before` is the part of the word that stays, such as `--output=`. */
-type Expected =
+type Expectation =
   | { readonly kind: 'flag' }
   | { readonly kind: 'word'; readonly arg: ArgSpec | undefined }
   | { readonly kind: 'value'; readonly name: string; readonly flag: FlagSpec; readonly before: string };
@@ -28,7 +28,7 @@ export interface Typed {
   readonly spec: CommandSpec | undefined;
   /** The last word, up to the cursor. */
   readonly current: string;
-  readonly expected: Expected;
+  readonly expected: Expectation;
   readonly args: readonly string[];
   /** The command's own flags. */
   readonly flags: GivenFlags;
@@ -120,7 +120,7 @@ interface CursorContext {
   readonly isRaw: boolean;
 }
 
-function expectedAt({ spec, args, current, pending, isRaw }: CursorContext): Expected {
+function expectedAt({ spec, args, current, pending, isRaw }: CursorContext): Expectation {
   if (pending !== undefined) return { kind: 'value', name: pending.name, flag: pending.flag, before: '' };
   if (!isRaw && current.startsWith('-')) {
     const found = current.includes('=') ? flagIn(current, spec) : undefined;

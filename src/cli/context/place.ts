@@ -16,7 +16,7 @@ export interface NamedContext {
   readonly context: Context;
 }
 /** A value and its source, for `gov context show`. */
-export interface Decided<Value> {
+export interface ValueSource<Value> {
   readonly value: Value;
   readonly from: string;
 }
@@ -85,7 +85,7 @@ export function keyFile(context: Context, role: Role = 'operator'): string | und
 }
 
 /** Returns a plane's current address, or its configured one if it does not serve. */
-export function ownBaseUrl({ name, context }: NamedContext): Decided<string> {
+export function ownBaseUrl({ name, context }: NamedContext): ValueSource<string> {
   const from = `context ${name}`;
   if (context.kind === 'service') return { value: checkUrl(context.baseUrl), from };
   const running = readRunFile(context.dataDir).baseUrl;

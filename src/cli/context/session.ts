@@ -26,7 +26,7 @@ import {
   planeEnvironment,
   unknownContext,
 } from './place.ts';
-import type { Decided, NamedContext, Role } from './place.ts';
+import type { ValueSource, NamedContext, Role } from './place.ts';
 import { unserved } from './run-file.ts';
 import type { Settings } from './settings.ts';
 
@@ -109,7 +109,7 @@ export class Session {
   }
 
   /** Errors: exit 2 if no flag, variable or context names the service. */
-  baseUrl(): Decided<string> {
+  baseUrl(): ValueSource<string> {
     const { settings, io } = this.#options;
     if (settings.baseUrl !== undefined) {
       const from = settings.baseUrl === io.env['GOV_BASE_URL'] ? 'flag or GOV_BASE_URL' : 'flag';
@@ -161,7 +161,7 @@ export class Session {
   }
 
   /** Returns the project to name in calls. A person's calls need one, unless they are about the account. */
-  project(): Decided<string> | null {
+  project(): ValueSource<string> | null {
     const { settings } = this.#options;
     const chosen = settings.baseUrl === undefined ? this.context() : null;
     const asked = settings.project;
@@ -172,7 +172,7 @@ export class Session {
   }
 
   /** Returns null without a key. Errors: exit 2 for a secret file that is missing or that every user can read. */
-  apiKey(): Decided<string> | null {
+  apiKey(): ValueSource<string> | null {
     const { env } = this.#options.io;
     const direct = env['GOV_API_KEY'];
     if (direct !== undefined && direct !== '') {
@@ -190,7 +190,7 @@ export class Session {
     return this.#contextKey();
   }
 
-  #contextKey(): Decided<string> | null {
+  #contextKey(): ValueSource<string> | null {
     const chosen = this.context();
     if (chosen === null) return null;
     const target = new URL(this.baseUrl().value).origin;
@@ -202,7 +202,7 @@ export class Session {
     return { value: readSecret(store), from: `context ${chosen.name} (${store})` };
   }
 
-  #storedCredential(name: string, credential: string, target: string): Decided<string> | null {
+  #storedCredential(name: string, credential: string, target: string): ValueSource<string> | null {
     const { env } = this.#options.io;
     const all = readCredentials(env);
     const stored = Object.hasOwn(all, credential) ? all[credential] : undefined;

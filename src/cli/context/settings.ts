@@ -20,8 +20,8 @@ export interface Settings extends OutputSettings {
   /** Of an administrator; `session.ts` refuses other addresses. */
   readonly locks: Locks;
   /** The project file may set project and environment. */
-  readonly project: Chosen<string> | undefined;
-  readonly environment: Chosen<Environment> | undefined;
+  readonly project: SettingSource<string> | undefined;
+  readonly environment: SettingSource<Environment> | undefined;
   readonly cacert: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
@@ -29,7 +29,7 @@ export interface Settings extends OutputSettings {
 }
 
 /** A value and its source. */
-interface Chosen<Value> {
+interface SettingSource<Value> {
   readonly value: Value;
   readonly from: 'flag' | 'environment' | 'project file';
 }
@@ -49,14 +49,14 @@ export const fromEnvironment: Partial<Record<Name, string>> = {
   cacert: 'GOV_CACERT',
 };
 
-interface Stored {
+interface SettingsFile {
   readonly path: string;
   readonly from: 'configuration' | 'configuration of the machine';
   readonly settings: StoredSettings;
 }
 
 /** Settings of the configuration files, from the strongest to the weakest. */
-export const storedSettings = (env: Io['env']): readonly Stored[] =>
+export const storedSettings = (env: Io['env']): readonly SettingsFile[] =>
   (
     [
       [configPath(env), 'configuration'],
@@ -68,7 +68,7 @@ class Source {
   readonly #given: GivenFlags;
   readonly #io: Io;
   #projectFile: ProjectConfig | undefined;
-  #stored: readonly Stored[] | undefined;
+  #stored: readonly SettingsFile[] | undefined;
   #locks: Locks | undefined;
 
   constructor(given: GivenFlags, io: Io) {
@@ -82,7 +82,7 @@ class Source {
   }
 
   /** Settings of the user's file, then those of the machine's. */
-  get stored(): readonly Stored[] {
+  get stored(): readonly SettingsFile[] {
     this.#stored ??= storedSettings(this.#io.env);
     return this.#stored;
   }
@@ -194,7 +194,10 @@ export function resolveSettings(given: GivenFlags, io: Io, extra: readonly strin
 }
 
 /** Flag, else variable, else project file. The flag's declaration checks the first two. */
-function choose<Value extends string>(source: Source, name: 'project' | 'env'): Chosen<Value> | undefined {
+function choose<Value extends string>(
+  source: Source,
+  name: 'project' | 'env',
+): SettingSource<Value> | undefined {
   const given = source.typed(name);
   // the flag's declaration and the check of the project file exclude other texts
   if (given !== undefined) return { value: given.value as Value, from: given.from };

@@ -7,7 +7,7 @@ import { isObject } from '../../core/json/object.ts';
 import { defaultBounds } from '../../core/json/parse.ts';
 import type { Envelope } from '../../core/mcp/envelope.ts';
 import { NotListed, PendingLists } from './listing.ts';
-import type { Ended, Run } from './outcome.ts';
+import type { CallEnd, Run } from './outcome.ts';
 
 /** A tool call from its arrival to the end of its run. */
 export class OpenCall {
@@ -16,7 +16,7 @@ export class OpenCall {
   #startedMs: number | null = null;
   #progress = 0;
   #timer: NodeJS.Timeout | undefined;
-  #finish: ((ended: Ended) => void) | undefined;
+  #finish: ((ended: CallEnd) => void) | undefined;
 
   constructor(progressToken: unknown) {
     const isToken = typeof progressToken === 'string' || typeof progressToken === 'number';
@@ -35,7 +35,7 @@ export class OpenCall {
   /** The call was sent to the server. Resolves when it ends. */
   async run(): Promise<Run> {
     this.#startedMs = performance.now();
-    const ended = await new Promise<Ended>((resolve) => (this.#finish = resolve));
+    const ended = await new Promise<CallEnd>((resolve) => (this.#finish = resolve));
     clearTimeout(this.#timer);
     return {
       ended,
@@ -54,7 +54,7 @@ export class OpenCall {
     this.#progress++;
   }
 
-  end(ended: Ended): void {
+  end(ended: CallEnd): void {
     this.#finish?.(ended);
   }
 
@@ -65,7 +65,7 @@ export class OpenCall {
   }
 }
 
-interface Open {
+interface OpenRequest {
   readonly method: string;
   readonly call: OpenCall | undefined;
   /** Called when the request is no longer open. */
@@ -75,7 +75,7 @@ interface Open {
 }
 
 export class OpenRequests {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenRequest>();
   readonly #byToken = new Map<string, OpenCall>();
   readonly #lists: PendingLists;
 
@@ -108,7 +108,7 @@ export class OpenRequests {
     return own.promise;
   }
 
-  get(id: string): Open | undefined {
+  get(id: string): OpenRequest | undefined {
     return this.#open.get(id);
   }
 

@@ -12,13 +12,13 @@ import { defaultBounds, parseJson, type JsonBounds } from '../../core/json/parse
 import { looseBounds, type Envelope } from '../../core/mcp/envelope.ts';
 
 /** How a forwarded call ended. `lost`: no answer came before the server or the proxy ended. */
-export type Ended =
+export type CallEnd =
   | { readonly how: 'answered'; readonly answer: Envelope }
   | { readonly how: 'cancelled' }
   | { readonly how: 'lost'; readonly detail: string };
 
 export interface Run {
-  readonly ended: Ended;
+  readonly ended: CallEnd;
   readonly durationMs: number;
   /** Whether the client cancelled the call. An answer can still have come. */
   readonly cancelled: boolean;

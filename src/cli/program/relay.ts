@@ -10,7 +10,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { CliError, exit } from './exit.ts';
 
 /** How a command ended. */
-export interface Ended {
+export interface ProgramEnd {
   readonly code: number;
   /** The signal that ended it. */
   readonly signal?: NodeJS.Signals;
@@ -24,7 +24,7 @@ type Name = (typeof names)[number];
 /** Signals end the waiting before the command; once the command runs, it gets them. */
 export class Relay {
   /** How the command ended; null before that. */
-  ended: Ended | null = null;
+  ended: ProgramEnd | null = null;
   readonly #stop = new AbortController();
   readonly #isTerminal: boolean;
   readonly #handlers: readonly (readonly [Name, () => void])[];
@@ -58,9 +58,9 @@ export class Relay {
   async run(
     command: readonly string[],
     { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
-  ): Promise<Ended> {
+  ): Promise<ProgramEnd> {
     const [program = '', ...args] = command;
-    this.ended = await new Promise<Ended>((done) => {
+    this.ended = await new Promise<ProgramEnd>((done) => {
       const [file, words] = tied(program, args, { cwd, env });
       const child = spawn(file, words, { stdio: 'inherit', shell: false, cwd, env: { ...env } });
       this.#child = child;
@@ -108,7 +108,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** Exit codes of shells: 127 not found, 126 could not start. */
-function unstarted(command: string, cause: Error): Ended {
+function unstarted(command: string, cause: Error): ProgramEnd {
   const code = 'code' in cause ? String(cause.code) : '';
   const why = code === 'ENOENT' ? 'the command does not exist' : code || cause.message;
   const message = `cannot start ${command}: ${why}`;

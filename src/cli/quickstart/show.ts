@@ -24,7 +24,7 @@ const shownLines = 40;
 export const proofFile = 'run.govproof.json';
 const tamperedFile = 'tampered.govproof.json';
 
-export interface Proved {
+export interface QuickstartProof {
   readonly runId: string;
   readonly events: number;
   readonly proofId: string;
@@ -53,7 +53,7 @@ export async function step(out: Out, what: string, detail: string): Promise<void
   await out.lines([safe``, head, ...rest.map((line) => safe`${line}`)]);
 }
 
-export async function proveRun(scene: Scene): Promise<Proved> {
+export async function proveRun(scene: Scene): Promise<QuickstartProof> {
   const { client, out, runId, trust, folder } = scene;
   const { body: recorded } = await client.countEvents({ query: { runId } });
   await step(out, 'Recorded', `${counted(recorded.count, 'event')} of run ${runId}. Who caused what:`);

@@ -16,7 +16,7 @@ import { bytesReread } from '../terminal/spool.ts';
 const defaultWaitMs = 60_000;
 const everyMs = 500;
 
-interface Awaited {
+interface CosignedProof {
   readonly proofId: string;
   readonly source: TrustSource | null;
   /** Of the bundle that is needed: an index leaf needs a checkpoint of its own. */
@@ -26,7 +26,7 @@ interface Awaited {
 /** Returns once the bundle meets the quorum, or has another fault, which its verification reports. Errors: exit 8. */
 export async function waitForWitnesses(
   client: Client,
-  { proofId, source, query }: Awaited,
+  { proofId, source, query }: CosignedProof,
   call: Pick<Invocation, 'out' | 'io' | 'signal' | 'settings'>,
 ): Promise<void> {
   if (source === null)

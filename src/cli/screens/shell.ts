@@ -124,12 +124,12 @@ export function keyName(input: string, key: Key): string {
   return input === ' ' ? 'space' : input;
 }
 
-interface Drawn {
+interface ScreenText {
   readonly lines: readonly Safe[];
   readonly lastScroll: number;
 }
 
-function drawn<State extends Common>(state: State, options: ShellOptions<State>): Drawn {
+function drawn<State extends Common>(state: State, options: ShellOptions<State>): ScreenText {
   const { columns, rows, lastScroll } = state;
   if (columns < leastSize.columns || rows < leastSize.rows) return { lines: tooSmall(state), lastScroll };
   const frame = options.view(state, options.look);

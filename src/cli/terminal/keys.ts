@@ -6,7 +6,7 @@ import type { Out } from './out.ts';
 import { safe } from './safe.ts';
 import { plainView } from './view.ts';
 
-interface Changed {
+interface KeyChange {
   readonly change: 'add' | 'retire';
   readonly keys: readonly string[];
   readonly leaf: number;
@@ -23,14 +23,14 @@ export const shortKey = (vkey: string): string =>
 /** Name and key id, as a signature refers to its key (C2SP signed-note). */
 const keyName = (vkey: string): string => vkey.split('+', 2).join('+');
 
-const withNamedKeys = (changed: Changed): Changed => ({
+const withNamedKeys = (changed: KeyChange): KeyChange => ({
   ...changed,
   keys: changed.keys.map(keyName),
   inForce: changed.inForce.map(keyName),
   retired: changed.retired.map(keyName),
 });
 
-export async function changedKeys(out: Out, changed: Changed): Promise<void> {
+export async function changedKeys(out: Out, changed: KeyChange): Promise<void> {
   if (changed.warning !== null) await out.warn(safe`${changed.warning}`);
   const view = plainView(Object.keys(changed));
   // a post-quantum key has 2.6 KB; the trust file and -o json have the whole key

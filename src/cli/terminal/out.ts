@@ -26,7 +26,7 @@ export interface ListPage {
 }
 
 /** How many rows were printed, and the cursor of those that are left. */
-interface Listed {
+interface ListEnd {
   readonly count: number;
   readonly nextCursor: string | null;
 }
@@ -228,7 +228,7 @@ export class Out {
     );
   }
 
-  async #rows(pages: AsyncIterable<ListPage>, view: View): Promise<Listed> {
+  async #rows(pages: AsyncIterable<ListPage>, view: View): Promise<ListEnd> {
     const table = new Table(this.format === 'wide' ? view.wide : view.columns, this.#layout());
     let count = 0;
     let nextCursor: string | null = null;
@@ -265,7 +265,7 @@ export class Out {
   }
 
   /** Collects all pages first, up to a limit: JSON output must be whole or absent. */
-  async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<Listed> {
+  async #whole(pages: AsyncIterable<ListPage>, wrapper: string): Promise<ListEnd> {
     const items: Row[] = [];
     let nextCursor: string | null = null;
     for await (const page of pages) {

@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import { GovBadRequestError, GovConflictError, GovNotFoundError, GovTooLargeError } from '../answers.ts';
 import { jsonText } from '../json-text.ts';
 import { mergePatch } from './merge-patch.ts';
-import { type Redacted, Sealing, type Sealed } from './sealing.ts';
+import { type Redacted, Sealing, type SealedValue } from './sealing.ts';
 import { namespaceNames } from './store.ts';
 import type { NamespaceName, NamespaceStore, Scalar, StoredRecord } from './store.ts';
 
@@ -152,8 +152,8 @@ class SealedForm implements Form {
 }
 
 /** `data` is what `write` made. */
-const sealedIn = (data: string): [string, Sealed][] =>
-  Object.entries(JSON.parse(data) as Record<string, Sealed>);
+const sealedIn = (data: string): [string, SealedValue][] =>
+  Object.entries(JSON.parse(data) as Record<string, SealedValue>);
 
 class Records implements Namespace {
   readonly #store: NamespaceStore;

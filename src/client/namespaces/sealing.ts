@@ -6,7 +6,7 @@
 import { GovConflictError } from '../answers.ts';
 
 /** A value as it is stored. */
-export interface Sealed {
+export interface SealedValue {
   readonly fingerprint: string;
   /** Base64 of the nonce of 12 bytes, the ciphertext and the tag. */
   readonly sealed: string;
@@ -42,7 +42,7 @@ export class Sealing {
   }
 
   /** `value` is JSON text. */
-  async seal(value: string, place: FieldAddress): Promise<Sealed> {
+  async seal(value: string, place: FieldAddress): Promise<SealedValue> {
     const iv = crypto.getRandomValues(new Uint8Array(nonceBytes));
     const algorithm = { name: 'AES-GCM', iv, additionalData: boundTo(place) };
     const text = await crypto.subtle.encrypt(algorithm, await this.#cipher, utf8.encode(value));
@@ -54,7 +54,7 @@ export class Sealing {
   }
 
   /** Returns the JSON text. Throws `GovConflictError` if another key sealed it, or its file was changed. */
-  async open({ sealed }: Sealed, place: FieldAddress): Promise<string> {
+  async open({ sealed }: SealedValue, place: FieldAddress): Promise<string> {
     const bytes = Uint8Array.from(atob(sealed), (letter) => letter.charCodeAt(0));
     const iv = bytes.subarray(0, nonceBytes);
     const algorithm = { name: 'AES-GCM', iv, additionalData: boundTo(place) };

@@ -41,13 +41,13 @@ export interface SignedIn {
 
 const chosenProject = 'gov-project';
 
-interface Chosen {
+interface ChosenProject {
   readonly project: string;
   readonly environment: Environment;
 }
 
 /** A person's choice lasts as long as the tab. */
-function readChosen(): Chosen | null {
+function readChosen(): ChosenProject | null {
   const [environment, project] = (sessionStorage.getItem(chosenProject) ?? '').split(' ');
   if (project === undefined || (environment !== 'production' && environment !== 'sandbox')) return null;
   return { project, environment };

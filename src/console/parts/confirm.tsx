@@ -63,7 +63,7 @@ export function ConfirmDialog({ children, verb, isDangerous = false, work, done,
 const isAboutFields = (error: unknown): error is GovApiError =>
   error instanceof GovApiError && error.errors.length > 0;
 
-interface Changed {
+interface FormState {
   /** Of the last try. */
   readonly error: unknown;
   readonly names: readonly string[];
@@ -71,10 +71,10 @@ interface Changed {
 
 /** What the last try refused, without the fields that have changed since. */
 function useRefused(error: unknown): FieldRefusals {
-  const [changed, setChanged] = useState<Changed>({ error, names: [] });
+  const [changed, setChanged] = useState<FormState>({ error, names: [] });
   const latest = useRef(error);
   latest.current = error;
-  const namesOf = ({ error: last, names }: Changed): readonly string[] =>
+  const namesOf = ({ error: last, names }: FormState): readonly string[] =>
     last === latest.current ? names : [];
   const forget = useCallback(
     (name: string) => setChanged((last) => ({ error: latest.current, names: [...namesOf(last), name] })),

@@ -15,7 +15,7 @@ interface MovesProps {
   readonly moved: () => void;
 }
 
-type Chosen = 'publish' | PolicyStatus;
+type Move = 'publish' | PolicyStatus;
 
 export function PolicyMoves({ policy, moved }: MovesProps) {
   const { can } = useSession();
@@ -27,7 +27,7 @@ export function PolicyMoves({ policy, moved }: MovesProps) {
   const targets = allowedTargets(status).filter(
     (target) => target !== status && (target !== 'active' || status === 'disabled'),
   );
-  const choose = (chosen: Chosen): void =>
+  const choose = (chosen: Move): void =>
     ask((ends) => <MoveDialog policy={policy} chosen={chosen} {...ends} />);
   return (
     <>
@@ -64,7 +64,7 @@ const effects: Readonly<Record<PolicyStatus, string>> = {
 
 interface MoveDialogProps extends DialogEnds {
   readonly policy: Policy;
-  readonly chosen: Chosen;
+  readonly chosen: Move;
 }
 
 function MoveDialog({ policy, chosen, ...ends }: MoveDialogProps) {

@@ -82,11 +82,11 @@ export interface ApprovalFacts {
 type SignedContent = { readonly input: JsonObject; readonly isCall: boolean } | { readonly hash: string };
 
 /** A decision. Without `reason`, or where it was erased, the comment in the statement is not compared. */
-type Decided = Omit<DecidedApproval, 'reason' | 'runId'> & Partial<Pick<DecidedApproval, 'reason'>>;
+type SignedDecision = Omit<DecidedApproval, 'reason' | 'runId'> & Partial<Pick<DecidedApproval, 'reason'>>;
 
 /** Why the decision in leaf `index` is not signed as it says; null if it is. */
 export function approvalFault(
-  decided: Decided & { readonly index: number },
+  decided: SignedDecision & { readonly index: number },
   approver: Approver | undefined,
   facts: ApprovalFacts,
 ): string | null {
@@ -111,7 +111,7 @@ export function approvalFault(
 /** The first member in which a signed statement is about another decision. */
 function differingMember(
   text: string,
-  { id, evaluationId, outcome, reason, approverId }: Decided & { approverId: string },
+  { id, evaluationId, outcome, reason, approverId }: SignedDecision & { approverId: string },
   { origin, evaluationId: openedBy, runId, opened, policySetHash, call, seen }: ApprovalFacts,
 ): string | null {
   if (evaluationId !== openedBy) return 'evaluationId';

@@ -15,7 +15,7 @@ import { judgeAnswer } from './completeness.ts';
 import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
-import { missingNotes, signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
+import { missingNotes, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { splitNote } from '../note/signed.ts';
 import { signatureCode } from '../proofs/verdict.ts';
 import { openEvent, systemRun } from '../events/record.ts';
@@ -36,7 +36,7 @@ export interface ProvedExport {
   readonly requestedBy: string | null;
   /** Origin of the log of a checkpoint that a trusted key signed; else null. */
   readonly origin: string | null;
-  readonly signed: Signed;
+  readonly signed: SignatureFacts;
   readonly notes: readonly string[];
 }
 
@@ -111,7 +111,7 @@ function checkCompleteness(
 interface Head {
   readonly checkpoint: Checkpoint | null;
   readonly witnesses: number;
-  readonly signed: Signed;
+  readonly signed: SignatureFacts;
 }
 
 /** Step 4: opens the checkpoint. One with an invalid signature is still read, to find further errors. */

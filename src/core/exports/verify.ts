@@ -21,7 +21,7 @@ import { settled } from '../proofs/rests.ts';
 import type { VerifyOptions } from '../proofs/verify.ts';
 import { SignedHead } from '../note/heads.ts';
 import { leafHash } from '../merkle/tree.ts';
-import { unsigned, type Signed } from '../note/signed-by.ts';
+import { unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import {
   CheckList,
   completenessOf,
@@ -31,7 +31,7 @@ import {
   type VerdictCode,
 } from '../proofs/verdict.ts';
 
-export interface ExportVerdict extends Signed {
+export interface ExportVerdict extends SignatureFacts {
   /** Nothing failed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */

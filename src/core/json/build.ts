@@ -18,7 +18,7 @@ const OBJECT_END = 0x7d;
 const ARRAY = 0x5b;
 const ARRAY_END = 0x5d;
 
-interface Built {
+interface BuiltValue {
   readonly value: Json;
   readonly end: number;
 }
@@ -29,7 +29,7 @@ interface Built {
  */
 export const buildJson = (bytes: Uint8Array): Json => build(bytes, 0).value;
 
-function build(bytes: Uint8Array, from: number): Built {
+function build(bytes: Uint8Array, from: number): BuiltValue {
   const start = afterSpace(bytes, from);
   const first = byteAt(bytes, start);
   if (first === OBJECT) return buildObject(bytes, start);
@@ -42,7 +42,7 @@ function build(bytes: Uint8Array, from: number): Built {
   return { value: JSON.parse(textBetween(bytes, start, end)) as Json, end }; // true, false, null or a number
 }
 
-function buildObject(bytes: Uint8Array, start: number): Built {
+function buildObject(bytes: Uint8Array, start: number): BuiltValue {
   const members: [string, Json][] = [];
   let at = afterSpace(bytes, start + 1);
   while (byteAt(bytes, at) !== OBJECT_END) {
@@ -56,7 +56,7 @@ function buildObject(bytes: Uint8Array, start: number): Built {
   return { value: Object.fromEntries(members), end: at + 1 };
 }
 
-function buildArray(bytes: Uint8Array, start: number): Built {
+function buildArray(bytes: Uint8Array, start: number): BuiltValue {
   const items: Json[] = [];
   let at = afterSpace(bytes, start + 1);
   while (byteAt(bytes, at) !== ARRAY_END) {

@@ -54,9 +54,9 @@ interface Scanned {
 }
 
 /** A value and its end. */
-type Read<Value> = readonly [value: Value, end: number];
+type ReadValue<Value> = readonly [value: Value, end: number];
 
-async function valueAt(text: Scanned, start: number): Promise<Read<Json>> {
+async function valueAt(text: Scanned, start: number): Promise<ReadValue<Json>> {
   const { bytes, pace } = text;
   if (pace.isOver()) await pace.next();
   const end = valueEnd(bytes, start, pieceBytes);
@@ -69,7 +69,7 @@ async function valueAt(text: Scanned, start: number): Promise<Read<Json>> {
 const piece = ({ depth }: Scanned, bytes: Uint8Array): Json => parseJson(bytes, { ...unbounded, depth });
 
 /** Parses small items together, and each large one by itself. */
-async function arrayAt(text: Scanned, start: number): Promise<Read<Json[]>> {
+async function arrayAt(text: Scanned, start: number): Promise<ReadValue<Json[]>> {
   const { bytes, pace } = text;
   const items: Json[] = [];
   let at = afterSpace(bytes, start + 1);
@@ -102,7 +102,7 @@ async function arrayAt(text: Scanned, start: number): Promise<Read<Json[]>> {
 
 const brackets = Buffer.from('[]');
 
-async function objectAt(text: Scanned, start: number): Promise<Read<JsonObject>> {
+async function objectAt(text: Scanned, start: number): Promise<ReadValue<JsonObject>> {
   const { bytes } = text;
   const object: JsonObject = {};
   let at = afterSpace(bytes, start + 1);

@@ -104,7 +104,7 @@ export class KeyHistory {
     else this.#retire(index, texts, { text, note });
   }
 
-  #add(index: number, texts: readonly string[], signed: Signed): void {
+  #add(index: number, texts: readonly string[], signed: SignedText): void {
     const keys = texts.map((text) => keyOf(text, this.origin));
     const known = new Set(this.#groups.flatMap((group) => group.keys.map(identity)));
     if (known.size + keys.length > limits.trustKeys) throw malformed(`at most ${limits.trustKeys} keys`);
@@ -116,7 +116,7 @@ export class KeyHistory {
     this.#groups.push({ keys, from: index, until: null });
   }
 
-  #retire(index: number, texts: readonly string[], signed: Signed): void {
+  #retire(index: number, texts: readonly string[], signed: SignedText): void {
     const group = this.#groups.find(
       ({ keys, until }) => until === null && keys.map(({ text }) => text).join() === texts.join(),
     );
@@ -178,12 +178,12 @@ export function provenKeys(
   return proven;
 }
 
-interface Signed {
+interface SignedText {
   readonly text: string;
   readonly note: string;
 }
 
-function assertSigned({ text, note }: Signed, keys: readonly VerifierKey[], which: 'one' | 'all'): void {
+function assertSigned({ text, note }: SignedText, keys: readonly VerifierKey[], which: 'one' | 'all'): void {
   const opened = openNote(note, keys);
   if (opened.text !== text) throw malformed('a note over this change');
   if (which === 'all' && opened.verified.length < keys.length) throw malformed('a signature of each new key');

@@ -14,17 +14,17 @@ interface Signature {
 }
 
 /** Who signed, as far as the trust lists keys. Members of each verdict. */
-export interface Signed {
+export interface SignatureFacts {
   /** Empty where no trusted key signed. */
   readonly signatures: readonly Signature[];
   /** Algorithms of the trust without a signature. */
   readonly missingAlgorithms: readonly string[];
 }
 
-export const unsigned: Signed = { signatures: [], missingAlgorithms: [] };
+export const unsigned: SignatureFacts = { signatures: [], missingAlgorithms: [] };
 
 /** In one line, such as `ed25519; ml-dsa-44 missing`. */
-export const signedByText = ({ signatures, missingAlgorithms }: Signed): string => {
+export const signedByText = ({ signatures, missingAlgorithms }: SignatureFacts): string => {
   const algorithms = [...new Set(signatures.map(({ algorithm }) => algorithm))].join(', ');
   return missingAlgorithms.length === 0 || algorithms === ''
     ? algorithms
@@ -32,19 +32,19 @@ export const signedByText = ({ signatures, missingAlgorithms }: Signed): string 
 };
 
 /** The note of a verdict where an algorithm is missing; none otherwise. */
-export const missingNotes = (signed: Signed): string[] =>
+export const missingNotes = (signed: SignatureFacts): string[] =>
   signed.missingAlgorithms.length === 0 || signed.signatures.length === 0
     ? []
     : [`SIGNATURE_MISSING: signed by: ${signedByText(signed)}`];
 
 /** The keys that signed both, and the algorithms that one of them lacks. */
-export const signedBoth = (one: Signed, other: Signed): Signed => ({
+export const signedBoth = (one: SignatureFacts, other: SignatureFacts): SignatureFacts => ({
   signatures: one.signatures.filter(({ keyId }) => other.signatures.some((each) => each.keyId === keyId)),
   missingAlgorithms: [...new Set([...one.missingAlgorithms, ...other.missingAlgorithms])].toSorted(),
 });
 
 /** The trusted keys that signed all of these checkpoints. */
-export function signedBy(opened: readonly TrustedCheckpoint[]): Signed {
+export function signedBy(opened: readonly TrustedCheckpoint[]): SignatureFacts {
   const [first, ...others] = opened;
   if (first === undefined) return unsigned;
   const all = first.signedBy.filter(({ key }) =>

@@ -24,7 +24,7 @@ import { count, hash, list, object, refuse, text, type Location, type Shape } fr
 import { SignedHead } from '../note/heads.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
-import { missingNotes, signedBy, unsigned, type Signed } from '../note/signed-by.ts';
+import { missingNotes, signedBy, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { ceilTimestamp } from '../time.ts';
 import { readIncluded } from './read-bundle.ts';
 import { pathHashes, type IncludedRecord } from './bundle.ts';
@@ -67,7 +67,7 @@ export interface Answer {
   readonly range?: AnswerRange;
 }
 
-export interface AnswerVerdict extends Signed {
+export interface AnswerVerdict extends SignatureFacts {
   readonly verified: boolean;
   readonly code: VerdictCode | null;
   readonly detail: string | null;

@@ -23,7 +23,7 @@ import {
   type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
-import { missingNotes, unsigned, type Signed } from '../note/signed-by.ts';
+import { missingNotes, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { isObject } from '../json/object.ts';
 
 /** A proof as the service stores it. */
@@ -187,7 +187,7 @@ export interface Examined {
   readonly notes?: readonly string[];
   readonly witnesses?: number;
   /** Who signed both checkpoints; absent where nobody did. */
-  readonly signed?: Signed;
+  readonly signed?: SignatureFacts;
   /** Whether the proof comes from the store of the log itself, so that no signature is required. */
   readonly kept?: boolean;
 }

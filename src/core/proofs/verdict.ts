@@ -4,7 +4,7 @@
  * Proven by `test/core/proofs/verify.test.ts`.
  */
 import type { GovError } from '../../contract/problems.ts';
-import type { Signed } from '../note/signed-by.ts';
+import type { SignatureFacts } from '../note/signed-by.ts';
 import { NoteError } from '../note/signed.ts';
 
 /** Every code of a verdict, and its meaning. */
@@ -185,7 +185,7 @@ export const completenessOf = (
     : { result, strength: 'none', by: [], quorum: 0 };
 };
 
-export interface ProofVerdict extends Answers, Signed {
+export interface ProofVerdict extends Answers, SignatureFacts {
   /** Nothing failed, every required layer passed, and a trusted signature was checked. */
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */

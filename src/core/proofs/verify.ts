@@ -20,7 +20,7 @@ import {
   type Trust,
   type TrustedCheckpoint,
 } from '../note/checkpoint.ts';
-import { signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
+import { signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
@@ -218,7 +218,7 @@ interface LogView {
   /** Distinct trusted witnesses of S′. */
   readonly witnesses: number;
   /** Who signed both. */
-  readonly signed: Signed;
+  readonly signed: SignatureFacts;
 }
 
 /** Step 5: both checkpoints are signed by a trusted key, for the trusted origin. */

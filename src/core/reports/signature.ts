@@ -14,7 +14,7 @@ import { isObject } from '../json/object.ts';
 import { canonicalize, type Json, parseJson } from '../json/parse.ts';
 import { type DsseEnvelope, inTotoPayloadType, inTotoStatement, pae } from '../note/dsse.ts';
 import { keyIdText } from '../note/key.ts';
-import type { Signed } from '../note/signed-by.ts';
+import type { SignatureFacts } from '../note/signed-by.ts';
 import type { NoteSigner, VerifierKey } from '../note/signed.ts';
 import type { Trust } from '../note/trust.ts';
 import type { VerdictCode } from '../proofs/verdict.ts';
@@ -81,7 +81,7 @@ export interface SignatureSubject {
 export type SignatureVerdict =
   | {
       readonly executionId: string;
-      readonly signed: Signed;
+      readonly signed: SignatureFacts;
     }
   | { readonly code: VerdictCode; readonly detail: string };
 

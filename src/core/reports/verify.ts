@@ -13,7 +13,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
-import { signedBoth, signedBy, signedByText, unsigned, type Signed } from '../note/signed-by.ts';
+import { signedBoth, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proofs/answer.ts';
 import type { CheckResult, ProofVerdict, VerdictCode } from '../proofs/verdict.ts';
 import { CheckList, signatureCode } from '../proofs/verdict.ts';
@@ -76,7 +76,7 @@ interface AttachedAnswer {
   readonly verdict: AnswerVerdict;
 }
 
-export interface ReportVerdict extends Signed {
+export interface ReportVerdict extends SignatureFacts {
   readonly verified: boolean;
   /** Code of the first failed check; null if verified. */
   readonly code: VerdictCode | null;
@@ -129,7 +129,7 @@ class ReportVerification {
   #files: ReadonlyMap<string, Buffer> = new Map();
   readonly #proofs: AttachedProof[] = [];
   readonly #answers: AttachedAnswer[] = [];
-  #signed: Signed = unsigned;
+  #signed: SignatureFacts = unsigned;
 
   constructor(options: ReportVerifyOptions) {
     this.#options = options;

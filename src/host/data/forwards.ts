@@ -105,7 +105,7 @@ export function openBucket({
   return { bucket: new Bucket(target, env), prefix: target.prefix };
 }
 
-export interface Tried {
+export interface TestDelivery {
   readonly name: string;
   readonly to: string;
   /** Id of the record, by which it can be found at the receiver. */
@@ -120,7 +120,7 @@ export async function tryTarget(
   dataDir: string,
   name: string,
   { env, nowMs, random }: { readonly env: Variables; readonly nowMs: number; readonly random: string },
-): Promise<Tried> {
+): Promise<TestDelivery> {
   const target = readTargets(dataDir).find((each) => each.name === name);
   if (target === undefined) throw unknown(dataDir, name);
   const started = performance.now();

@@ -129,14 +129,14 @@ export function bucketArchive(bucket: Bucket, prefix: string, signal?: AbortSign
 /** A page of a list has at most 1,000 keys of at most 1,024 bytes, with their owners and hashes. */
 const listBytes = 8_000_000;
 
-interface Got {
+interface StoreAnswer {
   readonly status: number;
   readonly body: Buffer;
   /** Whether the body ended within the bound. */
   readonly isWhole: boolean;
 }
 
-function bodyOf({ status, body, isWhole }: Got, key: string, most: number): Buffer | null {
+function bodyOf({ status, body, isWhole }: StoreAnswer, key: string, most: number): Buffer | null {
   if (status === 404) return null;
   if (status === 200) {
     if (!isWhole) throw tooLarge(key, most);

@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { errorOf, failureOf, type Failure } from '../../contract/failure.ts';
 import { tasks } from '../../service/tasks.ts';
 import type { LocalParts } from '../../service/call/report-work.ts';
-import type { Listed, TaskHost, TaskName } from '../../service/call/work.ts';
+import type { ListedKeys, TaskHost, TaskName } from '../../service/call/work.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ReaderSource, ToMain, ToWorker, WorkerStart } from './task-messages.ts';
 
@@ -51,7 +51,7 @@ const hostOf = (task: number): TaskHost => {
     saveMap: async (saving) => void (await call('saveMap', saving)),
     dropMap: async () => void (await call('dropMap', null)),
     // the main thread answers as `TaskHost` says
-    listed: async (asked) => (await call('listed', asked)) as Listed | null,
+    listed: async (asked) => (await call('listed', asked)) as ListedKeys | null,
     file: async (name) => void (await call('file', name)),
     answer: async (asked) => (await call('answer', asked)) as Awaited<ReturnType<TaskHost['answer']>>,
     signReport: async (hashes) => (await call('signReport', hashes)) as Uint8Array,

@@ -12,7 +12,7 @@ import type { Addresses } from './address.ts';
 import type { Origins } from './origins.ts';
 import { readShown } from './presented.ts';
 import type { HeaderLines } from '../answer/write.ts';
-import type { RateName, Rates, Spent } from './rates.ts';
+import type { RateName, Rates, RateState } from './rates.ts';
 
 /** What protects a hosted service: origins, rates and client addresses. */
 export interface Gate {
@@ -28,7 +28,7 @@ export interface Sender {
 }
 
 /** Adds the rate headers to the answer. Throws RATE_LIMITED where the request is one too many. */
-export function spend(sender: Sender, { lines, refusal }: Spent): void {
+export function spend(sender: Sender, { lines, refusal }: RateState): void {
   if (lines.length > 0) sender.lines = [...(sender.lines ?? []), ...lines];
   if (refusal !== null) throw refusal;
 }

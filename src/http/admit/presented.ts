@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { projectHeader, signInCookie } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Presented } from '../../service/port/handler.ts';
+import type { RawCredentials } from '../../service/port/handler.ts';
 import { missingCredential, type RequestCredentials } from '../../service/credentials/shown.ts';
 import type { Origins } from './origins.ts';
 
@@ -22,7 +22,7 @@ export function readShown(headers: IncomingHttpHeaders, origins: Origins): Reque
 }
 
 /** The credentials of a call of an Auth operation. */
-export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): Presented => {
+export const readPresented = (headers: IncomingHttpHeaders, origins: Origins): RawCredentials => {
   const { authorization } = headers;
   return {
     bearer: authorization === undefined ? null : bearerToken(authorization),
@@ -86,7 +86,7 @@ const cookiesNamed = ({ cookie = '' }: IncomingHttpHeaders, names: readonly stri
     .filter((value) => value !== '');
 
 /** What a browser says of the page that calls: it alone sets `Origin`. A page without trust counts as none. */
-function readSite(headers: IncomingHttpHeaders, origins: Origins): Presented['site'] {
+function readSite(headers: IncomingHttpHeaders, origins: Origins): RawCredentials['site'] {
   const { origin } = headers;
   if (origin === undefined || !URL.canParse(origin) || !origins.trusts(headers)) return null;
   const { protocol, hostname } = new URL(origin);

@@ -48,7 +48,7 @@ interface Limit {
   readonly policy: string;
 }
 
-export interface Spent {
+export interface RateState {
   readonly lines: HeaderLines;
   /** RATE_LIMITED, or null where the request may continue. */
   readonly refusal: GovError | null;
@@ -97,7 +97,7 @@ export class Rates {
     name: RateName,
     who: string,
     quota: { meters: MeteredType | undefined; rules: TenantRules } | null = null,
-  ): Spent {
+  ): RateState {
     const limit = this.#limits[name];
     const monthly = quota === null ? null : quotaPolicy(quota);
     if (limit === null)
@@ -106,13 +106,13 @@ export class Rates {
   }
 
   /** RATE_LIMITED where the next request of `who` would get it. */
-  look(name: RateName, who: string): Spent {
+  look(name: RateName, who: string): RateState {
     const limit = this.#limits[name];
     if (limit === null) return { lines: [], refusal: null };
     return this.#spent(name, limit, limit.buckets.look(who), null);
   }
 
-  #spent(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): Spent {
+  #spent(name: RateName, { quota, policy }: Limit, level: Level, monthly: string | null): RateState {
     const { taken, waitSeconds } = level;
     const left = Math.min(quota, level.left); // the header promises no more than the burst
     const lines = [

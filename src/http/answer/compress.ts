@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { limits } from '../../contract/limits.ts';
-import type { Written } from './write.ts';
+import type { RawAnswer } from './write.ts';
 
 const zip = promisify(gzip);
 /** Fast: JSON shrinks to a tenth at any level. */
@@ -15,14 +15,14 @@ const level = 3;
 const isSuccess = (status: number): boolean => status === 200 || status === 201 || status === 202;
 
 /** Whether an answer has another form for clients that accept gzip. */
-export const isCompressible = ({ status, body, headers }: Written): boolean =>
+export const isCompressible = ({ status, body, headers }: RawAnswer): boolean =>
   isSuccess(status) &&
   body.length >= limits.gzipBytes &&
   headers['etag'] === undefined &&
   /^(?:application\/json|text\/)/.test(headers['content-type'] ?? '');
 
 /** The answer in the form that the client prefers. */
-export async function compress(answer: Written, request: IncomingHttpHeaders): Promise<Written> {
+export async function compress(answer: RawAnswer, request: IncomingHttpHeaders): Promise<RawAnswer> {
   const headers = { ...answer.headers, vary: 'Accept-Encoding' };
   if (!acceptsGzip(request['accept-encoding'])) return { ...answer, headers };
   const body = await zip(answer.body, { level });

@@ -11,7 +11,7 @@ import { brotliCompress, constants, gzip as gzipWithCallback } from 'node:zlib';
 import { callbackFile } from '../../contract/auth-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import { hasTag } from '../../service/call/entity-tag.ts';
-import type { Written } from './write.ts';
+import type { RawAnswer } from './write.ts';
 
 const brotli = promisify(brotliCompress);
 const gzip = promisify<Buffer, object, Buffer>(gzipWithCallback);
@@ -75,7 +75,7 @@ interface FileRequest {
 }
 
 /** A file of the page. NOT_FOUND for an unknown name, and where the console was not built. */
-export async function renderConsole({ file = 'index.html', headers }: FileRequest): Promise<Written> {
+export async function renderConsole({ file = 'index.html', headers }: FileRequest): Promise<RawAnswer> {
   const all = await (files ??= readFiles().catch((error: unknown) => {
     files = undefined; // so that the next request tries again
     throw error;
@@ -102,7 +102,7 @@ export async function renderConsole({ file = 'index.html', headers }: FileReques
 }
 
 /** The address is relative, so it also holds below the base path of a proxy. */
-export const toConsole: Written = { status: 308, body: '', headers: { location: 'console/' } };
+export const toConsole: RawAnswer = { status: 308, body: '', headers: { location: 'console/' } };
 
 function bodyFor({ bodies }: StaticFile, accepted: string | string[] | undefined): readonly [string, Buffer] {
   const ranges = String(accepted ?? '')

@@ -5,7 +5,7 @@
 import { problemHelp } from '../../contract/problem-help.ts';
 import { problems, problemSlug, type ProblemCode } from '../../contract/problems.ts';
 import type { OperationId } from '../../contract/table.ts';
-import { jsonMediaType, type Written } from './write.ts';
+import { jsonMediaType, type RawAnswer } from './write.ts';
 
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -23,7 +23,7 @@ const documents = new WeakMap<readonly OperationId[], Promise<string>>();
 export async function renderPage(
   slug: string | undefined,
   operations: readonly OperationId[],
-): Promise<Written | null> {
+): Promise<RawAnswer | null> {
   if (slug === undefined) {
     const document =
       documents.get(operations) ??

@@ -8,7 +8,7 @@ import { plain } from '../../service/call/explain.ts';
 export const problemMediaType = 'application/problem+json';
 
 /** An answer that is ready to be written. */
-interface Rendered {
+interface RawProblem {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ interface Rendered {
 const quotaType = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 /** Renders an error. `base` is the absolute URI under which `/problems/<slug>` is served. */
-export function renderProblem(error: GovError, context: { requestId: string; base: string }): Rendered {
+export function renderProblem(error: GovError, context: { requestId: string; base: string }): RawProblem {
   const { status, title, retryable } = problems[error.code];
   const slug = problemSlug(error.code);
   const page = `${context.base}/problems/${slug}`;

@@ -4,18 +4,18 @@
  */
 import { readFile } from 'node:fs/promises';
 import { GovError } from '../../contract/problems.ts';
-import type { Written } from './write.ts';
+import type { RawAnswer } from './write.ts';
 
 export const verifyPagePath = '/console/verify.html';
 
 const file = new URL('../../../dist/verify.html', import.meta.url);
 
-let page: Promise<Written> | undefined;
+let page: Promise<RawAnswer> | undefined;
 
 /** NOT_FOUND where the page was not built. */
-export const renderVerifyPage = (): Promise<Written> => (page ??= readPage());
+export const renderVerifyPage = (): Promise<RawAnswer> => (page ??= readPage());
 
-async function readPage(): Promise<Written> {
+async function readPage(): Promise<RawAnswer> {
   const body = await readFile(file, 'utf8').catch((cause: unknown) => {
     page = undefined;
     throw new GovError('NOT_FOUND', 'the verify page is not built: run npm run build', { cause });

@@ -14,14 +14,14 @@ export const jsonMediaType = 'application/json; charset=utf-8';
 /** Names and values of headers, alternating. */
 export type HeaderLines = readonly string[];
 
-export interface Written {
+export interface RawAnswer {
   readonly status: number;
   readonly body: string | Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Answers a request once. Does nothing where the client has left. */
-export function writeAnswer(reply: FastifyReply, answer: Written): void {
+export function writeAnswer(reply: FastifyReply, answer: RawAnswer): void {
   reply.hijack();
   writeRaw(reply.raw, reply.request, answer);
 }
@@ -45,7 +45,7 @@ interface AnsweredRequest {
 const noContent = 204;
 const notModified = 304;
 
-export function writeRaw(response: ServerResponse, asked: AnsweredRequest, answer: Written): void {
+export function writeRaw(response: ServerResponse, asked: AnsweredRequest, answer: RawAnswer): void {
   const { status, body } = answer;
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (writeHead(response, asked, { ...answer, status, bytes })) response.end(body);
@@ -55,7 +55,7 @@ export function writeRaw(response: ServerResponse, asked: AnsweredRequest, answe
 export function writeHead(
   response: ServerResponse,
   { id, lines, server }: AnsweredRequest,
-  { status, bytes, headers }: Pick<Written, 'status' | 'headers'> & { readonly bytes: number },
+  { status, bytes, headers }: Pick<RawAnswer, 'status' | 'headers'> & { readonly bytes: number },
 ): boolean {
   // where the parser failed in the meantime, the socket already has its answer
   if (response.headersSent || response.destroyed || !response.req.socket.writable) return false;

@@ -17,7 +17,7 @@ import { fieldError, loadCheck, refusal } from '../../service/call/schema.ts';
 import type { Slice } from '../../service/call/slices.ts';
 import { Denied } from '../../service/credentials/shown.ts';
 import { compress, isCompressible } from '../answer/compress.ts';
-import { jsonMediaType, writeAnswer, type Written } from '../answer/write.ts';
+import { jsonMediaType, writeAnswer, type RawAnswer } from '../answer/write.ts';
 import { readmit } from './admit.ts';
 import { asRouteError } from '../answer/errors.ts';
 import { readIdempotency, readIdempotencyInSlices, replay, runOnce } from './idempotency.ts';
@@ -60,7 +60,7 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
  * Writes an answer. OVERLOADED for a large answer to GET while the client leaves too many bytes unread; the
  * answer of a completed write is always sent.
  */
-function send({ unsent, row }: Route, { request, reply }: Exchange, answer: Written): void {
+function send({ unsent, row }: Route, { request, reply }: Exchange, answer: RawAnswer): void {
   const { body } = answer;
   if (row.method === 'GET' && body.length > limits.unsentCountedBytes) unsent.check(request);
   writeAnswer(reply, answer);
@@ -80,7 +80,7 @@ function answered(
   services.log.debug({ requestId, operation: id, status, ms, caller: caller?.id ?? null }, 'answered');
 }
 
-async function execute(route: Route, request: FastifyRequest): Promise<Written | Streamed> {
+async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer | Streamed> {
   const { row, id, services } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
@@ -120,7 +120,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
     const given = await answer();
     return 'chunks' in given ? given : written(route, given);
   }
-  const work = async (): Promise<Written> => {
+  const work = async (): Promise<RawAnswer> => {
     const given = await answer();
     if ('chunks' in given) throw new Error(`expected an answer that is not streamed, got one of ${id}`);
     return written(route, given);
@@ -129,7 +129,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<Written |
 }
 
 /** 304 without a body where the client has the answer already (RFC 9110 section 13.1.2). */
-function unlessKnown({ row }: Route, { headers }: FastifyRequest, answer: Written): Written {
+function unlessKnown({ row }: Route, { headers }: FastifyRequest, answer: RawAnswer): RawAnswer {
   const { etag } = answer.headers;
   const known = headers['if-none-match'];
   if (row.tagged !== true || etag === undefined || known === undefined) return answer;
@@ -154,7 +154,7 @@ function canonicalOf({ row, services }: Route, request: FastifyRequest, body: un
   return requireSigned(caller, { headers, body, nowMs: services.now() });
 }
 
-function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): Written {
+function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): RawAnswer {
   if ('replayed' in answer) return replay(route, answer.replayed);
   const { status } = answer;
   const headers = 'headers' in answer ? answer.headers : {};

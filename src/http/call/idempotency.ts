@@ -12,7 +12,7 @@ import type { Caller } from '../../service/call/caller.ts';
 import { keyReused } from '../../service/writes/append.ts';
 import type { StoredResponse } from '../../store/port/store.ts';
 import { problemMediaType } from '../answer/problem.ts';
-import { jsonMediaType, type Written } from '../answer/write.ts';
+import { jsonMediaType, type RawAnswer } from '../answer/write.ts';
 import { eachPiece } from '../../core/json/sliced.ts';
 import type { Route } from './route.ts';
 import { openKept, type Idempotency } from '../../service/call/idempotency.ts';
@@ -88,7 +88,7 @@ interface KeyedCall {
   readonly caller: Caller;
   readonly idempotency: Idempotency;
   /** Runs the handler and writes its answer. */
-  readonly work: () => Promise<Written>;
+  readonly work: () => Promise<RawAnswer>;
 }
 
 /**
@@ -96,7 +96,7 @@ interface KeyedCall {
  * with another request. The handler stores its success with its effect. A refusal had no effect and is not stored:
  * nearly every refusal ends by itself once the missing thing exists, and a repeat must find that out (contract D6).
  */
-export async function runOnce(route: Route, { caller, idempotency, work }: KeyedCall): Promise<Written> {
+export async function runOnce(route: Route, { caller, idempotency, work }: KeyedCall): Promise<RawAnswer> {
   const kept = await route.services.store.keptResponse(caller.project.projectId, idempotency.key);
   if (kept === null) return work();
   if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
@@ -104,7 +104,7 @@ export async function runOnce(route: Route, { caller, idempotency, work }: Keyed
 }
 
 /** Writes the stored answer of an earlier, identical request, marked with `Idempotent-Replayed`. */
-export function replay({ services }: Route, kept: StoredResponse): Written {
+export function replay({ services }: Route, kept: StoredResponse): RawAnswer {
   const { status, body, headers } = openKept(kept, services);
   // older builds stored refusals, which stay for a day
   const contentType = status >= 400 ? problemMediaType : jsonMediaType;

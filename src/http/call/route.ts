@@ -6,7 +6,7 @@ import type { DropNulls } from '../../contract/nulls.ts';
 import type { Access, Operation } from '../../contract/operation.ts';
 import type { OperationId } from '../../contract/table.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import type { Handlers, Presented } from '../../service/port/handler.ts';
+import type { Handlers, RawCredentials } from '../../service/port/handler.ts';
 import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
 import type { Credentials } from '../../service/credentials/callers.ts';
 import type { BodyCheck } from '../../service/call/schema.ts';
@@ -121,7 +121,7 @@ declare module 'fastify' {
     /** Null until the server has checked the credential. */
     caller: Caller | null;
     /** Set on Auth operations. */
-    presented: Presented | null;
+    presented: RawCredentials | null;
     /** Headers that this answer has in addition to the common ones; null for none. */
     lines: HeaderLines | null;
   }

@@ -8,7 +8,7 @@ import type { Identity } from '../../contract/auth.ts';
 import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
-import type { Handlers, Presented } from '../port/handler.ts';
+import type { Handlers, RawCredentials } from '../port/handler.ts';
 import type { IdentityProvider, VerifiedPerson } from '../hosting/parts.ts';
 import { keyDigest, tokenKind } from '../credentials/token-format.ts';
 import { fieldError } from '../call/schema.ts';
@@ -138,12 +138,12 @@ async function signIn(
   throw new GovError('INVALID_CREDENTIAL', detail);
 }
 
-interface Named {
+interface SessionName {
   readonly name: string;
   readonly expiresMs: number | null;
 }
 
-const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<Named | null> =>
+const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<SessionName | null> =>
   store.apiKeyOf(project.projectId, id);
 
 /**
@@ -153,8 +153,8 @@ const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<Named |
 async function personNamed(
   services: Services,
   { id }: Caller,
-  presented: Presented | null,
-): Promise<Named | null> {
+  presented: RawCredentials | null,
+): Promise<SessionName | null> {
   const { bearer = null, cookie = null } = presented ?? {};
   const { store } = services;
   if (bearer !== null && tokenKind(bearer) === null) {

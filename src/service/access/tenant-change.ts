@@ -77,7 +77,7 @@ export interface ProjectChange {
 }
 
 /** The project after a change and the recorded event; null where nothing changed. */
-export interface Changed {
+export interface ChangedProject {
   readonly stored: StoredProject;
   readonly event: (() => EventDraft) | null;
 }
@@ -113,13 +113,13 @@ export async function changeFound(
     readonly find: () => Promise<StoredProject>;
   },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,
-): Promise<Changed> {
+): Promise<ChangedProject> {
   // before any read of the log, because the project may be another organization's or missing (contract A16)
   await find();
   const changed = await changeTenant(
     services,
     { projectId, asking },
-    async (atMs): Promise<TenantJudgement<Changed>> => {
+    async (atMs): Promise<TenantJudgement<ChangedProject>> => {
       const stored = await find();
       const change = judge(stored, atMs);
       if (change === null) return { change, answer: { stored, event: null } };

@@ -99,8 +99,8 @@ const exceeded = new WeakMap<Store, Map<string, string>>();
 /** Records the first refusal of a month. Never delays or fails the answer. */
 function recordExcess(
   services: Services,
-  of: Of,
-  { op, month, used, limit, nowMs }: Omit<Used, 'atMs'> & { limit: number; nowMs: number },
+  of: QuotaOwner,
+  { op, month, used, limit, nowMs }: Omit<QuotaUse, 'atMs'> & { limit: number; nowMs: number },
 ): void {
   const { store, salt, log } = services;
   const { projectId } = of.project;
@@ -122,7 +122,7 @@ function recordExcess(
 }
 
 /** The highest percentage of a quota that has an event. */
-interface Announced {
+interface AnnouncedQuota {
   readonly month: string;
   readonly percent: number;
 }
@@ -131,14 +131,14 @@ interface Announced {
  * By project and kind. After a restart or beyond the limit, the event is appended again, and the store
  * recognizes it.
  */
-const announced = new WeakMap<Store, Map<string, Announced>>();
+const announced = new WeakMap<Store, Map<string, AnnouncedQuota>>();
 const announcedBound = 10_000;
 
 /** The project and rules of a quota. */
-type Of = Pick<Caller, 'project' | 'rules'>;
+type QuotaOwner = Pick<Caller, 'project' | 'rules'>;
 
 /** The use of a quota in a month by the project and its planes. */
-interface Used {
+interface QuotaUse {
   readonly op: MeteredType;
   readonly month: string;
   readonly used: number;
@@ -146,7 +146,7 @@ interface Used {
 }
 
 /** Checks thresholds after an append of the project. Never delays or fails the answer. */
-function announceOwn(services: Services, caller: Caller, { op, used, atMs }: Omit<Used, 'month'>): void {
+function announceOwn(services: Services, caller: Caller, { op, used, atMs }: Omit<QuotaUse, 'month'>): void {
   const month = monthOf(atMs);
   if (isDone(services, caller, { op, month })) return;
   const { store } = services;
@@ -159,7 +159,7 @@ function announceOwn(services: Services, caller: Caller, { op, used, atMs }: Omi
 /**
  * Checks thresholds after a data plane reported a month. Never delays or fails the answer. Cost: two rows.
  */
-export function announceReported(services: Services, of: Of, month: string): void {
+export function announceReported(services: Services, of: QuotaOwner, month: string): void {
   const limited = meteredTypes.filter(
     (op) => of.rules.quotas[op] !== null && !isDone(services, of, { op, month }),
   );
@@ -171,7 +171,7 @@ export function announceReported(services: Services, of: Of, month: string): voi
   });
 }
 
-function inBackground({ log }: Services, { project }: Of, work: () => Promise<void>): void {
+function inBackground({ log }: Services, { project }: QuotaOwner, work: () => Promise<void>): void {
   work().catch((error: unknown) => {
     const { projectId } = project;
     log.warn({ err: error, projectId }, 'the use of a quota could not be read; the next use tries again');
@@ -181,17 +181,17 @@ function inBackground({ log }: Services, { project }: Of, work: () => Promise<vo
 /** The highest percentage with a known event, or 0. */
 function announcedBefore(
   { store }: Services,
-  { project }: Of,
-  { op, month }: Pick<Used, 'op' | 'month'>,
+  { project }: QuotaOwner,
+  { op, month }: Pick<QuotaUse, 'op' | 'month'>,
 ): number {
   const known = announced.get(store)?.get(`${project.projectId} ${op}`);
   return known?.month === month ? known.percent : 0;
 }
 
-const isDone = (services: Services, of: Of, used: Pick<Used, 'op' | 'month'>): boolean =>
+const isDone = (services: Services, of: QuotaOwner, used: Pick<QuotaUse, 'op' | 'month'>): boolean =>
   of.rules.settings.thresholds.every((percent) => percent <= announcedBefore(services, of, used));
 
-function announceThresholds(services: Services, of: Of, { op, month, used, atMs }: Used): void {
+function announceThresholds(services: Services, of: QuotaOwner, { op, month, used, atMs }: QuotaUse): void {
   const limit = of.rules.quotas[op];
   if (limit === null) return;
   if (used > limit) recordExcess(services, of, { op, month, used, limit, nowMs: atMs });
@@ -202,7 +202,7 @@ function announceThresholds(services: Services, of: Of, { op, month, used, atMs 
   const { store, log } = services;
   const { projectId } = of.project;
   const name = `${projectId} ${op}`;
-  const memory = announced.get(store) ?? new Map<string, Announced>();
+  const memory = announced.get(store) ?? new Map<string, AnnouncedQuota>();
   if (memory.size >= announcedBound) memory.clear();
   memory.set(name, { month, percent: Math.max(...news) });
   announced.set(store, memory);

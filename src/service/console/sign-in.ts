@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Handlers, Presented } from '../port/handler.ts';
+import type { Handlers, RawCredentials } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
 import type { Hosting, IdentityProvider, SignInSecrets, VerifiedPerson } from '../hosting/parts.ts';
 import {
@@ -89,7 +89,7 @@ function hostedOf({ hosting }: Services): { readonly hosting: Hosting; readonly 
 }
 
 /** The origin of the page that calls. FORBIDDEN for programs, and for pages of others. */
-function pageOf(presented: Presented | null): string {
+function pageOf(presented: RawCredentials | null): string {
   if (presented === null || presented.origin === null || presented.site === null) throw untrustedSite();
   return presented.origin;
 }

@@ -12,7 +12,7 @@ import type { Caller } from '../call/caller.ts';
 import { isSamePrincipal } from '../call/principals.ts';
 import type { Services } from '../port/services.ts';
 
-interface Requested {
+interface ErasureRequest {
   /** Who asked, and when. */
   readonly by: string;
   readonly atMs: number;
@@ -27,7 +27,7 @@ function wanted(input: ErasureInput): Json {
 const stampOf = (
   { fingerprint }: Pick<Services, 'fingerprint'>,
   { project }: Caller,
-  { by, atMs, input }: Requested & { readonly input: ErasureInput },
+  { by, atMs, input }: ErasureRequest & { readonly input: ErasureInput },
 ): string =>
   fingerprint(`gov.erasurerequest/1\n${project.projectId}\n${by}\n${atMs}\n${canonicalize(wanted(input))}`);
 

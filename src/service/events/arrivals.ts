@@ -80,7 +80,7 @@ function fitting(events: readonly NewEvent[]): number | null {
 
 type Reads = Pick<StoreReader, 'eventsAfter' | 'head'>;
 
-interface Watched {
+interface WatchedLog {
   readonly newest: Newest;
   readonly wakes: Set<() => void>;
   readonly end: () => void;
@@ -91,7 +91,7 @@ interface Watched {
 export class EventTails {
   readonly #store: Reads;
   readonly #tail: Pick<Tail, 'watch'>;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedLog>();
 
   constructor({ store, tail }: { readonly store: Reads; readonly tail: Pick<Tail, 'watch'> }) {
     this.#store = store;
@@ -119,8 +119,8 @@ export class EventTails {
     };
   }
 
-  #start(projectId: string): Watched {
-    const watched: Watched = {
+  #start(projectId: string): WatchedLog {
+    const watched: WatchedLog = {
       newest: new Newest(this.#store, projectId),
       wakes: new Set(),
       end: this.#tail.watch(projectId, () => grew(watched)),
@@ -132,7 +132,7 @@ export class EventTails {
   }
 }
 
-function grew(watched: Watched): void {
+function grew(watched: WatchedLog): void {
   watched.newest.grew();
   if (watched.timer !== undefined) return;
   const waitMs = watched.wokenAt + limits.streamWakeMs - performance.now();
@@ -140,7 +140,7 @@ function grew(watched: Watched): void {
   else watched.timer = setTimeout(() => wakeAll(watched), waitMs).unref();
 }
 
-function wakeAll(watched: Watched): void {
+function wakeAll(watched: WatchedLog): void {
   watched.timer = undefined;
   watched.wokenAt = performance.now();
   for (const wake of watched.wakes) wake();

@@ -10,7 +10,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import type { Meter, PlainRequest } from '../writes/append.ts';
 import { subjectsOf } from '../call/subjects.ts';
-import { judgeEvent, loadEventCheck, refusedItem, type Judged, type Recording } from './judge.ts';
+import { judgeEvent, loadEventCheck, refusedItem, type JudgedEvent, type Recording } from './judge.ts';
 import { redactionOf } from './redaction.ts';
 
 /** Redaction and subjects of the caller's project. */
@@ -20,7 +20,7 @@ export const recordingOf = (caller: Caller, services: Services): Recording => ({
 });
 
 /** The leaves of a request that the service appends. */
-export function acceptedOf(results: readonly Judged[]): Pick<PlainRequest, 'fingerprints'> & {
+export function acceptedOf(results: readonly JudgedEvent[]): Pick<PlainRequest, 'fingerprints'> & {
   readonly leaves: readonly EventDraft[];
 } {
   const leaves: EventDraft[] = [];
@@ -48,10 +48,10 @@ export async function judgeAll(
   inputs: readonly unknown[],
   services: Services,
   caller: Caller,
-): Promise<Judged[]> {
+): Promise<JudgedEvent[]> {
   const check = await loadEventCheck();
   const recording = recordingOf(caller, services);
-  const results: Judged[] = [];
+  const results: JudgedEvent[] = [];
   const slice = services.slices.of(caller.project.projectId);
   await slice.next();
   for (const input of inputs) {

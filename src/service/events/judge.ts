@@ -33,7 +33,7 @@ export interface Recording {
 
 const plainly: Recording = { redact: null, subjects: null };
 
-export type Judged =
+export type JudgedEvent =
   | { readonly draft: EventDraft; readonly fingerprint: string | null }
   | { readonly fault: FieldError };
 
@@ -49,7 +49,7 @@ export function judgeEvent(
   input: EventInput,
   services: Services,
   { redact, subjects }: Recording = plainly,
-): Judged {
+): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
@@ -106,7 +106,7 @@ export async function loadEventCheck(): Promise<BodyCheck> {
 }
 
 /** The fault of an event that is not in the JSON profile (contract P2). */
-export const refusedItem = ({ kind, detail }: RefusedItem): Judged => fault('', itemCodes[kind], detail);
+export const refusedItem = ({ kind, detail }: RefusedItem): JudgedEvent => fault('', itemCodes[kind], detail);
 
 const itemCodes = {
   unsafe: 'UNSAFE_JSON',

@@ -31,14 +31,14 @@ import type { Services } from '../port/services.ts';
 import { append } from '../writes/append.ts';
 import { acceptedOf, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
-import { rejection, type Judged } from './judge.ts';
+import { rejection, type JudgedEvent } from './judge.ts';
 import { recordEvents } from './judged.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 /** What became of the records of a request. */
-export interface Recorded {
+export interface RecordCounts {
   readonly kept: number;
   /** Records that the project has already. */
   readonly repeated: number;
@@ -63,7 +63,7 @@ export async function recordReceived(
   services: Services,
   caller: Caller,
   { signal, read }: { readonly signal: Signal; readonly read: () => Promise<Record<string, unknown>> },
-): Promise<Recorded> {
+): Promise<RecordCounts> {
   const { projectId } = caller.project;
   const counts = waiting.get(services.runs) ?? new Map<string, number>();
   waiting.set(services.runs, counts);
@@ -105,18 +105,18 @@ function checkedBatch(signal: Signal, request: Record<string, unknown>, atMs: nu
 }
 
 /** Tries again where another process has changed a fact in the meantime. */
-const recordBatch = (services: Services, caller: Caller, batch: Batch): Promise<Recorded> =>
+const recordBatch = (services: Services, caller: Caller, batch: Batch): Promise<RecordCounts> =>
   untilStored('the sources', () => unlessOvertaken(attemptBatch(services, caller, batch), 'CONFLICT'));
 
 /** A batch as it is to be appended. */
 interface Plan {
   readonly received: Received;
   readonly events: readonly ReceivedEvent[];
-  readonly judged: readonly Judged[];
+  readonly judged: readonly JudgedEvent[];
   readonly facts: Facts;
 }
 
-async function attemptBatch(services: Services, caller: Caller, batch: Batch): Promise<Recorded> {
+async function attemptBatch(services: Services, caller: Caller, batch: Batch): Promise<RecordCounts> {
   const { projectId } = caller.project;
   let plan = await planOf(services, caller, batch);
   const requestOf = ({ judged, facts }: Plan) => ({ ...acceptedOf(judged), effects: facts.effects() });
@@ -191,16 +191,16 @@ function unreported(
   });
 }
 
-interface Noting {
+interface NoteInput {
   readonly received: Received;
   readonly events: readonly ReceivedEvent[];
-  readonly judged: readonly Judged[];
+  readonly judged: readonly JudgedEvent[];
   readonly facts: Facts;
   readonly atMs: number;
 }
 
 /** Counts the records of each source, and the numbers that are missing from its sessions. */
-function noteSources(batch: Batch, { received, events, judged, facts, atMs }: Noting): void {
+function noteSources(batch: Batch, { received, events, judged, facts, atMs }: NoteInput): void {
   const added = new Map([...batch.sources].map(([id, counted]) => [id, { ...counted }]));
   for (const [id, count] of received.filtered) bump(added, id, 'filtered', count);
   for (const [id, records] of recordsBy(events, (at) => !isFault(judged[at]))) {
@@ -247,7 +247,7 @@ function recordsBy(
   return found;
 }
 
-const isFault = (judged: Judged | undefined): boolean => judged !== undefined && 'fault' in judged;
+const isFault = (judged: JudgedEvent | undefined): boolean => judged !== undefined && 'fault' in judged;
 
 /** Records of which the log has every event already. */
 function repeatedIn(
@@ -296,7 +296,7 @@ function recordedOf(
   batch: Batch,
   { received, events, judged }: Plan,
   { repeated }: { readonly repeated: ReadonlySet<number> },
-): Recorded {
+): RecordCounts {
   const all = new Set(received.events.map(({ record }) => record));
   const kept = new Set<number>();
   const faulty = new Set<number>();

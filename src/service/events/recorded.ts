@@ -5,7 +5,7 @@
 import type { BatchResult } from '../../contract/events.ts';
 import { answerOf, type Assigned, type ResponseTemplate } from '../../store/port/store.ts';
 import type { WrittenBody } from '../call/answer.ts';
-import { rejection, type Judged } from './judge.ts';
+import { rejection, type JudgedEvent } from './judge.ts';
 
 /** The answer to the first of identical requests. Throws where an event has no id. */
 export function recordedAnswer(template: ResponseTemplate, assigned: readonly Assigned[]): WrittenBody {
@@ -22,7 +22,7 @@ export function createdTemplate(runId: string, basePath: string): ResponseTempla
   };
 }
 
-export function batchTemplate(results: readonly Judged[]): ResponseTemplate {
+export function batchTemplate(results: readonly JudgedEvent[]): ResponseTemplate {
   const pieces: (string | number)[] = ['{"results":['];
   let leaf = 0;
   results.forEach((result, at) => {

@@ -133,7 +133,7 @@ export const exportEnded = (
   );
 
 /** A caller deleted an artifact early. Concurrent requests record one event. */
-export const exportDeleted = (exported: Named, context: Context & { readonly by: By }): EventDraft =>
+export const exportDeleted = (exported: ExportName, context: Context & { readonly by: By }): EventDraft =>
   endedBy(exported, context, {
     eventType: 'export.deleted',
     action: 'delete',
@@ -141,13 +141,13 @@ export const exportDeleted = (exported: Named, context: Context & { readonly by:
   });
 
 /** A caller cancelled an export. */
-export const exportCancelled = (exported: Named, context: Context & { readonly by: By }): EventDraft =>
+export const exportCancelled = (exported: ExportName, context: Context & { readonly by: By }): EventDraft =>
   endedBy(exported, context, { eventType: 'export.cancelled', action: 'cancel' });
 
-type Named = Pick<StoredExport, 'exportId' | 'resource' | 'format'>;
+type ExportName = Pick<StoredExport, 'exportId' | 'resource' | 'format'>;
 
 const endedBy = (
-  { exportId, resource, format }: Named,
+  { exportId, resource, format }: ExportName,
   { by, ...context }: Context & { readonly by: By },
   what: { readonly eventType: string; readonly action: string; readonly clientEventId?: string },
 ): EventDraft =>

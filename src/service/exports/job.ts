@@ -14,7 +14,7 @@ import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
 import { LeaseLost } from '../jobs/lease-lost.ts';
 import type { Services } from '../port/services.ts';
-import type { ExportOutput, Listed, ListsAsked } from '../call/work.ts';
+import type { ExportOutput, ListedKeys, ListsAsked } from '../call/work.ts';
 
 /**
  * The request that the job stores in addition to the export's row: the root of the log at that time, base64.
@@ -97,7 +97,7 @@ async function listed(
   { checkpoints, indexer }: Services,
   projectId: string,
   asked: ListsAsked,
-): Promise<Listed | null> {
+): Promise<ListedKeys | null> {
   const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
   const found = await indexer.index({ projectId, mode: 'leaf', signed: { size, root }, ...asked });
   if (found === null || found.leafIndex === null) return null;
@@ -110,7 +110,7 @@ const prunedMeanwhile = (cause: unknown): GovError =>
     cause,
   });
 
-interface Built {
+interface BuiltExport {
   readonly exported: StoredExport;
   readonly built: ExportOutput;
   readonly rootHash: string;
@@ -121,7 +121,7 @@ interface Built {
 async function complete(
   services: Services,
   job: ClaimedJob,
-  { exported, built, rootHash, prunedBelow, artifact }: Built,
+  { exported, built, rootHash, prunedBelow, artifact }: BuiltExport,
 ) {
   const { now, salt, exports } = services;
   const { projectId, jobId, lease } = job;

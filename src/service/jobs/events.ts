@@ -8,13 +8,13 @@ import type { ClaimedJob } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import { systemEvent } from '../writes/system.ts';
 
-type Ended = Pick<ClaimedJob, 'jobId' | 'type' | 'runId'>;
+type EndedJob = Pick<ClaimedJob, 'jobId' | 'type' | 'runId'>;
 interface Context {
   readonly nowMs: number;
   readonly salt: () => string;
 }
 
-export const jobCompleted = ({ jobId, type, runId }: Ended, context: Context): EventDraft =>
+export const jobCompleted = ({ jobId, type, runId }: EndedJob, context: Context): EventDraft =>
   systemEvent(
     {
       eventType: 'job.completed',
@@ -28,7 +28,7 @@ export const jobCompleted = ({ jobId, type, runId }: Ended, context: Context): E
 
 /** `attempt`: a job that was retried by hand may fail again, with another event. */
 export const jobFailed = (
-  { jobId, type, runId, attempt }: Ended & Pick<ClaimedJob, 'attempt'>,
+  { jobId, type, runId, attempt }: EndedJob & Pick<ClaimedJob, 'attempt'>,
   context: Context,
 ): EventDraft =>
   systemEvent(
@@ -46,7 +46,7 @@ export const jobFailed = (
 
 /** `by`: who cancelled it. */
 export const jobCancelled = (
-  { jobId, type, runId }: Ended,
+  { jobId, type, runId }: EndedJob,
   { by, ...context }: Context & { readonly by: Pick<Caller, 'id' | 'type'> },
 ): EventDraft =>
   systemEvent(

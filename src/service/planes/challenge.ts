@@ -13,7 +13,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import { reportedHead } from '../../core/planes/usage-report.ts';
 import type { StoredReport } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
-import { parsedReport, type Came } from './state.ts';
+import { parsedReport, type NewReport } from './state.ts';
 
 /**
  * The challenge of a new report, or null where it is not sampled. `byFile`: the answer needs the time of a
@@ -21,7 +21,7 @@ import { parsedReport, type Came } from './state.ts';
  */
 export async function drawChallenge(
   services: Services,
-  came: Came,
+  came: NewReport,
   asked: { readonly nowMs: number; readonly byFile: boolean; readonly isSuspect: boolean },
 ): Promise<StoredReport['challenge']> {
   const { randomBytes } = services;
@@ -58,7 +58,7 @@ export const challengeOf = ({ text }: NonNullable<StoredReport['challenge']>): C
   readJson(text) as unknown as Challenge;
 
 /** The sizes whose consistency a challenge asks for: earlier reported ones, the newest first. */
-async function sizesBefore({ store }: Services, { plane, report }: Came): Promise<number[]> {
+async function sizesBefore({ store }: Services, { plane, report }: NewReport): Promise<number[]> {
   const { epoch, treeSize } = report.log;
   const limit = limits.attestationConsistencySizes;
   const sizes = await store.reportedSizes(plane.projectId, plane.planeId, { epoch, treeSize, limit });

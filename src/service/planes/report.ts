@@ -35,10 +35,10 @@ import { acceptedAnswer } from './answers.ts';
 import { drawChallenge } from './challenge.ts';
 import { gapDetected, integrityViolated, reportedLate, reportRefused } from './events.ts';
 import { refuseFault, recordOnce } from './faults.ts';
-import { neighbourhood, parsedReport, sameReport, type Came, type Neighbourhood } from './state.ts';
+import { neighbourhood, parsedReport, sameReport, type NewReport, type Neighbourhood } from './state.ts';
 import { untilStored } from '../call/overtaken.ts';
 
-export interface ReceivedReport extends Came {
+export interface ReceivedReport extends NewReport {
   readonly caller: Pick<Caller, 'project' | 'rules'>;
   /** Whether it came in a file; its challenge then allows more time. */
   readonly byFile: boolean;

@@ -11,7 +11,7 @@ import type { PlaneEpoch, StoredPlane, StoredReport } from '../../store/port/sto
 import type { Services } from '../port/services.ts';
 
 /** A new report with its bytes. */
-export interface Came {
+export interface NewReport {
   readonly plane: StoredPlane;
   readonly report: UsageReport;
   /** The report in RFC 8785 form. */
@@ -46,7 +46,7 @@ export const parsedReport = ({ body }: Pick<StoredReport, 'body'>): UsageReport 
  */
 export async function sameReport(
   { store }: Pick<Services, 'store'>,
-  { plane: { projectId, planeId }, report, canonical }: Came,
+  { plane: { projectId, planeId }, report, canonical }: NewReport,
 ): Promise<StoredReport | null> {
   const { reportId, sequence } = report;
   const { epoch } = report.log;
@@ -66,7 +66,7 @@ export async function sameReport(
  */
 export async function neighbourhood(
   services: Services,
-  came: Came,
+  came: NewReport,
   epoch: PlaneEpoch | null,
 ): Promise<Neighbourhood> {
   const { projectId, planeId } = came.plane;
@@ -84,14 +84,17 @@ export async function neighbourhood(
   return { epoch, previous, earlier, links: links.slice(0, limits.reportsLinked) };
 }
 
-async function nearestBefore({ store }: Services, { plane, report }: Came): Promise<StoredReport | null> {
+async function nearestBefore(
+  { store }: Services,
+  { plane, report }: NewReport,
+): Promise<StoredReport | null> {
   const after = { epoch: report.log.epoch, sequence: report.sequence };
   const [nearest] = await store.reports(plane.projectId, plane.planeId, { after, limit: 1 });
   return nearest?.epoch === after.epoch ? nearest : null;
 }
 
 /** Links of reports whose neighbours arrived at once in several processes, so that neither saw the other. */
-async function leftLinks({ store }: Services, { plane, report }: Came): Promise<Link[]> {
+async function leftLinks({ store }: Services, { plane, report }: NewReport): Promise<Link[]> {
   const { projectId, planeId } = plane;
   const { epoch } = report.log;
   const unlinked = await store.unlinked(projectId, planeId, epoch, limits.reportsLinked);

@@ -75,7 +75,7 @@ export interface EvaluationRequest {
 }
 
 /** The decision. The append records it with its approval. */
-export interface Decided {
+export interface PolicyOutcome {
   readonly evaluation: Evaluation;
   readonly summary: SetSummary;
   /** The approval of an escalation; null without one. */
@@ -84,7 +84,7 @@ export interface Decided {
 }
 
 /** Further parts of the append that records the evaluation. */
-interface Composed<Answer extends PlainAnswer> {
+interface AppendParts<Answer extends PlainAnswer> {
   readonly answer: Answer;
   readonly idempotency: Idempotency | null;
   readonly leaves?: readonly LeafDraft[];
@@ -98,7 +98,7 @@ interface Composed<Answer extends PlainAnswer> {
 export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
   asked: EvaluationRequest,
-  compose: (decided: Decided) => Composed<Answer>,
+  compose: (decided: PolicyOutcome) => AppendParts<Answer>,
 ): Promise<Answer | Replayed> {
   const { projectId } = asked.caller.project;
   const about = aboutOf(asked, services);
@@ -133,9 +133,9 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
 
 /** The decision with the approval of its escalation. */
 async function withApproval(
-  decided: Decided,
+  decided: PolicyOutcome,
   { asked, inForce, services }: { asked: EvaluationRequest; inForce: InForce; services: Services },
-): Promise<Decided> {
+): Promise<PolicyOutcome> {
   if (decided.evaluation.combined !== 'escalate') return decided;
   const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
   if (approval.does !== 'opens') return { ...decided, approval };
@@ -151,11 +151,15 @@ async function withApproval(
 }
 
 /** Evaluates and records nothing. An approval is neither opened nor used. */
-export async function decideOnly(services: Services, asked: EvaluationRequest): Promise<Decided> {
+export async function decideOnly(services: Services, asked: EvaluationRequest): Promise<PolicyOutcome> {
   return decideIn(await services.policySets.current(asked.caller.project.projectId), asked, services);
 }
 
-async function decideIn(inForce: InForce, asked: EvaluationRequest, services: Services): Promise<Decided> {
+async function decideIn(
+  inForce: InForce,
+  asked: EvaluationRequest,
+  services: Services,
+): Promise<PolicyOutcome> {
   services.planeConfig?.refuseExpired();
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
@@ -202,7 +206,7 @@ const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedA
  * long.
  */
 function draftDecided(
-  { evaluation }: Decided,
+  { evaluation }: PolicyOutcome,
   { checkpoint }: EvaluationRequest,
   services: Services,
 ): OtherDraft {
@@ -221,7 +225,7 @@ function aboutOf(
   throw fieldError({ ...found.fault, pointer: contextPointer(found.fault.pointer) });
 }
 
-function evaluationBody({ evaluation, summary, approval }: Decided): PolicyEvaluation {
+function evaluationBody({ evaluation, summary, approval }: PolicyOutcome): PolicyEvaluation {
   const { runId, id, combined, decisions, evaluatedAt } = evaluation;
   return {
     runId,

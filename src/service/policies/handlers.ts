@@ -178,7 +178,7 @@ export const policies: Pick<
 };
 
 /** A version that a caller proposes; its condition is valid. */
-interface Proposed {
+interface ProposedVersion {
   readonly condition: Json;
   /** The condition in canonical form. */
   readonly normalized: Json;
@@ -199,7 +199,7 @@ export function readProposed(
     readonly requireSignedApproval?: boolean;
   },
   pointer: string,
-): Proposed {
+): ProposedVersion {
   const condition = body.condition as Json; // a parsed body is JSON
   const normalized = canonicalCondition(parseCondition(condition, pointer));
   const { action, severity = null, requireSignedApproval = false } = body;
@@ -212,7 +212,7 @@ export function readProposed(
 }
 
 function newVersion(
-  { condition, normalized, action, severity, requireSignedApproval }: Proposed,
+  { condition, normalized, action, severity, requireSignedApproval }: ProposedVersion,
   of: { policyId: string; version: number; caller: Caller; atMs: number },
 ): StoredPolicyVersion {
   const { policyId, version } = of;

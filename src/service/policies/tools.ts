@@ -14,7 +14,7 @@ import { evaluateRisk } from '../../core/risk/router.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
-import { decideOnly, recordEvaluation, type EvaluationRequest, type Decided } from './evaluate.ts';
+import { decideOnly, recordEvaluation, type EvaluationRequest, type PolicyOutcome } from './evaluate.ts';
 import { routerOf } from './risk-router.ts';
 import { fieldError } from '../call/schema.ts';
 import { toolRun } from '../events/judge.ts';
@@ -37,7 +37,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
     };
     const callHash = hashOf(body);
     const router = await routerOf(services.store, caller.project.projectId);
-    const answerOf = (decided: Decided) => {
+    const answerOf = (decided: PolicyOutcome) => {
       const policyDecisions = matching(decided).map(({ policyId, decision }) => ({
         policyId,
         decision,
@@ -90,10 +90,11 @@ function hashOf({ arguments: given }: ToolCall): string {
   throw fieldError({ pointer: '/arguments', in: 'body', code: 'TOO_LARGE', detail, limit });
 }
 
-const matching = ({ evaluation }: Decided) => evaluation.decisions.filter(({ outcome }) => counts(outcome));
+const matching = ({ evaluation }: PolicyOutcome) =>
+  evaluation.decisions.filter(({ outcome }) => counts(outcome));
 
 function decisionBody(
-  decided: Decided,
+  decided: PolicyOutcome,
   { argumentsHash, riskScore }: { argumentsHash: string; riskScore: number },
 ): ToolDecision {
   const { evaluation, approval, evaluatedMs } = decided;
@@ -118,7 +119,7 @@ function decisionBody(
 }
 
 /** What the policies decide, or, after they escalated, what a person decided about this call. */
-function outcomeOf(decided: Decided): Pick<ToolDecision, 'decision' | 'reason'> {
+function outcomeOf(decided: PolicyOutcome): Pick<ToolDecision, 'decision' | 'reason'> {
   const { combined } = decided.evaluation;
   const { does, stored } = decided.approval ?? {};
   if ((does === 'uses' || does === 'is denied') && stored?.decision) {
@@ -133,7 +134,7 @@ function outcomeOf(decided: Decided): Pick<ToolDecision, 'decision' | 'reason'> 
 }
 
 /** What the caller must do in addition to obeying the decision. */
-function obligationsOf(decided: Decided): ToolDecision['obligations'] {
+function obligationsOf(decided: PolicyOutcome): ToolDecision['obligations'] {
   const { evaluation, approval } = decided;
   if (approval?.does === 'opens' || approval?.does === 'waits') {
     const { approvalId, expiresMs } = approval.stored;

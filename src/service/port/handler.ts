@@ -10,7 +10,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
 
 /** The credentials in a call of an Auth operation, unverified. */
-export interface Presented {
+export interface RawCredentials {
   /** The token in `Authorization: Bearer`. */
   readonly bearer: string | null;
   /** The value of the session cookie. */
@@ -38,7 +38,7 @@ export interface Call<Row extends Operation> extends Input<Row> {
       : Caller | null
     : Caller;
   /** Null except on Auth operations. */
-  readonly presented: Presented | null;
+  readonly presented: RawCredentials | null;
   /** `/api/v1` or `/sandbox/api/v1`, for Location headers. */
   readonly basePath: string;
   /** Returns the origin at which clients reach the service, such as `https://gov.example.com`. */

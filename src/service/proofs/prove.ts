@@ -49,20 +49,20 @@ interface ProveRequest extends RunOf {
       };
 }
 
-export interface Proved {
+export interface MadeProof {
   readonly proof: ComplianceProof;
   /** Whether the lists of the proof were compared with the map of the log. */
   readonly isChecked: boolean;
 }
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
-export const prove = (services: Services, request: ProveRequest): Promise<Proved | Replayed> =>
+export const prove = (services: Services, request: ProveRequest): Promise<MadeProof | Replayed> =>
   // where the graph is sealed meanwhile, the proof is about the sealed one
   untilStored(`the graph of run ${request.runId}`, () =>
     unlessOvertaken(attemptProof(services, request), 'GRAPH_SEALED'),
   );
 
-async function attemptProof(services: Services, request: ProveRequest): Promise<Proved | Replayed> {
+async function attemptProof(services: Services, request: ProveRequest): Promise<MadeProof | Replayed> {
   const { projectId, runId, layers, schemaVersion } = request;
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
   if (events === 0) throw await missingRun(services, request);
@@ -136,7 +136,7 @@ async function notBefore({ store, now }: Services, { projectId, runId }: RunOf):
 function appendRequest(
   { now, salt }: Services,
   { projectId, runId, by }: ProveRequest,
-  draft: Proved &
+  draft: MadeProof &
     Pick<ProvedGraph, 'atSize'> & { preimage: string; computed: Layers; graphIndex: number | null },
 ): PlainRequest {
   const { proof, preimage, computed, graphIndex, atSize } = draft;
@@ -188,7 +188,7 @@ function appendRequest(
 export const proofMeter = (services: Services, caller: Caller): Meter =>
   meterOf(services, { caller, op: 'compliance_proof', units: 1 });
 
-export const provedAnswer = ({ proof, isChecked }: Proved, basePath: string) =>
+export const provedAnswer = ({ proof, isChecked }: MadeProof, basePath: string) =>
   ({
     status: 201,
     body: proof,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Deprecation, Operation } from '../../../src/contract/operation.ts';
 import { table } from '../../../src/contract/table.ts';
-import { writeRaw, type HeaderLines, type Written } from '../../../src/http/answer/write.ts';
+import { writeRaw, type HeaderLines, type RawAnswer } from '../../../src/http/answer/write.ts';
 import { noticeLines } from '../../../src/http/call/mount.ts';
 import { send } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -12,7 +12,7 @@ let stop = (): void => {};
 afterEach(() => stop());
 
 /** What a client gets of an answer that is written with these lines. */
-async function received(answer: Written, lines: HeaderLines | null = null): Promise<Answer> {
+async function received(answer: RawAnswer, lines: HeaderLines | null = null): Promise<Answer> {
   const server = createServer((_request, response) =>
     writeRaw(response, { id: 'req-12345678', lines }, answer),
   );

@@ -23,7 +23,7 @@ import { start } from './start.ts';
 const policyId = 'gov-drill';
 const forbidden = 'gov-drill-must-not-run';
 
-export interface Drilled {
+export interface DrillResult {
   readonly client: AgentClient;
   readonly version: string | null;
   readonly passed: boolean;
@@ -62,7 +62,7 @@ export async function drill(
   client: AgentClient,
   { path, version }: Program,
   { plane, env }: Around,
-): Promise<Drilled> {
+): Promise<DrillResult> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-drill-'));
   const callId = `toolu_drill_${randomUUID().replaceAll('-', '')}`;
   const trace = join(folder, 'ran');
@@ -116,7 +116,7 @@ function reasonOf({ stopped, recorded, asked, answered, said }: Facts): string {
   return 'the forbidden call was stopped and recorded';
 }
 
-async function record(plane: Client, drilled: Drilled, refusal: AuditEvent | undefined): Promise<void> {
+async function record(plane: Client, drilled: DrillResult, refusal: AuditEvent | undefined): Promise<void> {
   const { client, passed, runId, reason, ...facts } = drilled;
   await plane.createEvent({
     body: {

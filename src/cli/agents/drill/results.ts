@@ -11,7 +11,7 @@ import { drillRun, drillStates, readDrill, type DrillState } from '../../../core
 import { formatTimestamp } from '../../../core/time.ts';
 import { CliError } from '../../program/exit.ts';
 
-interface Drilled {
+interface ClientDrills {
   /** When a drill of the client passed last on this machine; null if none is known. */
   readonly drilled: string | null;
   /** What health says of them: `drill_failed: …` and `drill_overdue: …`. */
@@ -19,7 +19,7 @@ interface Drilled {
 }
 
 interface DrillHistory {
-  of(client: AgentClient): Drilled;
+  of(client: AgentClient): ClientDrills;
 }
 
 export async function drilledHere(open: () => Promise<Client>): Promise<DrillHistory> {

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 
-export interface Scheduled {
+export interface DrillTimer {
   readonly everyMs: number;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ const hourMs = 3_600_000;
 const title = 'Test that gov stops a forbidden call of each agent';
 
 /** The user manager starts the timer after each boot, so a machine that was off makes up for it. */
-export function systemdUnits({ everyMs, words, variables }: Scheduled): {
+export function systemdUnits({ everyMs, words, variables }: DrillTimer): {
   readonly service: string;
   readonly timer: string;
 } {
@@ -63,7 +63,7 @@ export const plist = ({
   everyMs,
   words,
   variables,
-}: Scheduled): string => `<?xml version="1.0" encoding="UTF-8"?>
+}: DrillTimer): string => `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
@@ -90,7 +90,7 @@ const closing = '# <<< gov agents drill\n';
 const block = new RegExp(`${opening}[\\s\\S]*?${closing}`, 'g');
 
 /** The table of cron with our line, or without it. */
-export function cronLines(table: string, scheduled: Scheduled | null): string {
+export function cronLines(table: string, scheduled: DrillTimer | null): string {
   const others = table.replace(block, '');
   if (scheduled === null) return others;
   const { words, variables } = scheduled;
@@ -101,7 +101,7 @@ export function cronLines(table: string, scheduled: Scheduled | null): string {
 }
 
 /** cron knows times of a day, so the time between two drills is rounded down to a divisor of a day. */
-function cronTime({ everyMs, machine }: Scheduled): string {
+function cronTime({ everyMs, machine }: DrillTimer): string {
   const number = parseInt(hash('sha256', machine, 'hex').slice(0, 8), 16);
   const minute = number % 60;
   const hours = Math.floor(everyMs / hourMs);

@@ -13,7 +13,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import { textAt, type Change } from '../install.ts';
 import { isProgram } from '../program.ts';
-import { cronLines, plist, systemdUnits, type Scheduled } from './timer-text.ts';
+import { cronLines, plist, systemdUnits, type DrillTimer } from './timer-text.ts';
 
 type Kind = 'systemd' | 'launchd' | 'cron';
 
@@ -33,7 +33,7 @@ interface TimerOptions {
   readonly env: Variables;
 }
 
-const scheduledOf = ({ everyMs, words, env }: TimerOptions): Scheduled => ({
+const scheduledOf = ({ everyMs, words, env }: TimerOptions): DrillTimer => ({
   everyMs,
   words: [process.execPath, process.argv[1] ?? '', ...words],
   variables: Object.fromEntries(kept.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
@@ -140,7 +140,7 @@ const plistPath = (env: Variables): string => join(homeOf(env), 'Library/LaunchA
 function filesOf(
   kind: 'systemd' | 'launchd',
   env: Variables,
-  scheduled: Scheduled,
+  scheduled: DrillTimer,
 ): Readonly<Record<string, string>> {
   if (kind === 'launchd') return { [plistPath(env)]: plist(scheduled) };
   const [service, timer] = systemdPaths(env);

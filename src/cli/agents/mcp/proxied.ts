@@ -18,15 +18,15 @@ import type { Scope } from '../setup/edit.ts';
 import { configuredServers, configuredVariables, type ConfiguredServer } from './configured.ts';
 
 /** What the connection file keeps about the servers of one client. */
-interface Pinned {
+interface ClientServers {
   /** Files of user and administrator. */
   readonly configs: readonly string[];
   /** Digest of the entry by the name of the server. */
   readonly proxied: Readonly<Record<string, string>>;
 }
-type Pins = Partial<Record<AgentClient, Pinned>>;
+type Pins = Partial<Record<AgentClient, ClientServers>>;
 
-export interface Looked {
+export interface ProxyState {
   /** Null: the name could mean tools of several servers. */
   readonly tool: McpTool | null;
   /** Whether the proxy decides the call and asks for its approval. */
@@ -37,7 +37,7 @@ export interface Looked {
 export function lookAtMcp(
   path: string,
   { client, toolName, cwd }: { client: AgentClient; toolName: string; cwd: string | null },
-): Looked {
+): ProxyState {
   const pins = readPins(path)[client];
   const servers = pins === undefined ? null : configuredServers(client, { configs: pins.configs, cwd });
   const names = servers?.map(({ name }) => name) ?? null;

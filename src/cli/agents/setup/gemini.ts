@@ -10,7 +10,7 @@ import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { homeOf } from '../../context/config.ts';
 import { cannotEdit, type SetupTarget, type Setup } from './edit.ts';
-import { listedEdit, type Listed } from './listed.ts';
+import { listedEdit, type HookList } from './listed.ts';
 import type { Settings } from './settings-json.ts';
 
 const name = 'gov';
@@ -35,7 +35,7 @@ function switches(path: string, settings: Settings): Settings {
   return value;
 }
 
-function listedAt(path: string, { env, scope }: SetupTarget): Listed {
+function listedAt(path: string, { env, scope }: SetupTarget): HookList {
   const isManaged = scope === 'managed';
   return {
     client: 'gemini',

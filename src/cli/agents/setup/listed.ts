@@ -12,7 +12,7 @@ import {
   type Settings,
 } from './settings-json.ts';
 
-export interface Listed {
+export interface HookList {
   readonly client: AgentClient;
   readonly gate: string;
   readonly reports: readonly string[];
@@ -25,7 +25,7 @@ export interface Listed {
   holes(gate: Settings, settings: Settings): readonly string[];
 }
 
-export function listedEdit(path: string, listed: Listed, wanted: HookSettings): Edit {
+export function listedEdit(path: string, listed: HookList, wanted: HookSettings): Edit {
   const { client, gate, reports, entry } = listed;
   return {
     path,

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { limits } from '../../../contract/limits.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
 import { cannotEdit, hookLine, type Edit, type Setup, type HookSettings } from './edit.ts';
-import { listedEdit, type Listed } from './listed.ts';
+import { listedEdit, type HookList } from './listed.ts';
 import { readSettings, writeSettings, type Settings } from './settings-json.ts';
 
 const cursor: Setup = {
@@ -17,7 +17,7 @@ const cursor: Setup = {
   oldest: null,
   edits(place, wanted) {
     const folder = place.scope === 'user' ? join(homeOf(place.env), '.cursor') : join(place.etc, 'cursor');
-    const listed: Listed = {
+    const listed: HookList = {
       client: 'cursor',
       gate: 'preToolUse',
       reports: [

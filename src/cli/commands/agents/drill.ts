@@ -1,6 +1,6 @@
 /** `gov agents drill [CLIENT]`. Tested by `test/cli/agents/drill.test.ts`. */
 import { drillRun } from '../../../core/agents/drills.ts';
-import { drill, ensurePolicy, type Drilled } from '../../agents/drill/judge.ts';
+import { drill, ensurePolicy, type DrillResult } from '../../agents/drill/judge.ts';
 import { drillable } from '../../agents/drill/start.ts';
 import { installTimer, plannedTimer } from '../../agents/drill/timer.ts';
 import { findProgram } from '../../agents/program.ts';
@@ -21,7 +21,7 @@ export const run: Run<typeof spec> = async (call) => {
   const chosen = await choose(call);
   const plane = await session.client();
   await ensurePolicy(plane);
-  const results: Drilled[] = [];
+  const results: DrillResult[] = [];
   // one after the other: two clients at once would share the machine, and its time limit
   for (const { client, program } of chosen)
     results.push(await drill(client, program, { plane, env: io.env }));

@@ -26,7 +26,7 @@ import { makeFolder } from '../../../client/sending/make-folder.ts';
 
 type Call = Invocation<typeof spec>;
 
-interface Chosen {
+interface ClientChoice {
   readonly setup: Setup;
   readonly program: Program | null;
 }
@@ -73,7 +73,7 @@ export const run: Run<typeof spec> = async (call) => {
 };
 
 /** The named client, or those on PATH. Errors: exit 5 for none, exit 2 for one that is too old. */
-async function choose({ args, io }: Call): Promise<Chosen[]> {
+async function choose({ args, io }: Call): Promise<ClientChoice[]> {
   const all = await Promise.all(
     setupsNamed(args.client).map(async (setup) => ({ setup, program: await findProgram(setup, io.env) })),
   );
@@ -97,7 +97,7 @@ async function choose({ args, io }: Call): Promise<Chosen[]> {
 interface Planning {
   readonly scope: Scope;
   readonly folder: string;
-  readonly chosen: readonly Chosen[];
+  readonly chosen: readonly ClientChoice[];
   readonly key: string;
 }
 

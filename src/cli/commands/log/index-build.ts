@@ -12,7 +12,7 @@ import { plainView } from '../../terminal/view.ts';
 import { counted } from '../../terminal/numbers.ts';
 
 /** The host's result. The host is loaded only when this command runs. */
-interface Built {
+interface IndexResult {
   readonly projectId: string;
   readonly size: number;
   readonly leafIndex: number;
@@ -28,7 +28,7 @@ export const run: Run<typeof spec> = async (call) => {
   );
 };
 
-async function build({ flags, io, session }: Invocation<typeof spec>): Promise<Built> {
+async function build({ flags, io, session }: Invocation<typeof spec>): Promise<IndexResult> {
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
   const { projectId } = flags;
   if (!existsSync(join(dataDir, 'service.json'))) {

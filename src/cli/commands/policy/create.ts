@@ -62,7 +62,7 @@ async function apply(file: PolicyFile, client: Client, { flags, out }: Invocatio
   };
 }
 
-interface Done {
+interface PolicyResult {
   readonly did: string;
   readonly policy: Policy;
 }
@@ -74,7 +74,7 @@ const proposed = ({ condition, action, severity, requireSignedApproval }: Policy
   ...(requireSignedApproval ? { requireSignedApproval } : {}),
 });
 
-async function create(file: PolicyFile, client: Client): Promise<Done> {
+async function create(file: PolicyFile, client: Client): Promise<PolicyResult> {
   const { policyId } = file;
   const { description, ...named } = nameOf(file);
   const body = { policyId, ...named, ...(description === null ? {} : { description }), ...proposed(file) };
@@ -82,7 +82,7 @@ async function create(file: PolicyFile, client: Client): Promise<Done> {
 }
 
 /** A file is equal if it gives the hash of the newest version, from condition, action and severity. */
-async function update(file: PolicyFile, found: Policy, client: Client): Promise<Done> {
+async function update(file: PolicyFile, found: Policy, client: Client): Promise<PolicyResult> {
   const { latestVersion, latest } = found;
   if (versionOf(file, latestVersion).policyHash === latest.policyHash)
     return { did: 'unchanged', policy: found };

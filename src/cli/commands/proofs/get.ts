@@ -117,14 +117,14 @@ export const noteUnchecked = (out: Out, proofId: string): Promise<void> =>
     safe`none missing: not checked, because the index of the log is still built; later: gov proofs get ${proofId} --out FILE`,
   );
 
-interface Watched {
+interface BundleStream {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** After the last chunk: whether the bundle does not show that nothing is missing. */
   readonly lacksIndex: () => boolean;
 }
 
 /** Looks for the index while a bundle passes. In a text of JSON its quotes would be escaped. */
-function watched(chunks: AsyncIterable<Uint8Array>): Watched {
+function watched(chunks: AsyncIterable<Uint8Array>): BundleStream {
   const sought = '"completeness":{';
   let found = false;
   const passing = async function* (): AsyncGenerator<Uint8Array, void, undefined> {

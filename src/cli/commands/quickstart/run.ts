@@ -17,7 +17,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { readPolicies } from '../../policies/file.ts';
 import { payInvoices, policies, runId as demoRun, type Payment } from '../../quickstart/agent.ts';
 import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
-import { proofFile, proveRun, step, type Proved } from '../../quickstart/show.ts';
+import { proofFile, proveRun, step, type QuickstartProof } from '../../quickstart/show.ts';
 import { runsOf, type SourceRun } from '../../quickstart/source.ts';
 import type { Out } from '../../terminal/out.ts';
 import { whyUnwritable } from '../../program/write-fault.ts';
@@ -114,7 +114,7 @@ interface Scene {
   readonly signal: AbortSignal;
 }
 
-async function show(call: Call, scene: Scene): Promise<Proved> {
+async function show(call: Call, scene: Scene): Promise<QuickstartProof> {
   const { out } = call;
   const { plane, dataDir, folder, runs, signal } = scene;
   await step(out, 'A data plane', `serves at ${plane.baseUrl} after ${plane.startedInMs.toFixed(0)} ms`);

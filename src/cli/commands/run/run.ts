@@ -13,7 +13,7 @@ import { defaultLayers } from '../../../contract/proofs.ts';
 import { digestOf } from '../../../core/json/digest.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
-import { Relay, type Ended } from '../../program/relay.ts';
+import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
 import { environmentOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
@@ -111,7 +111,7 @@ async function started(
 
 async function endedWith(
   { out }: Call,
-  { recorder, ended, durationMs }: { recorder: Recorder; ended: Ended; durationMs: number },
+  { recorder, ended, durationMs }: { recorder: Recorder; ended: ProgramEnd; durationMs: number },
 ): Promise<boolean> {
   const { code, signal, cause } = ended;
   const metadata = {

@@ -12,7 +12,7 @@ import {
 import { GovApiError } from '../../../client/errors.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
-import { Relay, type Ended } from '../../program/relay.ts';
+import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsExec as spec } from '../../specs/decide/tools.ts';
@@ -90,7 +90,11 @@ function unusable(failure: unknown): CliError | null {
 }
 
 /** The command ran: returns its exit code, but 1 if a success could not be recorded. */
-async function codeAfter(failure: unknown, ended: Ended, { out }: Invocation<typeof spec>): Promise<number> {
+async function codeAfter(
+  failure: unknown,
+  ended: ProgramEnd,
+  { out }: Invocation<typeof spec>,
+): Promise<number> {
   if (failure instanceof GovOutcomeUnrecorded) {
     const { cause } = failure;
     await out.warn(safe`${failure.message}: ${cause instanceof Error ? cause.message : String(cause)}`);

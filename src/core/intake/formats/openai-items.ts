@@ -46,7 +46,7 @@ export const isItem = (value: unknown): value is Source => {
   );
 };
 
-export interface Written {
+export interface ItemOrigin {
   readonly at: SourceTime | null;
   readonly key?: string | undefined;
   readonly extra?: Source | undefined;
@@ -65,7 +65,7 @@ export class ItemWriter {
     this.#conversation = conversation;
   }
 
-  write(item: Source, written: Written): void {
+  write(item: Source, written: ItemOrigin): void {
     const type = String(item['type'] ?? 'message');
     const extra = { ...extraOf(item, members), ...written.extra };
     const around = { ...written, extra: Object.keys(extra).length === 0 ? undefined : extra };
@@ -80,7 +80,7 @@ export class ItemWriter {
   }
 
   /** The model event that the next output belongs to: one for each answer. */
-  #answer({ at, key }: Written, content?: unknown): string {
+  #answer({ at, key }: ItemOrigin, content?: unknown): string {
     this.#invoked ??= this.#conversation.answered({
       at,
       content,
@@ -90,7 +90,7 @@ export class ItemWriter {
     return this.#invoked;
   }
 
-  #message(item: Source, around: Written): void {
+  #message(item: Source, around: ItemOrigin): void {
     const { content, unknown } = splitParts(item['content'], partTypes);
     const { at, key, extra } = around;
     const role = String(item['role']);
@@ -116,7 +116,7 @@ export class ItemWriter {
       });
   }
 
-  #said(content: unknown, { at, key, extra }: Written): void {
+  #said(content: unknown, { at, key, extra }: ItemOrigin): void {
     const parts = Array.isArray(content) ? content.filter(isSource) : [];
     const refusal = parts.find((part) => part['type'] === 'refusal');
     const invoked = this.#answer({ at, key });
@@ -136,14 +136,14 @@ export class ItemWriter {
     });
   }
 
-  #reasoning(item: Source, written: Written): void {
+  #reasoning(item: Source, written: ItemOrigin): void {
     const { type: _type, ...content } = item;
     const known = this.#invoked;
     this.#answer(written, content);
     if (known !== undefined) this.#conversation.step('reason', { content }, written);
   }
 
-  #call(item: Source, { tool, input, around }: { tool: string; input: string; around: Written }): void {
+  #call(item: Source, { tool, input, around }: { tool: string; input: string; around: ItemOrigin }): void {
     const invoked = this.#answer(around);
     this.#conversation.called(
       {
@@ -158,7 +158,7 @@ export class ItemWriter {
 
   #hosted(
     item: Source,
-    { tool, input, output, around }: { tool: string; input: string; output: string; around: Written },
+    { tool, input, output, around }: { tool: string; input: string; output: string; around: ItemOrigin },
   ): void {
     const invoked = this.#answer(around);
     const { type: _type, id, name, status, error, [input]: asked, [output]: result, ...rest } = item;
@@ -183,7 +183,7 @@ export class ItemWriter {
     });
   }
 
-  #output(item: Source, { at, key, extra, failed }: Written): void {
+  #output(item: Source, { at, key, extra, failed }: ItemOrigin): void {
     const output = item['output'] ?? item['tools'];
     const isIncomplete = item['status'] === 'failed' || item['status'] === 'incomplete';
     const isFailed = failed ?? (isIncomplete || saysError(output));

@@ -7,10 +7,10 @@ import type { Json } from '../../json/parse.ts';
 import type { Segment } from './ast.ts';
 
 /** Reads a value below another; null if it is absent. */
-export type Read = (from: Json | undefined) => Json | null;
+export type PathReader = (from: Json | undefined) => Json | null;
 
 /** Returns a reader of the value at the given segments. */
-export function reader(segments: readonly Segment[]): Read {
+export function reader(segments: readonly Segment[]): PathReader {
   const [first, second, third] = segments.map(stepOf);
   if (first === undefined) return (from) => from ?? null;
   if (second === undefined) return first;
@@ -21,7 +21,7 @@ export function reader(segments: readonly Segment[]): Read {
 }
 
 /** Returns a reader of one member by name, or of one item by index. */
-function stepOf(segment: Segment): Read {
+function stepOf(segment: Segment): PathReader {
   const name = String(segment);
   const index = indexOf(segment);
   return (from) => {

@@ -10,7 +10,7 @@ import { isIndex, spellPath } from './path.ts';
 export const each = Symbol('[*]');
 export type Step = Segment | typeof each;
 
-export interface Read {
+export interface PathRead {
   /** From the root of the policy input. */
   readonly steps: readonly Step[];
   /** Whether only presence and kind are read. */
@@ -25,7 +25,7 @@ export interface Trie {
   each: Trie | undefined;
 }
 
-export function trieOf(reads: readonly Read[]): Trie {
+export function trieOf(reads: readonly PathRead[]): Trie {
   const root = emptyTrie();
   for (const read of reads) insert(read, root);
   return root;
@@ -33,7 +33,7 @@ export function trieOf(reads: readonly Read[]): Trie {
 
 const emptyTrie = (): Trie => ({ whole: false, blank: false, members: new Map(), each: undefined });
 
-function insert({ steps, blank }: Read, root: Trie): void {
+function insert({ steps, blank }: PathRead, root: Trie): void {
   let at = root;
   for (const step of steps) {
     let next = child(at, step);
@@ -61,7 +61,7 @@ export const below = (at: readonly Trie[], step: Segment): Trie[] =>
 export const keepsKind = (trie: Trie): boolean => trie.blank || trie.each !== undefined;
 
 /** Returns whether the values retained at these positions answer a read from there. */
-export function isCovered({ steps, blank }: Read, at: readonly Trie[]): boolean {
+export function isCovered({ steps, blank }: PathRead, at: readonly Trie[]): boolean {
   if (at.some(({ whole }) => whole)) return true;
   const [step, ...rest] = steps;
   if (step === undefined) return blank && at.some(keepsKind);
@@ -71,7 +71,7 @@ export function isCovered({ steps, blank }: Read, at: readonly Trie[]): boolean 
 }
 
 /** Returns the reads that no other covers, as sorted texts. */
-export function fewest(reads: readonly Read[]): string[] {
+export function fewest(reads: readonly PathRead[]): string[] {
   const root = trieOf(reads);
   const needed = reads.filter((read) => {
     const place = read.steps.reduce<Trie | undefined>(child, root);
@@ -89,14 +89,14 @@ export function fewest(reads: readonly Read[]): string[] {
 export const stepOf = (segment: Segment): Step =>
   typeof segment === 'string' && isIndex(segment) ? Number(segment) : segment;
 
-function readText({ steps, blank }: Read): string {
+function readText({ steps, blank }: PathRead): string {
   let text = '';
   for (const step of steps) text = step === each ? `${text}[*]` : spellPath(text, [step]);
   return `${text === '' ? '$' : text}${blank ? '?' : ''}`;
 }
 
 /** Parses a read path. Throws an Error if it is malformed. */
-export function parseRead(text: string): Read {
+export function parseRead(text: string): PathRead {
   const token = /\.?([A-Za-z_][A-Za-z0-9_]*)|\[([0-9]+)\]|\[("(?:[^"\\]|\\.)*")\]|\[\*\]/y;
   const blank = text.endsWith('?');
   const end = text.length - (blank ? 1 : 0);

@@ -15,7 +15,7 @@ import {
   isCovered,
   keepsKind,
   parseRead,
-  type Read,
+  type PathRead,
   type Step,
   stepOf,
   type Trie,
@@ -40,7 +40,7 @@ export interface ReadSet {
 
 /** Returns the fewest paths of the policy input that a condition reads on any branch, sorted. */
 export function readPaths(node: Node): string[] {
-  const reads: Read[] = [];
+  const reads: PathRead[] = [];
   collect(node, [], reads);
   return fewest(reads);
 }
@@ -56,7 +56,7 @@ export function readSet(paths: Iterable<string>): ReadSet {
   };
 }
 
-function collect(node: Node, items: Items, reads: Read[]): void {
+function collect(node: Node, items: Items, reads: PathRead[]): void {
   switch (node.kind) {
     case 'literal':
       return;
@@ -72,7 +72,7 @@ function collect(node: Node, items: Items, reads: Read[]): void {
   }
 }
 
-function collectCall({ op, args }: Call, items: Items, reads: Read[]): void {
+function collectCall({ op, args }: Call, items: Items, reads: PathRead[]): void {
   const [list, predicate] = args;
   if (iterates(op) && list !== undefined && predicate !== undefined) {
     collectItems(list, predicate, items, reads);
@@ -88,11 +88,11 @@ function collectCall({ op, args }: Call, items: Items, reads: Read[]): void {
 }
 
 /** Reads the length of a list that is a path and what the predicate reads of its items; another list as a whole. */
-function collectItems(list: Node, predicate: Node, items: Items, reads: Read[]): void {
+function collectItems(list: Node, predicate: Node, items: Items, reads: PathRead[]): void {
   const isPath = list.kind === 'path' && list.fallback === undefined;
   const within = isPath ? stepsOf(list, items).map(itemOf) : [];
   if (!isPath) collect(list, items, reads);
-  const ofItems: Read[] = [];
+  const ofItems: PathRead[] = [];
   collect(predicate, within, ofItems);
   reads.push(...ofItems);
   for (const steps of within) {

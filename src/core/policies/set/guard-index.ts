@@ -7,11 +7,11 @@
 import type { JsonObject } from '../../json/parse.ts';
 import type { PolicyInput } from '../evaluate/compile.ts';
 import type { Guard, Guards, Literal, GuardedPath } from './guard.ts';
-import { presence, type Read, reader } from '../language/path.ts';
+import { presence, type PathReader, reader } from '../language/path.ts';
 
 /** The conditions filed under one path, by their position in the indexed list. */
 interface Shelf {
-  readonly read: Read;
+  readonly read: PathReader;
   readonly byValue: Map<Literal, number[]>;
   /** Guarded by `==` or `in`, by the type of the literals: undecided for a value of another type. */
   readonly byType: Map<string, number[]>;

@@ -50,7 +50,7 @@ export const reportTemplates: Pick<
       scope: { list: 'report-templates', projectId, filters: {} },
       cursor: query.cursor,
       limit: pageLimit(query.limit, limits.pageMax, limits.pageMax),
-      read: async ({ after, limit }: { after?: Position; limit: number }): Promise<Listed[]> => {
+      read: async ({ after, limit }: { after?: Position; limit: number }): Promise<ListedTemplate[]> => {
         const own = typeof after === 'object' ? { after } : {};
         const start = typeof after === 'object' ? builtIns.length : (after ?? -1) + 1;
         const first = builtIns.slice(start, start + limit);
@@ -198,13 +198,13 @@ function builtInBody(reportTemplateId: ReportTemplateId): ReportTemplateBody {
   };
 }
 
-interface Listed {
+interface ListedTemplate {
   /** Of a built-in template its number, of a custom one its age. */
   readonly place: Position;
   readonly body: ReportTemplateBody;
 }
-const builtIns = reportTemplateIds.map((id, place): Listed => ({ place, body: builtInBody(id) }));
-const listedCustom = (document: StoredDocument): Listed => ({
+const builtIns = reportTemplateIds.map((id, place): ListedTemplate => ({ place, body: builtInBody(id) }));
+const listedCustom = (document: StoredDocument): ListedTemplate => ({
   place: byAge(document.createdMs, document.documentId),
   body: templateBody(document),
 });

@@ -12,7 +12,7 @@ interface Context {
   readonly salt: () => string;
 }
 
-interface Of {
+interface DeliveryEvent {
   readonly deliveryId: string;
   readonly executionId: string;
   readonly delivery: StoredDelivery;
@@ -20,13 +20,16 @@ interface Of {
 
 const service = { id: 'gov', type: 'service' };
 
-const memberOf = ({ executionId, delivery }: Of) => {
+const memberOf = ({ executionId, delivery }: DeliveryEvent) => {
   const { channel, target, format, attempts, lastStatusCode } = delivery;
   return { executionId, channel, target: maskedTarget(channel, target), format, attempts, lastStatusCode };
 };
 
 /** A report left the system. */
-export const reportDelivered = (of: Of & { readonly sha256: string }, context: Context): EventDraft =>
+export const reportDelivered = (
+  of: DeliveryEvent & { readonly sha256: string },
+  context: Context,
+): EventDraft =>
   systemEvent(
     {
       eventType: 'report.delivered',
@@ -39,7 +42,7 @@ export const reportDelivered = (of: Of & { readonly sha256: string }, context: C
   );
 
 /** A delivery failed, and nobody tries it again by itself. */
-export const deliveryFailed = (of: Of, context: Context): EventDraft =>
+export const deliveryFailed = (of: DeliveryEvent, context: Context): EventDraft =>
   systemEvent(
     {
       eventType: 'delivery.failed',
@@ -53,7 +56,7 @@ export const deliveryFailed = (of: Of, context: Context): EventDraft =>
 
 /** Somebody had a failed delivery sent again. */
 export const deliveryRetried = (
-  of: Of,
+  of: DeliveryEvent,
   { by, ...context }: Context & { readonly by: { readonly id: string; readonly type: string } },
 ): EventDraft =>
   systemEvent(
