@@ -122,12 +122,14 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'master-key migrate paths position pruned reader schema/tables signed-heads statement subjects ' +
         'subjects-copy tail tiles',
     },
+    // What a process acknowledged, outside the database.
+    acked: { may: 'rules file', doors: 'compare heads losses' },
     fsck: {
       may: 'port erasure rules append file',
       doors: 'check run tables tenants/organization-life tenants/rows',
     },
-    sqlite: { may: 'port erasure rules append read write file', doors: 'store' },
-    postgres: { may: 'port schema erasure rules append read write file fsck', doors: 'store' },
+    sqlite: { may: 'port erasure rules append read write file acked', doors: 'store' },
+    postgres: { may: 'port schema erasure rules append read write file acked fsck', doors: 'store' },
   },
   'src/service/': {
     // A call and its answer, whatever it is about.
@@ -323,7 +325,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // Commands on a data directory, whether it is that of a plane or of a service.
     data: {
       may: 'files config keys reports exports outbound forwards process witness service',
-      doors: 'build-index compact config forwards fsck prune',
+      doors: 'build-index compact config forwards fsck losses prune',
     },
   },
   'plane/': {

@@ -22,7 +22,7 @@ export const draftLock = 'draft.lock';
 
 /** Files of a running process, which a start makes again, unfinished artifacts, and hidden files. */
 const passing =
-  /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|upkeep\.json|probe)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
+  /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|upkeep\.json|probe|acked\.bin|losses\.ndjson)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;
 const deepest = 4;
 
 /** Lists every file that a backup contains, by path. */

@@ -81,7 +81,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const tls = config.tls === null ? null : openTls(config.tls, { log, now });
   const { rebuildHeads = false } = options;
   const reportFonts = reportFontsOf(config, place);
-  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads, env, reportFonts });
+  const engine = sqliteEngine(config.dataDir, { log, rebuildHeads, env, reportFonts, onLoss: config.onLoss });
   const keys = await ownKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;

@@ -33,6 +33,7 @@ export type LeafType =
   | 'gov.config/1'
   | 'gov.erasure/1'
   | 'gov.prune/1'
+  | 'gov.loss/1'
   | 'gov.key/1'
   | 'gov.epoch/1'
   | 'gov.index/1';

@@ -27,6 +27,7 @@ export class TileEdge {
   readonly #open: OpenTile[] = [];
   #full: ChangedTile[] = [];
   #settledFrontier: Frontier;
+  #root: Buffer | null = null;
   #settledOpen: readonly OpenTile[];
 
   private constructor(frontier: Frontier) {
@@ -53,13 +54,15 @@ export class TileEdge {
     return this.#frontier.size;
   }
 
-  /** Returns the root of all appended leaves, settled or not. Cost: at most 52 hashes. */
+  /** Returns the root of all appended leaves, settled or not. Cost: at most 52 hashes, the first time. */
   root(): Buffer {
-    return this.#frontier.root();
+    this.#root ??= this.#frontier.root();
+    return this.#root;
   }
 
   /** Appends leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
   append(hashes: readonly Uint8Array[]): void {
+    this.#root = null;
     for (const leaf of hashes) {
       this.#frontier.append(leaf, this.#completed);
       this.#fill(0, leaf);
@@ -86,6 +89,7 @@ export class TileEdge {
   /** Returns to the settled state after a failed transaction. */
   rollback(): void {
     this.#frontier = this.#settledFrontier.clone();
+    this.#root = null;
     this.#open.splice(0, this.#open.length, ...this.#settledOpen);
     this.#full = [];
   }

@@ -51,6 +51,9 @@ export interface MeterLeaf {
 
 const sortedTypes = meteredTypes.toSorted();
 
+/** SQL of the time in the column `record` of `meterRecord`. */
+export const meterTime = 'substr(record, 8, 24)';
+
 /** Returns the JCS of the leaf with its type; every value is a number or a text without characters that JSON escapes. */
 export function meterRecord({ op, units, at, ref, totals }: MeterLeaf): string {
   const counts = sortedTypes.map((type) => `"${type}":${totals[type]}`).join(',');

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { explain, type JsonSchema } from '../../service/call/explain.ts';
+import { lossChoices } from '../../store/acked/losses.ts';
 import { editedText } from '../../core/text.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -90,6 +91,7 @@ export const servingMembers = {
   problemBase: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 255 },
   logLevel: oneOf(logLevels),
   memoryMiB: whole(128, 1_048_576),
+  onLoss: oneOf(lossChoices),
   tlsCert: filePath,
   tlsKey: filePath,
   tlsClientCa: filePath,

@@ -12,6 +12,7 @@ import { agentClients } from '../../core/agents/clients.ts';
 import type { DrillsWanted } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
+import type { OnLoss } from '../../store/acked/losses.ts';
 import type { ExportHolding, Project } from '../../store/port/store.ts';
 import {
   layers,
@@ -76,6 +77,7 @@ export interface PlaneFile
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
+  readonly onLoss?: OnLoss;
   /** Days until bodies are erased (at least 183 in production). Null or absent: never. */
   readonly retentionDays?: number | null;
   /** Blocks every erasure. */

@@ -28,6 +28,7 @@ import type { Forwards } from '../../service/hosting/forwards.ts';
 import type { Witnesses } from '../../service/hosting/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
 import type { ExportHolding, Store } from '../../store/port/store.ts';
+import { lostLeaves, type NotedLoss } from '../../store/acked/losses.ts';
 import { clockJumpMs, now, randomBytes } from './clock.ts';
 import { createClockWatch, type ClockWatch } from './clock-watch.ts';
 import { createSeal } from '../keys/seal.ts';
@@ -51,6 +52,8 @@ export interface Engine {
   readonly probe: () => Promise<readonly string[]>;
   /** Why writing stopped permanently, or null. The process then drains and ends. */
   readonly faulted: () => string | null;
+  /** The losses of acknowledged leaves that nobody has acknowledged. */
+  readonly losses: () => readonly NotedLoss[];
   /** Finds a dead disk while nothing is written; `faulted` then says so. Returns a function that stops it. */
   readonly watch?: () => () => void;
 }
@@ -143,6 +146,10 @@ function accessOf(
   return { keySessions, credentials: new Credentials({ store, now, hosting, settings, keySessions }) };
 }
 
+/** Also tenants read it, so it has the number only. */
+const lossReasons = (losses: readonly NotedLoss[]): string[] =>
+  losses.length === 0 ? [] : [`acknowledged_lost: ${lostLeaves(losses)}`];
+
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): Assembled {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
@@ -194,7 +201,7 @@ export function assemble(parts: Parts): Assembled {
     attest,
     verifierKeys,
     probe,
-    degraded: () => [...clock.reasons(), ...(degraded?.() ?? [])],
+    degraded: () => [...clock.reasons(), ...lossReasons(engine.losses()), ...(degraded?.() ?? [])],
     ...(planeConfig === undefined ? {} : { planeConfig }),
     counts: { skewedEvents: 0 },
     ...(hosting === null ? { planeSettings: settings } : {}),

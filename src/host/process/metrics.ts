@@ -8,6 +8,7 @@ import { cpuUsage } from 'node:process';
 import { limits } from '../../contract/limits.ts';
 import { secondsBuckets, type OperationStats } from '../../http/answer/stats.ts';
 import type { Counts } from '../../service/port/services.ts';
+import { lostLeaves, type NotedLoss } from '../../store/acked/losses.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Address } from '../config/layers.ts';
 
@@ -18,6 +19,7 @@ export interface MetricsSource {
   readonly projectId: string | null;
   readonly startedMs: number;
   readonly counts: Counts;
+  readonly losses: () => readonly NotedLoss[];
   /** Additional lines. */
   readonly more?: () => Promise<readonly string[]>;
 }
@@ -93,11 +95,16 @@ export const gauge = (name: string, help: string, value: number): string[] => [
   `${name} ${value}`,
 ];
 
-async function storeLines({ store, projectId, startedMs, counts }: MetricsSource): Promise<string[]> {
+async function storeLines({ store, projectId, startedMs, counts, losses }: MetricsSource): Promise<string[]> {
   const { writable, queued } = store.condition();
   return [
     ...gauge('gov_writable', '1 while the store accepts writes', writable ? 1 : 0),
     ...gauge('gov_write_queue', 'Requests that wait for a commit', queued),
+    ...gauge(
+      'gov_acknowledged_lost',
+      'Acknowledged leaves that a database lost, until gov log losses ack',
+      lostLeaves(losses()),
+    ),
     ...gauge('gov_started_seconds', 'Unix time of the start', startedMs / 1000),
     '# HELP gov_skewed_events_total Events whose clock was off by more than five minutes',
     '# TYPE gov_skewed_events_total counter',

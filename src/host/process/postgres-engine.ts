@@ -4,6 +4,8 @@
 import type { Log } from '../../service/call/log.ts';
 import { otherMasterKey } from '../../store/erasure/body-seal.ts';
 import { openPostgres, type PostgresStore } from '../../store/postgres/store.ts';
+import { openAcked } from '../../store/acked/heads.ts';
+import type { OnLoss } from '../../store/acked/losses.ts';
 import { openSignedHeads } from '../../store/file/signed-heads.ts';
 import type { Engine } from './assemble.ts';
 import { now, randomBytes } from './clock.ts';
@@ -29,12 +31,14 @@ export async function postgresEngine(
     connections,
     dataDir,
     exportDir,
+    onLoss,
   }: {
     readonly url: string;
     readonly connections: number;
     readonly dataDir: string;
     /** A folder that the processes share. Null stores artifacts in the database. */
     readonly exportDir: string | null;
+    readonly onLoss?: OnLoss;
   },
   {
     log,
@@ -53,11 +57,14 @@ export async function postgresEngine(
   const masterKey = readMasterKey(dataDir, env, { readonly: true });
   const onWarning = (text: string): void => log.warn({}, text);
   const heads = openSignedHeads(dataDir, { rebuild: rebuildHeads, onWarning });
+  const acked = openAcked(dataDir, onWarning);
   const store = await openPostgres({
     url,
     connections,
     masterKey,
     heads,
+    acked,
+    ...(onLoss === undefined ? {} : { onLoss }),
     clock: { now },
     randomBytes,
     onWarning,
@@ -73,7 +80,8 @@ export async function postgresEngine(
     exportDir === null ? chunkArtifacts(store.chunks, randomBytes) : fileArtifacts(exportDir, randomBytes);
   const artifacts = masterKey === undefined ? kept : sealedArtifacts(kept, { masterKey, randomBytes });
   const exports = { artifacts, work: building };
-  return { store, work, exports, probe: createDatabaseProbe(store.probe, now), faulted: () => null };
+  const probe = createDatabaseProbe(store.probe, now);
+  return { store, work, exports, probe, faulted: () => null, losses: () => acked.losses() };
 }
 
 /** Checks that all processes of a database use one master key. Rows from before the first key are in clear. */

@@ -171,7 +171,7 @@ function refuseAddress({ flag, address }: { flag: string; address: Address }, ca
 }
 
 async function startMetrics(
-  { services }: Assembled,
+  { services, engine }: Assembled,
   { stats }: HttpServer,
   { metricsListen, projectId, background, gauges }: RunOptions,
 ): Promise<MetricsServer | null> {
@@ -182,7 +182,8 @@ async function startMetrics(
     ...(background?.metrics?.() ?? []),
     ...((await gauges?.()) ?? []),
   ];
-  const source = { stats, store, counts, projectId, startedMs: now(), more };
+  const { losses } = engine;
+  const source = { stats, store, counts, losses, projectId, startedMs: now(), more };
   return serveMetrics(metricsListen, source).catch((cause: unknown) =>
     refuseAddress({ flag: '--metrics-listen HOST:PORT or off', address: metricsListen }, cause),
   );

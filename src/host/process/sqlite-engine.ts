@@ -3,6 +3,7 @@
  */
 import type { Log } from '../../service/call/log.ts';
 import { openStore } from '../../store/sqlite/store.ts';
+import { readLosses, type OnLoss } from '../../store/acked/losses.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 import type { Engine } from './assemble.ts';
@@ -24,6 +25,7 @@ export function sqliteEngine(
     hosted = false,
     env = {},
     reportFonts = null,
+    onLoss,
   }: {
     readonly log: Log;
     readonly rebuildHeads: boolean;
@@ -32,6 +34,7 @@ export function sqliteEngine(
     readonly env?: Variables;
     /** Folder with fonts of reports for other scripts. */
     readonly reportFonts?: string | null;
+    readonly onLoss?: OnLoss | undefined;
   },
 ): Engine {
   let fault: string | null = null;
@@ -43,6 +46,7 @@ export function sqliteEngine(
     dataDir,
     rebuildHeads,
     hosted,
+    onLoss,
     masterKey,
     thread: true,
     clock: { now },
@@ -62,5 +66,6 @@ export function sqliteEngine(
   const artifacts = masterKey === undefined ? files : sealedArtifacts(files, { masterKey, randomBytes });
   const exports = { artifacts, work: building };
   const watch = () => watchDisk(dataDir, (reason) => (fault ??= reason));
-  return { store, work, exports, probe: createProbe(dataDir, now), faulted: () => fault, watch };
+  const probe = createProbe(dataDir, now);
+  return { store, work, exports, probe, faulted: () => fault, watch, losses: () => readLosses(dataDir) };
 }

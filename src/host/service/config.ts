@@ -8,6 +8,7 @@ import type { Environment } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
 import type { ExportHolding } from '../../store/port/store.ts';
+import type { OnLoss } from '../../store/acked/losses.ts';
 import { parseSubnet } from '../../http/admit/address.ts';
 import type { RateOptions } from '../../http/admit/rates.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
@@ -84,6 +85,7 @@ export interface ServiceFile
   readonly problemBase?: string;
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
+  readonly onLoss?: OnLoss;
   /** Paths of PEM files, relative to the data directory. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -181,6 +183,7 @@ export interface ServiceConfig {
   readonly problemBase: string | null;
   readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
+  readonly onLoss: OnLoss;
   /** The witnesses that cosign checkpoints. Null: none. */
   readonly witnessing: WitnessesConfig | null;
   readonly outbound: OutboundConfig;
@@ -251,6 +254,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     problemBase: problemBase ?? publicUrl,
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
+    onLoss: file.onLoss ?? 'record',
     witnessing: witnessesOf(file, { flags: undefined, path }),
     outbound: outboundOf(file, { dataDir, path }),
     // files are for planes: the folder of a service would be shared by its tenants

@@ -172,14 +172,15 @@ function servingOf(
 /** Loads only the configured engine. */
 export async function openEngine(
   config: Pick<ServiceConfig, 'dataDir' | 'database' | 'connections'> &
-    Partial<Pick<ServiceConfig, 'exportDir' | 'reportFonts'>>,
+    Partial<Pick<ServiceConfig, 'exportDir' | 'reportFonts' | 'onLoss'>>,
   options: { readonly log: Log; readonly rebuildHeads: boolean; readonly env?: Variables },
 ): Promise<Engine> {
-  const { dataDir, database, connections, exportDir = null, reportFonts = null } = config;
+  const { dataDir, database, connections, exportDir = null, reportFonts = null, onLoss = 'record' } = config;
   if (database === null) {
     const { sqliteEngine } = await import('../process/sqlite-engine.ts');
-    return sqliteEngine(dataDir, { ...options, hosted: true, reportFonts });
+    return sqliteEngine(dataDir, { ...options, hosted: true, reportFonts, onLoss });
   }
   const { postgresEngine } = await import('../process/postgres-engine.ts');
-  return postgresEngine({ url: database, connections, dataDir, exportDir }, { ...options, reportFonts });
+  const place = { url: database, connections, dataDir, exportDir, onLoss };
+  return postgresEngine(place, { ...options, reportFonts });
 }

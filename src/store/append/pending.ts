@@ -5,6 +5,7 @@
  * Proven by `test/store/suite/log/append.ts`.
  */
 import type { Totals } from '../../core/planes/metering.ts';
+import type { LossRecord } from '../../core/decided/loss.ts';
 import type { LeafDraft } from '../../core/events/record.ts';
 import type { Assigned, Expectations } from '../port/store.ts';
 import { fineWidth } from './buckets.ts';
@@ -57,6 +58,8 @@ export class Pending {
   revisedMs: number | null;
   readonly hashes: Buffer[] = [];
   readonly meterHashes: Buffer[] = [];
+  /** The loss that these additions begin with. */
+  loss: LossRecord | null = null;
   /** By position among the leaves of this transaction. */
   readonly eventIds: (string | null)[] = [];
   readonly runs = new Map<string, RunState>();

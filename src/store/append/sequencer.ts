@@ -9,6 +9,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/planes/metering.ts';
+import { draftLoss, type AckedHead, type Loss, type LossRecord } from '../../core/decided/loss.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
 import {
   sealEvent,
@@ -40,6 +41,10 @@ export interface SequencerParts {
   readonly random: RandomPool;
   /** Reads a project's state. Throws NOT_FOUND for an unknown project. */
   openLedger(projectId: string): Ledger;
+  /** The acknowledged leaves that the log lacks and has not recorded, or null. Asked when a ledger was read. */
+  lossOf?(projectId: string, ledger: Ledger): Loss | null;
+  /** Called for each log that a durable commit extended. `loss`: what the commit recorded, or null. */
+  acknowledged?(projectId: string, head: AckedHead, loss: LossRecord | null): void;
   readonly kept: KeptAnswers;
   readonly clients: ClientEvents;
   readRun(project: number, runId: string): RunState | null;
@@ -113,7 +118,7 @@ export class Sequencer {
 
   /** Call it after COMMIT: the pending additions are durable. */
   settle(): void {
-    for (const pending of this.#pending.values()) {
+    for (const [projectId, pending] of this.#pending) {
       const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
       ledger.audit.settle();
       ledger.metering.settle();
@@ -132,6 +137,9 @@ export class Sequencer {
         if (ledger.runs.size <= heldRuns) break;
         ledger.runs.delete(runId);
       }
+      if (pending.hashes.length === 0) continue;
+      const { size } = ledger.audit;
+      this.#parts.acknowledged?.(projectId, { size, root: ledger.audit.root(), atMs: lastMs }, pending.loss);
     }
     this.#pending = new Map();
     this.#release();
@@ -158,12 +166,24 @@ export class Sequencer {
   #pendingOf(projectId: string): Pending {
     let pending = this.#pending.get(projectId);
     if (pending !== undefined) return pending;
-    const ledger = this.#ledgers.get(projectId) ?? this.#parts.openLedger(projectId);
+    const held = this.#ledgers.get(projectId);
+    const ledger = held ?? this.#parts.openLedger(projectId);
     this.#ledgers.delete(projectId);
     this.#ledgers.set(projectId, ledger);
     pending = new Pending(ledger);
     this.#pending.set(projectId, pending);
+    const loss = held === undefined ? (this.#parts.lossOf?.(projectId, ledger) ?? null) : null;
+    if (loss !== null) this.#record(pending, projectId, loss);
     return pending;
+  }
+
+  /** Adds the leaf of a loss, before the leaves of any request. */
+  #record(pending: Pending, projectId: string, loss: Loss): void {
+    const plan = this.#newPlan(pending);
+    const request = { projectId, leaves: [draftLoss(loss, plan.serverMs)] };
+    this.#assignAll(pending, plan, request);
+    this.#accept(pending, request, plan);
+    pending.loss = { ...loss, at: serverTime(plan.serverMs) };
   }
 
   #find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {

@@ -98,6 +98,7 @@ const clearSql = `DROP TRIGGER head_delete; DELETE FROM head; ${headDelete}`;
 
 /** The parts of a tree in the main database that a comparison of heads needs. */
 export interface LogHead extends TreeHead {
+  readonly projectId: string;
   readonly project: number;
   readonly tree: TreeName;
   readonly origin: string;
@@ -106,7 +107,7 @@ export interface LogHead extends TreeHead {
 }
 
 const logHeadsSql = (tree: TreeName): string =>
-  `SELECT project.project, project.${tree}_origin AS origin, head.size, head.root, '${tree}' AS tree,
+  `SELECT project.project, project.project_id AS projectId, project.${tree}_origin AS origin, head.size, head.root, '${tree}' AS tree,
      coalesce((SELECT max(c.size) FROM checkpoint c
        WHERE c.project = project.project AND c.tree = head.tree), 0) AS signedSize
    FROM project JOIN head ON head.project = project.project AND head.tree = ${treeNumber(tree)}`;

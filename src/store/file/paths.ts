@@ -13,6 +13,9 @@ export const storeFiles = (dataDir: string) => ({
   subjects: join(dataDir, 'subjects.db'),
   lock: join(dataDir, 'lock'),
   reserve: join(dataDir, 'reserve'),
+  /** Acknowledged heads, and the losses that they showed. */
+  acked: join(dataDir, 'acked.bin'),
+  losses: join(dataDir, 'losses.ndjson'),
 });
 
 /**

@@ -278,6 +278,7 @@ export const indexedLeaves = [
   'gov.index/1',
   'gov.use/1',
   'gov.approver/1',
+  'gov.loss/1',
 ] as const;
 export type IndexedLeaf = (typeof indexedLeaves)[number];
 

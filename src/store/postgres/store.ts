@@ -9,8 +9,11 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
 import { RandomPool } from '../append/random.ts';
+import type { Acked } from '../acked/heads.ts';
+import type { OnLoss } from '../acked/losses.ts';
 import type { SignedHeads } from '../file/signed-heads.ts';
 import { approvalReads } from '../read/approvals.ts';
+import { Acknowledged } from './write/acknowledged.ts';
 import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
 import { Committer } from './write/commit.ts';
 import { Condition } from './connection/condition.ts';
@@ -65,6 +68,10 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly faults?: Faults | undefined;
   /** The signed heads that this process's data directory remembers; the store closes them. Absent: none. */
   readonly heads?: SignedHeads | null;
+  /** The acknowledged heads that this process's data directory remembers; the store closes them. Absent: none. */
+  readonly acked?: Acked | null;
+  /** What to do about acknowledged leaves that the database lacks. Default: `record`. */
+  readonly onLoss?: OnLoss;
   /** Receives problems that an operator should know about but that do not stop the start. */
   readonly onWarning?: (text: string) => void;
 }
@@ -103,6 +110,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   } catch (error) {
     await database.close();
     await options.heads?.close();
+    options.acked?.close();
     throw problemOf(error, 'read');
   }
 }
@@ -135,14 +143,21 @@ async function assertVersion(database: Database): Promise<void> {
 
 function assemble(
   database: Database,
-  { clock, randomBytes, faults, onWarning, heads = null }: PostgresOptions,
+  { clock, randomBytes, faults, onWarning, heads = null, acked = null, onLoss = 'record' }: PostgresOptions,
 ): PostgresStore {
   const random = new RandomPool(randomBytes);
   const warn = (text: string): void => onWarning?.(text);
-  const remembered = heads === null ? null : new Remembered(database, heads, warn);
-  const numbers = projectNumbers(database, async (project) => remembered?.judge(project));
+  const record = (projectId: string): void => {
+    // if it fails, the next append records the loss
+    queue.append({ projectId, leaves: [] }).catch(() => {});
+  };
+  const acknowledged =
+    acked === null ? undefined : new Acknowledged(database, { acked, onLoss, found: record });
+  const remembered =
+    heads === null ? null : new Remembered(database, heads, { warn, acknowledged: acknowledged ?? null });
+  const numbers = projectNumbers(database, async (project) => remembered?.judgeFirst(project));
   const numberOf = numbers.of;
-  const committer = new Committer({ database, numberOf, clock, random, faults });
+  const committer = new Committer({ database, numberOf, clock, random, faults, acknowledged });
   // after a lost connection another server may answer
   database.onLost = () => numbers.forget();
   const condition = new Condition(database, { warn, now: () => clock.now() });
@@ -168,6 +183,7 @@ function assemble(
     condition.close();
     await database.close();
     await heads?.close();
+    acked?.close();
   };
   return {
     ...watched(reads(database, numberOf), condition, () => {}),

@@ -21,6 +21,7 @@ export const typeNumbers: Readonly<Record<IndexedLeaf, number>> = {
   'gov.index/1': 11,
   'gov.use/1': 12,
   'gov.approver/1': 13,
+  'gov.loss/1': 14,
 };
 
 export const isIndexed = (type: string): type is IndexedLeaf => Object.hasOwn(typeNumbers, type);

@@ -5,11 +5,21 @@
  */
 import { makeFolder } from '../../client/sending/make-folder.ts';
 import { sealWith } from '../file/body-seal.ts';
+import { openAcked } from '../acked/heads.ts';
 import { connect, type Connection } from '../file/connection.ts';
 import { opening, type Faults } from '../file/faults.ts';
 import { makePrivate, refuseOpenToAll, refuseReadOnly, storeFiles } from '../file/paths.ts';
 import { judgeFilesystem } from '../file/filesystem.ts';
-import { openHeads, recentLogHeads, reconcileHeads, type Heads } from '../file/heads.ts';
+import {
+  logHeads,
+  openHeads,
+  recentLogHeads,
+  reconcileHeads,
+  type Heads,
+  type LogHead,
+} from '../file/heads.ts';
+import { lackedFinder, lossRefused } from '../acked/compare.ts';
+import type { OnLoss } from '../acked/losses.ts';
 import { refusePlane } from '../file/hosted.ts';
 import { takeLock } from '../file/lock.ts';
 import { migrate, type MigrationStep } from '../file/migrate.ts';
@@ -23,6 +33,8 @@ export interface OpenOptions {
   readonly dataDir: string;
   /** Accepts the newest notes in the database as the truth if `heads.db` is missing or older. */
   readonly rebuildHeads?: boolean;
+  /** `refuse`: a database that lacks acknowledged leaves is not opened. Default: the log records the loss. */
+  readonly onLoss?: OnLoss | undefined;
   /** Set by a service: it refuses the database of a plane. */
   readonly hosted?: boolean;
   readonly faults?: Faults | undefined;
@@ -40,6 +52,8 @@ export interface Parts {
   readonly writing: Connection;
   readonly reading: Connection;
   readonly heads: Heads;
+  /** Projects that lack acknowledged leaves. */
+  readonly lacking: readonly string[];
   /** The keys of subjects, which seal bodies; null without a master key. */
   readonly subjects: { readonly writing: Connection; readonly reading: Connection } | null;
   /** Closes all parts and releases the lock. */
@@ -73,13 +87,14 @@ export function openParts(options: OpenOptions): Parts {
     opened.push(() => writing.close());
     const heads = opening(files.heads, () => openHeads(files.heads, { faults, onMigration }));
     opened.push(() => heads.close());
-    opening(files.main, () => {
+    const lacking = opening(files.main, () => {
       migrate(writing, mainMigrations, onMigration);
       if (hosted) refusePlane(writing);
       const logs = hosted && !rebuildHeads ? recentLogHeads(writing, startedProjects) : undefined;
       reconcileHeads(writing, heads, { rebuild: rebuildHeads, hosted, logs });
       verifyTails(writing, logs);
       endLeases(writing);
+      return lackingOf(writing, options, logs);
     });
     const subjects = options.masterKey === undefined ? null : openKeys(files.subjects, writing, opened);
     sealWith(writing, options.masterKey, subjects?.writing);
@@ -88,10 +103,34 @@ export function openParts(options: OpenOptions): Parts {
     opened.push(() => reading.close());
     sealWith(reading, options.masterKey, subjects?.reading);
     faults?.opened?.(writing);
-    return { writing, reading, heads, subjects, close };
+    return { writing, reading, heads, lacking, subjects, close };
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/** Throws CONFLICT for an older copy of the database if `onLoss` says so. Cost: 5 µs a log. */
+function lackingOf(
+  main: Connection,
+  { dataDir, onLoss = 'record' }: OpenOptions,
+  logs: Iterable<LogHead> = logHeads(main),
+): readonly string[] {
+  const acked = openAcked(dataDir);
+  try {
+    const find = lackedFinder(main, acked);
+    const lacking = [...logs].flatMap((log) => {
+      const head = log.tree === 'audit' ? find(log) : null;
+      return head === null ? [] : [{ log, head }];
+    });
+    const [first] = lacking;
+    if (first !== undefined && onLoss === 'refuse') {
+      const { log, head } = first;
+      throw lossRefused('CONFLICT', log.origin, { acked: head.size, got: log.size });
+    }
+    return lacking.map(({ log }) => log.projectId);
+  } finally {
+    acked.close();
   }
 }
 

@@ -30,6 +30,7 @@ import { taskStatements } from './effects/tasks.ts';
 import { ThreadEngine } from './write/thread-engine.ts';
 import { unsignedFinder } from './write/unsigned.ts';
 import { treeNumber } from '../append/trees.ts';
+import { openAcked } from '../acked/heads.ts';
 import type { OfProject } from './write/operations.ts';
 
 export { openReader } from './read/reader.ts';
@@ -124,6 +125,9 @@ function assemble(
   } else if (!reserve.refill()) {
     options.onWarning?.('the disk has too little space left to keep a reserve');
   }
+  // the first append of a log records its loss; one that fails leaves that to a later one
+  for (const projectId of parts.lacking)
+    engine.write({ verb: 'append', request: { projectId, leaves: [] } }).catch(() => {});
   const notices = new Notices((text) => options.onWarning?.(text));
   const { main, heads, subjects, lock } = storeFiles(options.dataDir);
   const watched = [main, heads, lock, ...(parts.subjects === null ? [] : [subjects])];
@@ -172,7 +176,8 @@ function startEngine(parts: Parts, options: StoreOptions, filled: () => void): E
     const { masterKey } = options;
     return new ThreadEngine({ path, masterKey, clock, stopped, filled, warn, started: faults?.started });
   }
-  return openEngine({ db: parts.writing, clock, randomBytes, faults, stopped, filled, warn });
+  const acked = openAcked(options.dataDir, warn);
+  return openEngine({ db: parts.writing, clock, randomBytes, faults, acked, stopped, filled, warn });
 }
 
 function conditionOf({ trouble, queued }: Engine, notices: Notices): ReturnType<Store['condition']> {

@@ -81,6 +81,7 @@ describe('service.json', () => {
       problemBase: null,
       logLevel: 'info',
       memoryMiB: null,
+      onLoss: 'record',
       targets: [],
       tls: null,
       witnessing: null,

@@ -26,6 +26,7 @@ const idMember: Readonly<Record<IndexedLeaf, string | null>> = {
   'gov.index/1': null,
   'gov.use/1': 'id',
   'gov.approver/1': 'approverId',
+  'gov.loss/1': null,
 };
 
 interface DecidedRow {

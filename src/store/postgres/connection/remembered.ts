@@ -14,6 +14,7 @@ import type { SignedHeads } from '../../file/signed-heads.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
 import type { ProjectRow } from '../read/leaves.ts';
+import type { Acknowledged } from '../write/acknowledged.ts';
 import { rootAt } from '../write/roots.ts';
 import { sql, step } from '../../read/queries.ts';
 
@@ -36,18 +37,29 @@ export class Remembered {
   readonly #database: Database;
   readonly #heads: Seen;
   readonly #warn: (text: string) => void;
+  readonly #acknowledged: Acknowledged | null;
   readonly #refused = new Map<string, Logs>();
 
-  constructor(database: Database, heads: Seen, warn: (text: string) => void = () => {}) {
+  constructor(
+    database: Database,
+    heads: Seen,
+    {
+      warn = () => {},
+      acknowledged = null,
+    }: { warn?: (text: string) => void; acknowledged?: Acknowledged | null } = {},
+  ) {
     this.#database = database;
     this.#heads = heads;
     this.#warn = warn;
+    this.#acknowledged = acknowledged;
   }
 
   /** The reasons for `/health`. Only the operator's log names the logs. */
   get reasons(): readonly string[] {
     if (this.#refused.size === 0) return [];
-    return ["database_behind: the database lacks signed leaves of a log; the operator's log names the log"];
+    return [
+      "database_behind: the database lacks signed or acknowledged leaves of a log; the operator's log names the log",
+    ];
   }
 
   /**
@@ -64,6 +76,15 @@ export class Remembered {
     }
   }
 
+  /** Like `judge`, and compares the acknowledged head: the check of a first use. */
+  async judgeFirst(logs: Logs): Promise<void> {
+    await this.judge(logs);
+    const refusal = (await this.#acknowledged?.judge(logs)) ?? null;
+    if (refusal === null) return;
+    this.#refuse(logs, refusal);
+    throw refusal;
+  }
+
   /** Like `judge`, for the log with the newest signed head: the check of a start. */
   async judgeNewest(): Promise<void> {
     const newest = this.#heads.newest();
@@ -78,7 +99,7 @@ export class Remembered {
   async judgeRefused(): Promise<void> {
     for (const logs of this.#refused.values()) {
       try {
-        await this.judge(logs);
+        await this.judgeFirst(logs);
       } catch {
         return;
       }
@@ -106,7 +127,7 @@ export class Remembered {
     }
   }
 
-  #refuse(logs: Logs, { message }: Behind): void {
+  #refuse(logs: Logs, { message }: GovError): void {
     if (this.#refused.has(logs.project_id) || this.#refused.size >= maxReported) return;
     this.#refused.set(logs.project_id, logs);
     this.#warn(`database_behind: ${message}`);

@@ -18,6 +18,7 @@ import { scoped, type Database, type Transaction } from '../connection/database.
 import { factsOf, lookupsOf } from './facts.ts';
 import type { Facts } from './known.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from '../connection/faults.ts';
+import type { Acknowledged } from './acknowledged.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type Settled } from './plan.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
@@ -35,6 +36,8 @@ export interface CommitterOptions {
   readonly clock: { now(): number };
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
+  /** Remembers what commits acknowledge. Absent: nothing does. */
+  readonly acknowledged?: Acknowledged | undefined;
 }
 
 export class Committer {
@@ -84,7 +87,7 @@ export class Committer {
   }
 
   async #attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
-    const { database, numberOf, faults } = this.#options;
+    const { database, numberOf, faults, acknowledged } = this.#options;
     return before(async () => {
       // after a lost connection the project is checked again: another server may answer
       const project = await numberOf(projectId);
@@ -93,7 +96,15 @@ export class Committer {
           await faults?.before('read', transaction.backend);
           return this.#read(transaction, { project, projectId }, requests);
         });
-        const commit = new CommitPlan({ ...this.#options, ledger, facts });
+        // under the lock, so that no other process records the same loss
+        const loss = await before(async () => acknowledged?.lossOf(projectId, ledger, transaction) ?? null);
+        const commit = new CommitPlan({
+          ...this.#options,
+          ledger,
+          facts,
+          loss,
+          acknowledged: (id, head, recorded) => acknowledged?.settle(id, head, recorded),
+        });
         const { settled, forHomes } = planAll(commit, requests, facts);
         const steps = commit.steps();
         for (const [home, leaves] of forHomes) {

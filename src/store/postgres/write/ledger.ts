@@ -50,9 +50,12 @@ export function bothHeads(project: number, rows: readonly HeadRow[]): BothHeads 
   );
 }
 
-/** Whether no other process wrote since. */
+/** Whether no other process wrote since, and no other copy of the database answers. */
 export const isCurrent = (ledger: Ledger, { audit, metering }: BothHeads): boolean =>
-  ledger.audit.size === audit.size && ledger.metering.size === metering.size;
+  isAt(ledger.audit, audit) && isAt(ledger.metering, metering);
+
+const isAt = (edge: TileEdge, { size, root }: HeadRow): boolean =>
+  edge.size === size && edge.root().equals(root);
 
 const newestTotals = sql<{ record: string }>(
   `SELECT record FROM meter WHERE position = ($1::int8 << ${positionBits}) + $2::int8 - 1`,

@@ -4,6 +4,7 @@
  */
 import { GovError } from '../../../contract/problems.ts';
 import { applyEffect } from '../../append/effects.ts';
+import type { Loss } from '../../../core/decided/loss.ts';
 import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type SequencerParts } from '../../append/sequencer.ts';
@@ -27,6 +28,9 @@ export interface PlanOptions {
   readonly random: RandomPool;
   readonly database: Pick<Database, 'seal'>;
   readonly ledger: OpenLedger;
+  /** Recorded before the leaves of the requests. */
+  readonly loss?: Loss | null;
+  readonly acknowledged?: SequencerParts['acknowledged'];
   /** Changes while the requests are planned. */
   readonly facts: Facts;
 }
@@ -39,7 +43,7 @@ export class CommitPlan {
   readonly #written: Step[] = [];
   readonly #sequencer: Sequencer;
 
-  constructor({ clock, random, database: { seal }, ledger, facts }: PlanOptions) {
+  constructor({ clock, random, database: { seal }, ledger, loss = null, acknowledged, facts }: PlanOptions) {
     this.#ledger = ledger;
     this.#rows = new CommitRows(seal, facts);
     const stepOf = stepper(ledger.no);
@@ -55,6 +59,8 @@ export class CommitPlan {
       clock,
       random,
       openLedger: () => ledger,
+      lossOf: () => loss,
+      ...(acknowledged === undefined ? {} : { acknowledged }),
       kept: this.#keptAnswers(facts),
       clients: this.#clientEvents(facts),
       readRun: (_, runId) => facts.runs.get(runId) ?? null,

@@ -4,6 +4,7 @@
  * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/write/thread.alone.test.ts`.
  */
 import type { GovError } from '../../../contract/problems.ts';
+import type { Acked } from '../../acked/heads.ts';
 import type { Connection } from '../../file/connection.ts';
 import type { Faults } from '../../file/faults.ts';
 import { confirmWritable } from '../../file/filesystem.ts';
@@ -51,6 +52,8 @@ export interface EngineOptions {
   readonly clock: { now(): number };
   readonly randomBytes: (size: number) => Buffer;
   readonly faults?: Faults | undefined;
+  /** Remembers what commits acknowledge; the engine closes it. */
+  readonly acked: Acked;
   /** Called once, when writing has stopped permanently. */
   readonly stopped: (error: GovError) => void;
   /** Called when the disk is full. */
@@ -71,9 +74,10 @@ export interface Settle {
 
 /** Opens the engine in this thread. */
 export function openEngine(options: EngineOptions): LocalEngine {
-  const { db, clock, randomBytes, faults, stopped, filled, warn } = options;
+  const { db, clock, randomBytes, faults, acked, stopped, filled, warn } = options;
   const prepare = preparer(db, faults);
-  const sequencer = openSequencer({ db, prepare, clock, random: new RandomPool(randomBytes), faults });
+  const random = new RandomPool(randomBytes);
+  const sequencer = openSequencer({ db, prepare, clock, random, faults, acked });
   const writer = new Writer({
     db,
     participant: sequencer,
@@ -131,6 +135,7 @@ export function openEngine(options: EngineOptions): LocalEngine {
       try {
         isDone = await upkeep.finish();
       } finally {
+        acked.close();
         db.close();
       }
       if (isDone) due.done();

@@ -8,7 +8,9 @@ import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.t
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type Repeated } from '../../append/sequencer.ts';
 import { sealOf, subjectsOf } from '../../file/body-seal.ts';
+import type { Acked } from '../../acked/heads.ts';
 import type { Connection, Value } from '../../file/connection.ts';
+import { lossFinder } from '../../acked/compare.ts';
 import { runner } from '../effects/writing.ts';
 import { effectWriter } from '../effects/rows.ts';
 import { clientEvents, keptAnswers } from './repeats.ts';
@@ -25,6 +27,8 @@ export interface SequencerOptions {
   readonly clock: { now(): number };
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
+  /** Remembers what commits acknowledge. */
+  readonly acked: Acked;
 }
 
 export interface CommitSequencer extends Participant {
@@ -36,7 +40,15 @@ export interface CommitSequencer extends Participant {
   destroyKeys(): boolean;
 }
 
-export function openSequencer({ db, prepare, clock, random, faults }: SequencerOptions): CommitSequencer {
+export function openSequencer({
+  db,
+  prepare,
+  clock,
+  random,
+  faults,
+  acked,
+}: SequencerOptions): CommitSequencer {
+  const findLoss = lossFinder(db, acked);
   const seal = sealOf(db);
   const file = subjectsOf(db);
   const keys =
@@ -57,6 +69,10 @@ export function openSequencer({ db, prepare, clock, random, faults }: SequencerO
     clock,
     random,
     openLedger: ledgerReader(db, prepare),
+    lossOf: (projectId, { no: project, audit, lastMs }) =>
+      findLoss({ projectId, project, size: audit.size, root: audit.root() }, lastMs),
+    acknowledged: (projectId, head, loss) =>
+      loss === null ? acked.raise(projectId, head) : acked.recorded(projectId, head, loss),
     kept: keptAnswers(prepare, run),
     clients: clientEvents(prepare, run),
     readRun: runReader(prepare),

@@ -11,6 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { failureOf } from '../../../contract/failure.ts';
 import type { GovError } from '../../../contract/problems.ts';
 import { sealWith } from '../../file/body-seal.ts';
+import { openAcked } from '../../acked/heads.ts';
 import { connect } from '../../file/connection.ts';
 import { openEngine } from './engine.ts';
 import { storeFiles } from '../../file/paths.ts';
@@ -32,13 +33,15 @@ const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 })
 const subjects = masterKey === undefined ? null : openSubjects(storeFiles(dirname(path)).subjects);
 sealWith(db, masterKey, subjects);
 
+const warn = (text: string): void => send({ kind: 'warning', text });
 const engine = openEngine({
   db,
+  acked: openAcked(dirname(path), warn),
   clock: { now: () => nowMs },
   randomBytes,
   stopped: (error) => sendTrouble('fault', error),
   filled: (error) => sendTrouble('full', error),
-  warn: (text) => send({ kind: 'warning', text }),
+  warn,
 });
 
 /**
