@@ -81,6 +81,10 @@ export const webhookEvents = {
     when: 'A stored record differs from the log, or a data plane reported another history.',
     data: plane,
   },
+  'log.loss': {
+    when: 'An older copy of the database took over, and the log lacks entries that it had acknowledged.',
+    data: { from: count('The first lost entry'), lost: count('Number of lost entries') },
+  },
   'approval.requested': {
     when: 'A policy escalated a step, and a person must decide.',
     data: { ...approval, expiresAt: timestamp('When the approval expires') },

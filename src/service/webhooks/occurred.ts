@@ -44,7 +44,7 @@ export const needsBody = ({ record }: Pick<Leaf, 'record'>): boolean => systemEv
 const systemEvent = new RegExp(
   `"eventType":"(?:quota|job|export|report|delivery|api_key|telemetry|attestation|integrity)\\.[a-z_]+","runId":"${systemRun.replace('.', '\\.')}"`,
 );
-const otherLeaf = /"type":"gov\.(?:proof|replay|decision|policy|evaluation|approval)\/1"/;
+const otherLeaf = /"type":"gov\.(?:proof|replay|decision|policy|evaluation|approval|loss)\/1"/;
 
 interface Occurrence {
   readonly type: WebhookEventKind;
@@ -135,6 +135,9 @@ const fromLeaf: Readonly<Record<string, (clear: JsonObject) => Occurrence[]>> = 
     const data = { policyId: text(policyId), version: number(version), to: text(to) };
     return [{ type, at: timeOf(at), data: { ...data, from: from === null ? null : text(from) } }];
   },
+  'gov.loss/1': ({ at, from, lost }) => [
+    { type: 'log.loss', at: timeOf(at), data: { from: number(from), lost: number(lost) } },
+  ],
   'gov.evaluation/1': ({ id, runId, approval, evaluatedAt }) => {
     if (!isObject(approval)) return [];
     const { id: approvalId, expiresAt } = objectOf(approval);

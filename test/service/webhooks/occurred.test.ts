@@ -7,6 +7,7 @@ import {
 } from '../../../src/contract/webhook-events.ts';
 import { draftApproval } from '../../../src/core/decided/approval.ts';
 import { draftEvaluation } from '../../../src/core/decided/evaluation.ts';
+import { draftLoss } from '../../../src/core/decided/loss.ts';
 import { draftPolicyChange } from '../../../src/core/decided/policy-change.ts';
 import { draftReplay } from '../../../src/core/decided/replay.ts';
 import { draftRiskDecision } from '../../../src/core/decided/risk-decision.ts';
@@ -148,6 +149,9 @@ const leaves: Readonly<Record<WebhookEventKind, Leaf>> = {
   'telemetry.gap_detected': system('telemetry.gap_detected', 'data_plane'),
   'attestation.failed': system('attestation.failed', 'data_plane'),
   'integrity.violation': system('integrity.violation', 'log'),
+  'log.loss': leafOf(
+    draftLoss({ from: 60, lost: 40, acked: { size: 100, root: `sha256:${'0'.repeat(64)}`, at } }, nowMs),
+  ),
   'approval.requested': evaluation(true),
   'approval.decided': leafOf(
     draftApproval(

@@ -106,3 +106,26 @@ export const logCompact = command({
   examples: ['gov log compact', 'gov log compact --data /var/lib/gov'],
   exitCodes: { 6: 'it is being served' },
 });
+
+export const logLossesList = command({
+  name: 'log losses list',
+  prints: 'losses[] projectId from:integer lost:integer at acked:object',
+  summary: 'List acknowledged leaves that the database lost, until gov log losses ack',
+  details: [
+    'An older copy of the database took over: a standby that lagged, or a restored backup. Each log has a gov.loss/1 leaf about it.',
+  ],
+  flags: {
+    data,
+  },
+  examples: ['gov log losses list', 'gov log losses list --data /var/lib/gov -o json'],
+});
+
+export const logLossesAck = command({
+  name: 'log losses ack',
+  prints: 'losses:integer lost:integer',
+  summary: 'Acknowledge the listed losses: health names them no longer; the logs keep their leaves',
+  flags: {
+    data,
+  },
+  examples: ['gov log losses ack'],
+});
