@@ -19,7 +19,10 @@ import { verifyBundle } from '../../core/proofs/verify.ts';
 import { configPath, type Variables } from '../context/config.ts';
 import { locked } from '../context/config-write.ts';
 import type { Invocation } from '../context/command.ts';
+import type { TrustSource } from '../context/trust.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
+import type { FlagValues } from '../program/spec.ts';
+import type { memory } from '../program/trusted.ts';
 import { unreadable } from '../program/flags.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import { historyLines, type History } from '../terminal/history.ts';
@@ -28,6 +31,29 @@ import { plainView } from '../terminal/view.ts';
 import { makeFolder } from '../../client/sending/make-folder.ts';
 
 type Call = Pick<Invocation, 'io' | 'out'>;
+
+type MemoryFlags = FlagValues<{ readonly flags: typeof memory }>;
+
+/** The signed heads that a verifier finds in a file. */
+export class FoundHeads {
+  heads: readonly SignedHead[] = [];
+  readonly seen = (heads: readonly SignedHead[]): void => {
+    this.heads = heads;
+  };
+}
+
+/** A verdict with what the signed heads of its file say of the history of the log. */
+export async function withHistory<V extends { readonly verified: boolean; readonly code: string | null }>(
+  verdict: V,
+  kept: SeenHeads | null,
+  { heads }: FoundHeads,
+): Promise<V & { readonly history?: History }> {
+  const history = (await kept?.judge(heads)) ?? null;
+  if (history === null) return verdict;
+  return history.result === 'split'
+    ? { ...verdict, verified: false, code: 'SPLIT_VIEW', history }
+    : { ...verdict, history };
+}
 
 /** The heads that a command has seen, and those that this machine keeps. */
 export class SeenHeads {
@@ -43,14 +69,16 @@ export class SeenHeads {
     this.#kept = [...readKept(call.io.env, trust).heads];
   }
 
+  /** Null without trust: a head that no trusted key signed says nothing. Errors: as `of`. */
+  static ofSource(call: Call, source: TrustSource | null, flags: MemoryFlags): SeenHeads | null {
+    return source === null ? null : SeenHeads.of(call, source.trust, flags);
+  }
+
   /** Errors: exit 2 for an unreadable file. */
   static of(
     call: Call,
     trust: Trust,
-    { kept, noRemember }: { readonly kept: readonly string[]; readonly noRemember: boolean } = {
-      kept: [],
-      noRemember: false,
-    },
+    { kept, noRemember }: MemoryFlags = { kept: [], noRemember: false },
   ): SeenHeads {
     const seen = new SeenHeads(call, trust, !noRemember);
     for (const file of kept) seen.#kept.push(...headsInFile(file, call.io.cwd, trust));

@@ -13,6 +13,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { SignedHead } from '../note/heads.ts';
 import { signedBoth, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { type AnswerVerdict, verifyAnswer } from '../proofs/answer.ts';
 import type { CheckResult, ProofVerdict, VerdictCode } from '../proofs/verdict.ts';
@@ -64,6 +65,8 @@ export interface ReportVerifyOptions {
   readonly signature?: Uint8Array | null;
   /** Compares the printed pages with the data (`verify-pages.ts`); or says why nobody does. */
   readonly pages: ComparePages | string;
+  /** Gets the signed head of the report, where a trusted key signed it. */
+  readonly seen?: (heads: readonly SignedHead[]) => void;
 }
 
 interface AttachedProof {
@@ -266,6 +269,7 @@ class ReportVerification {
     try {
       const opened = openTrustedCheckpoint(log.checkpoint, trust);
       const { checkpoint, witnessedBy, quorumMet } = opened;
+      this.#options.seen?.([new SignedHead(log.checkpoint, checkpoint)]);
       this.#signed = signedBy([opened]);
       const signers = signedByText(this.#signed);
       const isSame =
@@ -279,12 +283,8 @@ class ReportVerification {
           'CHECKPOINT_MISMATCH',
           'origin, size or root differ from the signed ones',
         );
-      if (!quorumMet)
-        this.#checks.fail(
-          'witnesses',
-          'WITNESS_QUORUM_NOT_MET',
-          `expected ${trust.quorum} witnesses, got ${witnessedBy.length}`,
-        );
+      const few = `expected ${trust.quorum} witnesses, got ${witnessedBy.length}`;
+      if (!quorumMet) this.#checks.fail('witnesses', 'WITNESS_QUORUM_NOT_MET', few);
       else if (witnessedBy.length === 0) this.#checks.skip('witnesses', 'the trust requires no witness');
       else this.#checks.pass('witnesses', `${witnessedBy.length} cosigned`);
     } catch (error) {

@@ -8,7 +8,6 @@ import { addAbortSignal } from 'node:stream';
 import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proofs/answer.ts';
 import { explain, type Explanation } from '../../../core/proofs/bundle.ts';
-import type { SignedHead } from '../../../core/note/heads.ts';
 import { FrameReader } from '../../../core/proofs/read-bundle.ts';
 import { isUnread } from '../../../core/proofs/verdict.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -23,8 +22,7 @@ import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
-import { SeenHeads } from '../../trust/history.ts';
-import type { History } from '../../terminal/history.ts';
+import { FoundHeads, SeenHeads, withHistory } from '../../trust/history.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
 import type { VerdictFacts } from '../../terminal/verdict.ts';
 
@@ -43,8 +41,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const [first = '', ...others] = args.proof;
   if (others.length > 0 && (flags.report.length > 0 || args.proof.includes('-')))
     throw usage('--report and standard input: expected one proof, got several');
-  const trust = trustFrom(flags, session)?.trust ?? null;
-  const heads = trust === null ? null : SeenHeads.of(invocation, trust, flags);
+  const heads = SeenHeads.ofSource(invocation, trustFrom(flags, session), flags);
   const codes: number[] = [];
   for (const proof of [first, ...others]) {
     if (codes.length > 0 && out.isHuman) await out.line(safe``);
@@ -78,14 +75,6 @@ async function verifyOne(invocation: Call): Promise<number> {
     ? fileReread(resolve(io.cwd, args.proof), signal)
     : await spool(small.chunks, limits.bundleBytes);
   return verifyHere(invocation, source).finally(source.close);
-}
-
-/** The signed heads that a verifier found. */
-class Seen {
-  heads: readonly SignedHead[] = [];
-  readonly seen = (heads: readonly SignedHead[]): void => {
-    this.heads = heads;
-  };
 }
 
 /** First bytes of an export's artifact. A bundle begins differently. */
@@ -179,9 +168,9 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
     import('../../trust/export-verdict.ts'),
   ]);
   const source = trustFrom(flags, session);
-  const seen = new Seen();
+  const seen = new FoundHeads();
   const judged = await verifyExport(chunks, source?.trust ?? null, seen);
-  const verdict = await withHistory(judged, invocation, seen.heads);
+  const verdict = await withHistory(judged, invocation.heads, seen);
   out.verdict = exitOfExport(verdict);
   if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
     return out.verdict;
@@ -203,27 +192,14 @@ function isAnswer(bytes: Uint8Array): boolean {
 async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
   const { out, session, flags } = invocation;
   const source = trustFrom(flags, session);
-  const seen = new Seen();
+  const seen = new FoundHeads();
   const judged = verifyAnswer(bytes, source?.trust ?? null, seen);
-  const verdict = await withHistory(judged, invocation, seen.heads);
+  const verdict = await withHistory(judged, invocation.heads, seen);
   out.verdict = exitOf({ ...verdict, layers: [] });
   if (await reported(invocation, () => proofChecks(verdict, 'answer', invocation.args.proof)))
     return out.verdict;
   await printAnswer(out, { verdict, source });
   return out.verdict;
-}
-
-/** A verdict with what the signed heads of its file say of the history of the log. */
-async function withHistory<V extends { readonly verified: boolean; readonly code: string | null }>(
-  verdict: V,
-  { heads }: Call,
-  seen: readonly SignedHead[],
-): Promise<V & { readonly history?: History }> {
-  const history = (await heads?.judge(seen)) ?? null;
-  if (history === null) return verdict;
-  return history.result === 'split'
-    ? { ...verdict, verified: false, code: 'SPLIT_VIEW', history }
-    : { ...verdict, history };
 }
 
 interface Artifact {
@@ -265,8 +241,8 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
 async function verifyHere(invocation: Call, { read }: Rereadable): Promise<number> {
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
-  const seen = new Seen();
-  const verdict = await withHistory(await verdictHere(read, source, seen), invocation, seen.heads);
+  const seen = new FoundHeads();
+  const verdict = await withHistory(await verdictHere(read, source, seen), invocation.heads, seen);
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const isRead = !isUnread(verdict.code);
   const explanations = flags.explain && isRead ? await explained(read, file) : undefined;

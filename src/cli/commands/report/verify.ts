@@ -19,10 +19,13 @@ import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { csvLine } from '../../terminal/table.ts';
 import { checkLine, meaningOf } from '../../terminal/verdict.ts';
+import { historyLines, historyRows, type History } from '../../terminal/history.ts';
 import { plainView } from '../../terminal/view.ts';
+import { FoundHeads, SeenHeads, withHistory } from '../../trust/history.ts';
 import type { reportVerify as spec } from '../../specs/prove/report.ts';
 
 type Call = Invocation<typeof spec>;
+type ShownReport = ReportVerdict & { readonly history?: History };
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;
@@ -36,12 +39,16 @@ export const run: Run<typeof spec> = async (call) => {
   }
   const pages = flags.dataOnly ? 'not compared, as you asked' : comparePagesWith(await fontsOf(call));
   const { hash } = flags;
-  const verdict = await verifyReport(bytes, {
+  const heads = SeenHeads.ofSource(call, source, flags);
+  const found = new FoundHeads();
+  const judged = await verifyReport(bytes, {
     trust: source?.trust ?? null,
     expectedHash: hash === undefined ? null : `sha256:${hash.replace('sha256:', '')}`,
     signature: reportKindOf(bytes) === 'json' ? await signatureBeside(call) : null,
     pages,
+    seen: found.seen,
   });
+  const verdict = await withHistory(judged, heads, found);
   out.verdict = exitOf(verdict);
   await print(out, verdict, source);
   if (source === null && verdict.code !== 'MALFORMED_REPORT') {
@@ -113,7 +120,7 @@ const answersOf = ({ answers }: ReportVerdict): Record<string, unknown>[] =>
     code,
   }));
 
-async function print(out: Out, verdict: ReportVerdict, source: TrustSource | null): Promise<void> {
+async function print(out: Out, verdict: ShownReport, source: TrustSource | null): Promise<void> {
   if (out.isHuman) return out.lines(human(verdict, source, out));
   if (out.format === 'tsv' || out.format === 'csv') return out.lines(rows(verdict, out.format === 'csv'));
   const trust = { trustedOrigin: source?.trust.origin ?? null, trustFrom: source?.from ?? null };
@@ -129,10 +136,11 @@ const templateText = ({ reportTemplateId, template }: ReportVerdict): string | n
     : `${template.name}, version ${template.version} (${reportTemplateId}), ${template.definitionHash}`;
 
 /** One line each: `kind name result …`. */
-function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
+function rows(verdict: ShownReport, asCsv: boolean): Safe[] {
   const { dataHash, verified, code, checks, proofs, answers } = verdict;
   const cells: (readonly (string | null | undefined)[])[] = [
     ['report', dataHash, verified ? 'verified' : 'not verified', code],
+    ...historyRows(verdict.history),
     ...checks.map(({ id, result, code: why, detail }) => ['check', id, result, why, detail]),
     ...[...proofs, ...answers].map(({ name, verdict: each }) => [
       'proof',
@@ -151,7 +159,7 @@ function rows(verdict: ReportVerdict, asCsv: boolean): Safe[] {
   );
 }
 
-function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: Out): Safe[] {
+function human(verdict: ShownReport, source: TrustSource | null, { styles }: Out): Safe[] {
   const { verified, code, checks, proofs, answers } = verdict;
   const { bold, green, red } = styles;
   const head = verified
@@ -174,6 +182,7 @@ function human(verdict: ReportVerdict, source: TrustSource | null, { styles }: O
   return [
     safe`${bold(head)}  ${verdict.title ?? ''}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
+    ...(verdict.history === undefined ? [] : historyLines(verdict.history, styles)),
     bold('Checks'),
     ...checks.map((check) => checkLine(check, width, styles)),
     ...(proofs.length + answers.length === 0 ? [] : [bold('Proofs')]),

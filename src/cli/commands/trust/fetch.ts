@@ -9,6 +9,7 @@ import type { Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { openTrustedCheckpoint, type TrustedCheckpoint } from '../../../core/note/checkpoint.ts';
+import { SignedHead } from '../../../core/note/heads.ts';
 import { keyIdText, parseVerifierKey, type VerifierKey } from '../../../core/note/key.ts';
 import { provenKeys } from '../../../core/note/key-history.ts';
 import { formatTrust, type Trust } from '../../../core/note/trust.ts';
@@ -18,6 +19,7 @@ import { readText } from '../../program/flags.ts';
 import { isStream, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
+import { SeenHeads } from '../../trust/history.ts';
 import { fingerprint, keyLines, readTrust, type ShownKey } from '../../trust/read.ts';
 import type { trustFetch as spec } from '../../specs/prove/trust.ts';
 
@@ -33,6 +35,12 @@ export const run: Run<typeof spec> = async (call) => {
   const opened = check('the newest checkpoint does not verify under the keys', () =>
     openTrustedCheckpoint(note, judged.trust),
   );
+  const history = await SeenHeads.of(call, judged.trust).judge([new SignedHead(note, opened.checkpoint)]);
+  if (history?.result === 'split')
+    throw new CliError(exit.checkFailed, `the log signed two histories: ${history.detail ?? ''}`, {
+      code: 'SPLIT_VIEW',
+      hint: `gov evidence verify ${history.evidence ?? ''} shows it to anybody`,
+    });
   const text = judged.text ?? newFile(judged.trust, opened);
   await print(call, { ...judged, text, opened, isFirst: present === null && expected.length === 0 });
 };

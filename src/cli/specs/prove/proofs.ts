@@ -1,7 +1,7 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 import { command, flag } from '../../program/spec.ts';
-import { trusted } from '../../program/trusted.ts';
+import { memory, trusted } from '../../program/trusted.ts';
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 
@@ -125,11 +125,7 @@ export const proofsVerify = command({
     offline: flag.on('Refuse to ask the service'),
     key: trusted.key,
     trust: trusted.trust,
-    kept: flag.list(
-      'FILE',
-      'Also compare with this checkpoint, tlog-proof, proof, answer or file of heads; repeatable',
-    ),
-    noRemember: flag.on('Do not keep the signed heads of the files on this machine'),
+    ...memory,
     explain: flag.on(
       'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
     ),

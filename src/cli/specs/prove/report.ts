@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
 import { command, flag } from '../../program/spec.ts';
-import { trusted } from '../../program/trusted.ts';
+import { memory, trusted } from '../../program/trusted.ts';
 
 const executionId = { name: 'executionId', description: 'Report, such as rex_…' } as const;
 const shareId = { name: 'shareId', description: 'Share link, such as shr_…' } as const;
@@ -153,7 +153,7 @@ export const reportLogo = command({
 export const reportVerify = command({
   name: 'report verify',
   prints:
-    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null',
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null history?:object',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
@@ -164,6 +164,7 @@ export const reportVerify = command({
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
   flags: {
     ...trusted,
+    ...memory,
     hash: flag.text('HASH', 'Require this data hash', { pattern: '^(?:sha256:)?[0-9a-f]{64}$' }),
     signature: flag.text(
       'FILE',
@@ -180,7 +181,7 @@ export const reportVerify = command({
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the file could not be read as a report',
-    3: 'changed, not authentic, not signed and without --hash, or its pages were not compared',
+    3: 'changed, not authentic, not signed and without --hash, its pages were not compared, or the log signed two histories',
     11: 'authentic, but an attached proof shows that its run broke a policy',
   },
 });

@@ -1,11 +1,21 @@
 /** Verifiers that remember: `gov proofs verify A B`, `--kept`, `gov heads` and `gov evidence verify`. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bundleText } from '../../../../src/core/proofs/bundle.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
 import { ProofLog, recordSampleRun, trust } from '../../../core/proofs/log.ts';
+import {
+  parseCheckpoint,
+  parseTrust,
+  signCheckpoint,
+  type Trust,
+} from '../../../../src/core/note/checkpoint.ts';
+import { splitNote } from '../../../../src/core/note/signed.ts';
+import { toJson } from '../../../../src/core/reports/artifacts.ts';
+import { readKeys } from '../../../../src/host/keys/disk.ts';
+import { sampleReport, signatureOf } from '../../../core/reports/sample.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
 
 const folder = emptyDirectory();
@@ -22,9 +32,13 @@ function proofOf(name: string, before: number): string {
   recordSampleRun(log);
   return file(`${name}.govproof.json`, bundleText(log.prove('run-1')));
 }
+const trustOf = (path: string): Trust => parseTrust(readFileSync(path, 'utf8'));
 const mine = proofOf('mine', 0);
 const theirs = proofOf('theirs', 1);
 const trustFile = file('trust', formatTrust(trust));
+
+const checkpointOf = async ({ baseUrl, key }: TestPlane): Promise<string> =>
+  (await fetch(`${baseUrl}/log/checkpoint`, { headers: { authorization: `Bearer ${key}` } })).text();
 
 /** Runs the tool with a memory of its own. */
 function machine() {
@@ -94,6 +108,24 @@ describe('two proofs of two histories of one log', () => {
   });
 });
 
+describe('a report', () => {
+  it('a report is compared with the kept heads too', async () => {
+    const { gov } = machine();
+    const report = file('report.json', toJson(sampleReport({ rows: 1 })).toString());
+    file('report.dsse.json', signatureOf(sampleReport({ rows: 1 })).toString());
+    const verify = async (...argv: string[]) => {
+      const { code, stdout } = await gov('report', 'verify', report, '--data-only', ...argv, '-o', 'json');
+      return [code, (JSON.parse(stdout) as { history: { result: string } }).history.result];
+    };
+    expect((await verify())[1]).toBe('first');
+    expect((await verify())[1]).toBe('extends');
+    const log = new ProofLog();
+    for (let n = 0; n < sampleReport().log.treeSize; n++) log.record({ runId: 'other' });
+    const kept = file('kept', log.checkpoint(sampleReport().log.treeSize));
+    expect(await verify('--kept', kept)).toEqual([3, 'split']);
+  });
+});
+
 describe('a log that answers', () => {
   let plane: TestPlane;
   beforeAll(async () => {
@@ -106,20 +138,61 @@ describe('a log that answers', () => {
     const keys = join(folder, 'plane.trust');
     const gov = (...argv: string[]) => govHere(argv, { env, cwd: folder });
     expect((await gov('trust', 'fetch', '-O', keys)).code).toBe(0);
-    const recorded = async (n: number): Promise<void> => {
+    let total = 0;
+    /** Records events, and returns the checkpoint that covers them. */
+    const recorded = async (n: number): Promise<string> => {
       const events = Array.from({ length: n }, () => event());
       expect((await plane.call('POST', '/events/batch', { body: { events } })).status).toBe(201);
+      total += n;
+      return vi.waitFor(async () => {
+        const note = await checkpointOf(plane);
+        expect(parseCheckpoint(splitNote(note).text).size).toBeGreaterThan(total);
+        return note;
+      }, 20_000);
     };
     for (const n of [3, 300, 1]) {
-      await recorded(n);
-      const answer = await fetch(`${plane.baseUrl}/log/checkpoint`, {
-        headers: { authorization: `Bearer ${plane.key}` },
-      });
-      const path = file(`checkpoint-${n}`, await answer.text());
+      const path = file(`checkpoint-${n}`, await recorded(n));
       expect((await gov('heads', 'import', path, '--trust', keys)).code).toBe(0);
     }
     await recorded(20);
     const { code, stdout } = await gov('heads', 'check', '--trust', keys, '-o', 'json');
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { result: 'extends', detail: null }]);
+
+    // the holder of the key shows somebody else another history, of 5 leaves
+    const { origin } = trustOf(keys);
+    const signers = readKeys(plane.dataDir).signers(origin);
+    const checkpoint = { origin, size: 5, root: Buffer.alloc(32, 7), extensions: [] };
+    const other = file('other-history', signCheckpoint(checkpoint, signers, { timestampSeconds: 1 }));
+    const auditor = { GOV_CONFIG_DIR: emptyDirectory() };
+    const imported = await govHere(['heads', 'import', other, '--trust', keys], {
+      env: auditor,
+      cwd: folder,
+    });
+    expect(imported.code).toBe(0);
+    const shown = await govHere(['heads', 'check', '--trust', keys, '-o', 'json'], {
+      env: { ...env, ...auditor },
+      cwd: folder,
+    });
+    const { result, evidence } = JSON.parse(shown.stdout) as { result: string; evidence: string };
+    expect([shown.code, result]).toEqual([3, 'split']);
+    expect((await gov('evidence', 'verify', evidence, '--trust', keys)).code).toBe(0);
+    await gov('heads', 'import', other, '--trust', keys);
+  });
+
+  it('gov trust fetch refuses a log that shows fewer leaves with another root than a kept head', async () => {
+    const keys = join(folder, 'plane.trust');
+    const { origin } = trustOf(keys);
+    const signers = readKeys(plane.dataDir).signers(origin);
+    const note = await checkpointOf(plane);
+    const { size } = parseCheckpoint(splitNote(note).text);
+    const checkpoint = { origin, size, root: Buffer.alloc(32, 7), extensions: [] };
+    const env = { GOV_CONFIG_DIR: emptyDirectory(), GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key };
+    const other = file('same-size', signCheckpoint(checkpoint, signers, { timestampSeconds: 1 }));
+    const cwd = emptyDirectory();
+    expect((await govHere(['heads', 'import', other, '--trust', keys], { env, cwd })).code).toBe(0);
+    const fetched = await govHere(['trust', 'fetch', '-O', 'new.trust'], { env, cwd });
+    expect(fetched.code).toBe(3);
+    expect(fetched.stderr).toContain('two histories');
+    expect(existsSync(join(cwd, 'new.trust'))).toBe(false);
   });
 });
