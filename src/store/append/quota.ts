@@ -13,7 +13,7 @@ import type { Pending } from './pending.ts';
 import type { AppendOutcome, AppendRequest } from '../port/store.ts';
 import type { Period } from './period.ts';
 
-export type Used = Readonly<Record<MeteredType, number>>;
+export type UsedUnits = Readonly<Record<MeteredType, number>>;
 
 export const usedOf = (op: MeterOp, { base }: Period, totals: Totals): number =>
   op === 'none' ? 0 : totals[op] - base[op];
@@ -55,7 +55,7 @@ function countFresh(leaves: readonly LeafDraft[], isKnown: (clientEventId: strin
 }
 
 /** Units between the totals at the start of a month and those at its end. */
-export function usedBetween(base: Totals, end: Totals): Used {
+export function usedBetween(base: Totals, end: Totals): UsedUnits {
   const types = Object.keys(zeroTotals) as MeteredType[];
-  return Object.fromEntries(types.map((type) => [type, end[type] - base[type]])) as Used;
+  return Object.fromEntries(types.map((type) => [type, end[type] - base[type]])) as UsedUnits;
 }

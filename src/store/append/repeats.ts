@@ -4,7 +4,7 @@
  */
 import type { StoredResponse } from '../port/store.ts';
 
-export interface Kept {
+export interface KeptAnswer {
   readonly fingerprint: string;
   readonly response: StoredResponse;
 }
@@ -17,14 +17,14 @@ export interface KeptRow {
   body: string;
 }
 
-export const keptOf = ({ fingerprint, status, headers, body }: KeptRow): Kept => ({
+export const keptOf = ({ fingerprint, status, headers, body }: KeptRow): KeptAnswer => ({
   fingerprint,
   response: { status, body, headers: JSON.parse(headers) as StoredResponse['headers'] },
 });
 
 export interface KeptAnswers {
-  find(project: number, key: string): Kept | null;
-  save(project: number, key: string, answer: Kept & { readonly atMs: number }): void;
+  find(project: number, key: string): KeptAnswer | null;
+  save(project: number, key: string, answer: KeptAnswer & { readonly atMs: number }): void;
 }
 
 export interface ClientEvents {

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { zeroTotals, type Totals } from '../../core/planes/metering.ts';
-import { usedBetween, type Used } from './quota.ts';
+import { usedBetween, type UsedUnits } from './quota.ts';
 import { baseOf } from './period.ts';
 import { countColumns, countsOf, type CountRow } from '../rules/epoch-row.ts';
 import type { ProjectUsage } from '../port/tenancy.ts';
@@ -18,7 +18,7 @@ export interface UsageRow {
 }
 
 /** A month without a row has no units. If no later month has a row, the use ends at the newest totals. */
-export function usedOf(row: UsageRow | undefined): Used {
+export function usedOf(row: UsageRow | undefined): UsedUnits {
   const { base = null, next = null, newest = null } = row ?? {};
   if (base === null || newest === null) return zeroTotals;
   const end = next === null ? (JSON.parse(newest) as { totals: Totals }).totals : baseOf(next);

@@ -107,7 +107,7 @@ function decrypted(key: Buffer, bytes: Buffer): string | null {
 }
 
 /** The result of opening a body. */
-export type Opened =
+export type OpenedBody =
   | { readonly text: string }
   /** A key that seals it is destroyed or lost: nothing of it is left. */
   | 'gone'
@@ -122,7 +122,7 @@ export interface StoredBody {
 }
 
 /** `keys`: the present ones of the keys that the body names. */
-export function openBody(seal: BodySeal, stored: StoredBody, keys: readonly SubjectKey[]): Opened {
+export function openBody(seal: BodySeal, stored: StoredBody, keys: readonly SubjectKey[]): OpenedBody {
   const isWhole = stored.keys === null ? keys.length === 0 : idsText(keys) === stored.keys;
   if (seal.seals && stored.keys !== null && isSealed(stored.disclosures) && !isWhole) return 'gone';
   const text = seal.open(stored.disclosures, keys);

@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/governance/erasures.ts` and `test/store/erasure/subject-keys.test.ts`.
  */
 import type { KeptBody } from '../../core/events/erased.ts';
-import { isSealed, type BodySeal, type Opened, type StoredBody } from './body-seal.ts';
+import { isSealed, type BodySeal, type OpenedBody, type StoredBody } from './body-seal.ts';
 import { idsOf, type SubjectKey } from './subject-keys.ts';
 
 /** A body with the columns of the tables. */
@@ -13,7 +13,7 @@ export type StoredRow = StoredBody & Pick<KeptBody, 'erased'>;
 export type ErasableBody = KeptBody & { readonly keys: readonly string[] };
 
 /** Null if the body does not open. */
-export function keptBody({ erased, keys }: StoredRow, opened: Opened): ErasableBody | null {
+export function keptBody({ erased, keys }: StoredRow, opened: OpenedBody): ErasableBody | null {
   if (opened === 'closed') return null;
   if (opened === 'gone') return { disclosures: '[]', erased, isGone: true, keys: idsOf(keys) };
   return { disclosures: opened.text, erased, keys: idsOf(keys) };

@@ -8,7 +8,7 @@ import {
   openBody,
   unsealed,
   type BodySeal,
-  type Opened,
+  type OpenedBody,
   type StoredBody,
 } from '../erasure/body-seal.ts';
 import { idsOf, type SubjectKey } from '../erasure/subject-keys.ts';
@@ -43,7 +43,7 @@ export interface BodyRow extends StoredBody {
 }
 
 /** Opens the body of a row. Cost: 4 µs a key in addition to the seal. */
-export function bodyOpener(db: Connection): (stored: StoredBody) => Opened {
+export function bodyOpener(db: Connection): (stored: StoredBody) => OpenedBody {
   const seal = sealOf(db);
   const subjects = subjectsOf(db);
   const find = subjects === null ? () => null : keyReader(subjects);
@@ -65,7 +65,10 @@ export function bodyOpener(db: Connection): (stored: StoredBody) => Opened {
 export function bodyReader(db: Connection) {
   const open = bodyOpener(db);
   const again = db.prepare<Value[], BodyRow>('SELECT disclosures, erased, keys FROM body WHERE position = ?');
-  return (position: number, row: BodyRow): { readonly opened: Opened; readonly erased: string | null } => {
+  return (
+    position: number,
+    row: BodyRow,
+  ): { readonly opened: OpenedBody; readonly erased: string | null } => {
     const opened = open(row);
     const now = opened === 'gone' ? again.get(position) : undefined;
     if (now === undefined || now.keys === row.keys) return { opened, erased: row.erased };

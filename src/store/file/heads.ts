@@ -144,13 +144,13 @@ export interface HeadsMismatch {
 }
 
 /** The reads of the second file. */
-export type Kept = Pick<Heads, 'find' | 'all' | 'newest'>;
+export type KeptHeadsFile = Pick<Heads, 'find' | 'all' | 'newest'>;
 
 /**
  * The heads of these logs, and the last raised one, which an older copy of the database lacks. All heads if
  * the last raised one is unknown.
  */
-function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, void> {
+function* keptOf(heads: KeptHeadsFile, logs: readonly LogHead[]): Generator<NamedHead, void> {
   const newest = heads.newest();
   if (newest === null) return yield* heads.all();
   yield newest;
@@ -166,7 +166,7 @@ function* keptOf(heads: Kept, logs: readonly LogHead[]): Generator<NamedHead, vo
  */
 export function* compareHeads(
   db: Connection,
-  heads: Kept,
+  heads: KeptHeadsFile,
   logs?: readonly LogHead[],
 ): Generator<HeadsMismatch, void> {
   yield* contradicted(db, logs === undefined ? heads.all() : keptOf(heads, logs));
@@ -222,14 +222,14 @@ export function reconcileHeads(db: Connection, heads: Heads, start: Start): void
 }
 
 /** Throws CONFLICT if the two files contradict each other. `rebuild` permits an older heads file. */
-export function refuseMismatch(db: Connection, heads: Kept, { rebuild, hosted, logs }: Start): void {
+export function refuseMismatch(db: Connection, heads: KeptHeadsFile, { rebuild, hosted, logs }: Start): void {
   for (const mismatch of compareHeads(db, heads, logs)) {
     if (mismatch.behind !== 'heads' || !rebuild) refuse(mismatch, hosted);
   }
 }
 
 /** Throws CONFLICT if a service's database is missing but the second file has logs. */
-export function refuseUnknown(heads: Kept): void {
+export function refuseUnknown(heads: KeptHeadsFile): void {
   for (const { origin, size } of keptOf(heads, [])) {
     const expected = `a log of at least ${size} leaves`;
     refuse({ behind: 'database', origin, expected, got: 'no such log' }, true);

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { opening } from './faults.ts';
-import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type Kept } from './heads.ts';
+import { openHeads, recentLogHeads, refuseMismatch, refuseUnknown, type KeptHeadsFile } from './heads.ts';
 import { refusePlane } from './hosted.ts';
 import { startedProjects } from './tail.ts';
 import { connect } from './connection.ts';
@@ -63,6 +63,6 @@ export function dueMigrations(dataDir: string): readonly MigrationStep[] {
   });
 }
 
-const none: Kept = { find: () => null, newest: () => null, all: () => [].values() };
+const none: KeptHeadsFile = { find: () => null, newest: () => null, all: () => [].values() };
 
 const isFilled = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;

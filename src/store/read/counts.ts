@@ -7,7 +7,7 @@ import { allTypes } from '../append/blocks.ts';
 import { piecesOf } from '../append/buckets.ts';
 import { both, step, type Queries, type Step } from './queries.ts';
 
-interface Counted {
+interface CountRow {
   n: number;
 }
 
@@ -16,12 +16,12 @@ const typeNo = (name: string): string =>
   `coalesce((SELECT type_no FROM event_type WHERE project = $1 AND name = ${name}), -1)`;
 
 const counted = (type: string) =>
-  both<Counted>(
+  both<CountRow>(
     `SELECT coalesce(sum(events), 0)::int8 AS n FROM event_count
      WHERE project = $1 AND width = $2 AND bucket >= $3 AND bucket < $4 AND type_no = ${type}`,
   );
 const rest = (condition: string) =>
-  both<Counted>(
+  both<CountRow>(
     `SELECT count(*) AS n FROM run_event WHERE project = $1 AND at_ms >= $2 AND at_ms < $3 ${condition}`,
   );
 
@@ -43,7 +43,7 @@ export async function countWindow(
   const project = await queries.numberOf(projectId);
   const statements = eventType === undefined ? ofAll : ofType;
   const type = eventType === undefined ? [] : [eventType];
-  const steps = piecesOf(startMs, endMs + 1).map(({ width, from, to }): Step<Counted> =>
+  const steps = piecesOf(startMs, endMs + 1).map(({ width, from, to }): Step<CountRow> =>
     width === 0
       ? step(statements.rest, project, from, to, ...type)
       : step(statements.counted, project, width, from, to, ...type),

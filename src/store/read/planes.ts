@@ -28,7 +28,7 @@ import type { ProfileRow } from '../rules/tenant-row.ts';
 import { both, each, enter, firstOf, rowsOf, step, type Queries } from './queries.ts';
 import { profileSql, projectSql, readProject } from './tenants.ts';
 
-type Of<Names extends keyof TelemetryReader> = Pick<TelemetryReader, Names>;
+type ReaderPart<Names extends keyof TelemetryReader> = Pick<TelemetryReader, Names>;
 
 export const telemetryReads = (queries: Queries): TelemetryReader => ({
   ...planeReads(queries),
@@ -53,7 +53,7 @@ const planePage = selectPlanes(
   'AND (t.created_ms, t.plane_id) < ($2, $3) ORDER BY t.created_ms DESC, t.plane_id DESC LIMIT $4',
 );
 
-const planeReads = (queries: Queries): Of<'plane' | 'planes'> => ({
+const planeReads = (queries: Queries): ReaderPart<'plane' | 'planes'> => ({
   plane: async (projectId, planeId) =>
     firstOf(await rowsOf(queries, projectId, onePlane, planeId), (row) => readPlane(queries, row)),
   planes: async (projectId, { after, limit }) => {
@@ -83,7 +83,7 @@ function ofCredential(columns: readonly string[]) {
 const byKey = ofCredential(['key', 'previous']);
 const byToken = ofCredential(['token']);
 
-function credentialReads(queries: Queries): Of<'planeOfKey' | 'planeOfToken'> {
+function credentialReads(queries: Queries): ReaderPart<'planeOfKey' | 'planeOfToken'> {
   const find = async (by: typeof byKey, digest: Uint8Array) => {
     const bytes = Buffer.from(digest);
     const [, planes, projects] = await queries.read({ digest }, [
@@ -136,7 +136,7 @@ const unlinked = each<ReportRow>({
      ORDER BY r.sequence LIMIT $4`,
 });
 
-const reportReads = (queries: Queries): Of<'report' | 'reportAt' | 'reports' | 'unlinked'> => ({
+const reportReads = (queries: Queries): ReaderPart<'report' | 'reportAt' | 'reports' | 'unlinked'> => ({
   report: async (projectId, planeId, reportId) =>
     firstOf(await rowsOf(queries, projectId, oneReport, planeId, reportId), reportOf),
   reportAt: async (projectId, planeId, { epoch, sequence }) =>
@@ -166,7 +166,9 @@ const overdue = both<OverdueChallenge>(
    ORDER BY r.challenge_expires_ms LIMIT $2`,
 );
 
-const challengeReads = (queries: Queries): Of<'challenged' | 'expiredChallenges' | 'overdueChallenges'> => ({
+const challengeReads = (
+  queries: Queries,
+): ReaderPart<'challenged' | 'expiredChallenges' | 'overdueChallenges'> => ({
   challenged: async (organizationId, challengeId) => {
     const [, { rows }] = await queries.read({ organizationId }, [
       step(enterChallenge, challengeId),
@@ -200,7 +202,9 @@ const unitsOf = both<CountRow>(
   `SELECT ${countColumns.join(', ')} FROM telemetry_usage WHERE project = $1 AND month = $2`,
 );
 
-const countReads = (queries: Queries): Of<'planeEpoch' | 'newestEpoch' | 'reportedSizes' | 'planeUsage'> => ({
+const countReads = (
+  queries: Queries,
+): ReaderPart<'planeEpoch' | 'newestEpoch' | 'reportedSizes' | 'planeUsage'> => ({
   planeEpoch: async (projectId, planeId, epoch) =>
     firstOf(await rowsOf(queries, projectId, oneEpoch, planeId, epoch), epochOf),
   newestEpoch: async (projectId, planeId) =>

@@ -22,7 +22,7 @@ import {
 } from '../rules/tenant-row.ts';
 import { both, each, enter, firstOf, rowsOf, step, type Queries } from './queries.ts';
 
-type Of<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
+type ReaderPart<Names extends keyof TenantReader> = Pick<TenantReader, Names>;
 
 /** All reads of tenants except those of data planes (`planes.ts`) and of usage, whose plans differ. */
 type Tenants = Omit<TenantReader, keyof TelemetryReader | 'usage' | 'usageOf'>;
@@ -60,7 +60,9 @@ const organizationOfSession = both<OrganizationRow>(
 );
 export const installed = both<{ text: string }>('SELECT text FROM installation');
 
-function peopleReads(queries: Queries): Of<'organization' | 'user' | 'userOf' | 'session' | 'installation'> {
+function peopleReads(
+  queries: Queries,
+): ReaderPart<'organization' | 'user' | 'userOf' | 'session' | 'installation'> {
   const organizationRow = decoder(organizationColumns, queries.text);
   const readOrganization = (row: OrganizationRow) => organizationOf(organizationRow(row));
   const readPerson = decoder(personColumns, queries.text);
@@ -124,7 +126,7 @@ const everyPageOf = everyPageWhere('p.organization_id = $1 AND p.project_id < $2
 export const readProject = (queries: Queries, row: ProjectRow & ProfileRow): StoredProject =>
   storedProjectOf({ ...row, name: queries.text(row.name) });
 
-const projectReads = (queries: Queries): Of<'projects' | 'everyProject' | 'storedProject'> => ({
+const projectReads = (queries: Queries): ReaderPart<'projects' | 'everyProject' | 'storedProject'> => ({
   projects: async (organizationId) => {
     const [{ rows }] = await queries.read({ organizationId }, [step(projectsOf, organizationId)]);
     return rows.map((row) => namedProjectOf({ ...row, name: queries.text(row.name) }));
@@ -167,7 +169,7 @@ const livingPage = selectKeys(
   `${page} AND (k.revoked_ms IS NULL OR (k.revoked_ms > $5 AND k.revoked_ms > k.updated_ms)) ${order}`,
 );
 
-function keyReads(queries: Queries): Of<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
+function keyReads(queries: Queries): ReaderPart<'apiKey' | 'apiKeyOf' | 'apiKeys'> {
   const decoded = decoder(keyColumns, queries.text);
   const readKey = ({ projectId, ...row }: KeyRow & { readonly projectId: string }): ApiKeyRow => ({
     ...decoded(row),

@@ -10,7 +10,7 @@ import { selected } from '../rules/columns.ts';
 import { graphColumns, proofColumns, proofOf, type ProofRow } from '../rules/work-row.ts';
 import { both, firstOf, rowsOf, step, type Queries, type Sql } from './queries.ts';
 
-type Of<Names extends keyof StoreReader> = Pick<StoreReader, Names>;
+type ReaderPart<Names extends keyof StoreReader> = Pick<StoreReader, Names>;
 
 export const workReads = (queries: Queries) => ({
   ...graphReads(queries),
@@ -35,7 +35,7 @@ const nextPart = both<GraphPart>(
      AND EXISTS (SELECT 1 FROM graph WHERE project = $1 AND graph_id = $2) ORDER BY part LIMIT 1`,
 );
 
-const graphReads = (queries: Queries): Of<'graphState' | 'graphAt' | 'graphParts'> => ({
+const graphReads = (queries: Queries): ReaderPart<'graphState' | 'graphAt' | 'graphParts'> => ({
   graphState: async (projectId, runId) => {
     const project = await queries.numberOf(projectId);
     const [states, graphs] = await queries.read({ project }, [
@@ -73,7 +73,7 @@ const proofPage = (ofRun: string) =>
 const page = proofPage('');
 const pageOfRun = proofPage('AND run_id = $5');
 
-const proofReads = (queries: Queries): Of<'proof' | 'proofs'> => ({
+const proofReads = (queries: Queries): ReaderPart<'proof' | 'proofs'> => ({
   proof: async (projectId, proofId) => firstOf(await rowsOf(queries, projectId, oneProof, proofId), proofOf),
   proofs: async (projectId, { runId }, { after, limit }) => {
     const values = [after?.ms ?? endOfTime, after?.id ?? '', limit];
@@ -102,7 +102,7 @@ const noteWitnessed = noteWhere(`= (SELECT size FROM (
 
 function checkpointReads(
   queries: Queries,
-): Of<'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow' | 'witnessedCheckpoint'> {
+): ReaderPart<'newestCheckpoint' | 'checkpointFrom' | 'checkpointBelow' | 'witnessedCheckpoint'> {
   const find =
     (statement: Sql<{ note: string }>): StoreReader['checkpointFrom'] =>
     async (projectId, tree, size) =>
@@ -120,6 +120,6 @@ const kept = both<KeptRow>(
   'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = $2',
 );
 
-const keptReads = (queries: Queries): Of<'keptResponse'> => ({
+const keptReads = (queries: Queries): ReaderPart<'keptResponse'> => ({
   keptResponse: async (projectId, key) => firstOf(await rowsOf(queries, projectId, kept, key), keptOf),
 });

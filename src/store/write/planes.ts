@@ -16,14 +16,14 @@ const savePlane = upsert(planeColumns, {
   set: Object.keys(changing) as (keyof typeof changing)[],
 });
 const addReport = insert(reportColumns);
-interface Counted {
+interface EpochCount {
   readonly planeId: string;
   readonly epoch: number;
   readonly next: number;
   readonly sequence: number;
   readonly treeSize: number;
 }
-const raiseEpoch = write<Counted>(
+const raiseEpoch = write<EpochCount>(
   'raise epoch',
   raiseEpochSql(':project, :planeId, :epoch, 1, :next, :sequence, :treeSize'),
 );

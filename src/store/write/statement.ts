@@ -44,16 +44,16 @@ export function write<Values extends object>(
 /** `:name`, and no cast. */
 const value = /(?<!:):([a-z]\w*)/gi;
 
-type Of<Row> = keyof Row & string;
+type ColumnOf<Row> = keyof Row & string;
 
-const list = <Row>({ names }: Columns<Row>, members: readonly Of<Row>[]): string =>
+const list = <Row>({ names }: Columns<Row>, members: readonly ColumnOf<Row>[]): string =>
   members.map((member) => names[member]).join(', ');
-const assigned = <Row>({ names }: Columns<Row>, members: readonly Of<Row>[]): string[] =>
+const assigned = <Row>({ names }: Columns<Row>, members: readonly ColumnOf<Row>[]): string[] =>
   members.map((member) => `${names[member]} = :${member}`);
-const membersOf = <Row>({ names }: Columns<Row>): Of<Row>[] => Object.keys(names) as Of<Row>[];
+const membersOf = <Row>({ names }: Columns<Row>): ColumnOf<Row>[] => Object.keys(names) as ColumnOf<Row>[];
 
 /** Inserts a row; `only`: these members, the others stay null. `conflict`: SQL that follows. */
-export function insert<Row, Member extends Of<Row> = Of<Row>>(
+export function insert<Row, Member extends ColumnOf<Row> = ColumnOf<Row>>(
   into: Columns<Row>,
   only: readonly Member[] = membersOf(into) as Member[],
   conflict = '',
@@ -82,7 +82,7 @@ export function insertOne<Row extends object>(
 }
 
 /** Inserts a row, or replaces `set` of the one with this key, whose `also` stays. */
-export function upsert<Row, Member extends Of<Row> = Of<Row>>(
+export function upsert<Row, Member extends ColumnOf<Row> = ColumnOf<Row>>(
   into: Columns<Row>,
   { key, set, also = [] }: Readonly<Record<'key' | 'set', readonly Member[]>> & { also?: readonly Member[] },
 ): Write<Pick<Row, Member>> {
@@ -103,7 +103,7 @@ interface Change<Set, By> {
   readonly where?: string;
 }
 
-export function update<Row, Set extends Of<Row>, By extends Of<Row>>(
+export function update<Row, Set extends ColumnOf<Row>, By extends ColumnOf<Row>>(
   of: Columns<Row>,
   { set, by, also, where }: Change<Set, By>,
 ): Write<Pick<Row, Set | By>> {
@@ -116,21 +116,21 @@ export function update<Row, Set extends Of<Row>, By extends Of<Row>>(
 }
 
 /** Deletes the rows that `by` finds. */
-export const remove = <Row, By extends Of<Row>>(
+export const remove = <Row, By extends ColumnOf<Row>>(
   of: Columns<Row>,
   by: readonly By[],
   where?: string,
 ): Write<Pick<Row, By>> =>
   write<Pick<Row, By>>(`delete ${of.table}`, `DELETE FROM ${of.table} WHERE ${conditions(of, by, where)}`);
 
-const conditions = <Row>(of: Columns<Row>, by: readonly Of<Row>[], where?: string): string =>
+const conditions = <Row>(of: Columns<Row>, by: readonly ColumnOf<Row>[], where?: string): string =>
   [
     ...(of.byProject ? ['project = :project'] : []),
     ...assigned(of, by),
     ...(where === undefined ? [] : [where]),
   ].join(' AND ');
 
-const wordsOf = <Row, Member extends Of<Row>>(
+const wordsOf = <Row, Member extends ColumnOf<Row>>(
   { words }: Columns<Row>,
   members: readonly Member[],
 ): Member[] => members.filter((member) => words.includes(member));

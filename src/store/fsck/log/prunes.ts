@@ -18,7 +18,7 @@ interface PruneRow {
   readonly root: Buffer;
 }
 
-export interface Pruned {
+export interface PrunedLog {
   /** Events below this index may be missing. It is the largest index that a leaf confirms. */
   readonly below: number;
   /** Roots that the tree must have at these sizes, ascending. */
@@ -26,7 +26,7 @@ export interface Pruned {
 }
 
 /** The rows that their leaves confirm. Reports the others. */
-export function prunedOf(check: Check, { no, projectId, auditSize }: CheckedProject): Pruned {
+export function prunedOf(check: Check, { no, projectId, auditSize }: CheckedProject): PrunedLog {
   const record = check.db.prepare<Value[], string>('SELECT record FROM leaf WHERE position = ?').pluck();
   const rows = check.db
     .prepare<Value[], PruneRow>(

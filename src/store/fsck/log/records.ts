@@ -11,7 +11,7 @@ import type { Value } from '../../file/connection.ts';
 import { eventCheck } from './events.ts';
 import { indexCheck } from './index-leaves.ts';
 import { meterCheck } from './meter.ts';
-import { prunedOf, type Pruned } from './prunes.ts';
+import { prunedOf, type PrunedLog } from './prunes.ts';
 import { endOf, positionBits, positionOf } from '../../file/position.ts';
 import { TreeCheck } from './tree.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
@@ -75,7 +75,7 @@ interface Walk<Row> {
   readonly size: number;
   readonly select: { all(...values: Value[]): Row[] };
   readonly visit: (row: Row) => void;
-  readonly pruned?: Pruned;
+  readonly pruned?: PrunedLog;
   /** Called for a missing event that may be pruned. */
   readonly missing?: () => void;
 }

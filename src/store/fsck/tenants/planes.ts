@@ -21,7 +21,7 @@ import type { Value } from '../../file/connection.ts';
 /** Reports in memory at a time. */
 const reportsAtOnce = 200;
 
-type Reached = Omit<EpochRow, 'epoch' | 'first_unlinked'> & { months: MonthTotals[] };
+type EpochState = Omit<EpochRow, 'epoch' | 'first_unlinked'> & { months: MonthTotals[] };
 
 export async function checkTelemetry(check: Check, project: CheckedProject): Promise<void> {
   const planeIds = check.db
@@ -63,7 +63,7 @@ async function checkPlane(check: Check, project: CheckedProject, planeId: string
     `SELECT * FROM telemetry_report WHERE project = ? AND plane_id = ? AND (epoch, sequence) > (?, ?)
      ORDER BY epoch, sequence LIMIT ${reportsAtOnce}`,
   );
-  const epochs = new Map<number, Reached>();
+  const epochs = new Map<number, EpochState>();
   for (let last: Pick<ReportRow, 'epoch' | 'sequence'> = { epoch: -1, sequence: 0 }; ;) {
     const rows = page.all(no, planeId, last.epoch, last.sequence);
     for (const row of rows) {
@@ -81,7 +81,7 @@ async function checkPlane(check: Check, project: CheckedProject, planeId: string
 
 /** Counts a report. Reports of an epoch come in order. */
 function reach(
-  epochs: Map<number, Reached>,
+  epochs: Map<number, EpochState>,
   { epoch, sequence, month }: ReportRow,
   { log, totals }: UsageReport,
 ): void {
@@ -105,7 +105,7 @@ interface CheckedPlane {
 function checkEpochs(
   check: Check,
   { no, planeId, position }: CheckedPlane,
-  reached: ReadonlyMap<number, Reached>,
+  reached: ReadonlyMap<number, EpochState>,
 ): void {
   const compare = columnCheck(check, 'report_mismatch');
   const rows = check.db
@@ -128,7 +128,7 @@ const unreported = { expected: 'no row, because no report created it', got: 'one
 function checkMonths(
   check: Check,
   { no, planeId, position }: CheckedPlane,
-  reached: ReadonlyMap<number, Reached>,
+  reached: ReadonlyMap<number, EpochState>,
 ): void {
   const compare = columnCheck(check, 'usage_mismatch');
   const rows = check.db

@@ -15,7 +15,7 @@ import type { Gap } from './gaps.ts';
 type Judge = NonNullable<Check['judgeReceipt']>;
 
 /** The state of an epoch under check. */
-interface Seen {
+interface EpochCheck {
   readonly epoch: number;
   /** The last report such that it and all earlier ones are stored and linked. */
   whole: number;
@@ -33,7 +33,7 @@ export function receiptCheck(
   check: Check,
   gapsOf: (epoch: number) => readonly Gap[],
 ): (at: string, row: ReportRow, report: UsageReport) => void {
-  let seen: Seen = { epoch: -1, whole: 0, cosigned: 0, gaps: null };
+  let seen: EpochCheck = { epoch: -1, whole: 0, cosigned: 0, gaps: null };
   return (at, row, { log }) => {
     const { epoch, sequence, link, cosignature } = row;
     if (seen.epoch !== epoch) seen = { epoch, whole: 0, cosigned: 0, gaps: null };

@@ -18,7 +18,7 @@ import type { Acknowledged } from '../write/acknowledged.ts';
 import { rootAt } from '../write/roots.ts';
 import { sql, step } from '../../read/queries.ts';
 
-type Seen = Pick<SignedHeads, 'find' | 'newest'>;
+type SeenHeads = Pick<SignedHeads, 'find' | 'newest'>;
 
 export type Logs = Pick<ProjectRow, 'project' | 'project_id' | 'audit_origin' | 'metering_origin'>;
 
@@ -35,14 +35,14 @@ const byOrigin = sql<Logs>(
 
 export class Remembered {
   readonly #database: Database;
-  readonly #heads: Seen;
+  readonly #heads: SeenHeads;
   readonly #warn: (text: string) => void;
   readonly #acknowledged: Acknowledged | null;
   readonly #refused = new Map<string, Logs>();
 
   constructor(
     database: Database,
-    heads: Seen,
+    heads: SeenHeads,
     {
       warn = () => {},
       acknowledged = null,
@@ -147,7 +147,7 @@ class Behind extends GovError {
 }
 
 /** The check of a start, over a separate connection: `Remembered.judgeNewest`. */
-export async function inspectHeads(options: DatabaseOptions, heads: Seen): Promise<void> {
+export async function inspectHeads(options: DatabaseOptions, heads: SeenHeads): Promise<void> {
   const database = new Database(options);
   try {
     await new Remembered(database, heads).judgeNewest();

@@ -27,11 +27,11 @@ export function pipeline<const Steps extends readonly Step[]>(
 type Columns = readonly { readonly name: string; readonly read: (text: string) => unknown }[];
 
 /** Columns of the statements that a connection has prepared; null for a statement without result rows. */
-type Known = Map<string, Columns | null>;
+type PreparedColumns = Map<string, Columns | null>;
 
-const known = new WeakMap<Client, Known>();
+const known = new WeakMap<Client, PreparedColumns>();
 
-function knownTo(client: Client): Known {
+function knownTo(client: Client): PreparedColumns {
   let statementsOf = known.get(client);
   if (statementsOf === undefined) known.set(client, (statementsOf = new Map()));
   return statementsOf;
@@ -45,7 +45,7 @@ interface Settle {
 /** The query object that `pg` passes to its connection, which calls it for each message. */
 class Pipeline {
   readonly #steps: readonly Step[];
-  readonly #known: Known;
+  readonly #known: PreparedColumns;
   readonly #settle: Settle;
   readonly #results: Result[] = [];
   readonly #fresh: string[] = [];
@@ -54,7 +54,7 @@ class Pipeline {
   #parsed = 0;
   #failed: unknown = null;
 
-  constructor(steps: readonly Step[], statementsOf: Known, settle: Settle) {
+  constructor(steps: readonly Step[], statementsOf: PreparedColumns, settle: Settle) {
     this.#steps = steps;
     this.#known = statementsOf;
     this.#settle = settle;

@@ -7,7 +7,7 @@ import type { Writing } from './writing.ts';
 import { epochKey, nameKey, ownerKey, placeKey } from '../write/plane-facts.ts';
 import { telemetryWrites } from '../../write/planes.ts';
 
-type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
+type TelemetryPart<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 
 export const telemetryRows = (writing: Writing): TelemetryRows => ({
   ...planeRows(writing),
@@ -19,7 +19,7 @@ function planeRows({
   facts,
   undo,
   add,
-}: Writing): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
+}: Writing): TelemetryPart<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
   return {
     planeState: (planeId) => facts.planes.get(planeId) ?? null,
     unrevokedPlanes: () => facts.unrevokedPlanes,
@@ -43,7 +43,7 @@ function reportRows({
   facts,
   undo,
   add,
-}: Writing): Of<
+}: Writing): TelemetryPart<
   'linkAt' | 'challengeState' | 'addReport' | 'linkReport' | 'answerChallenge' | 'expireChallenge'
 > {
   const writes = telemetryWrites(add);
@@ -70,7 +70,7 @@ function reportRows({
   };
 }
 
-function countRows({ facts, undo, add }: Writing): Of<'monthsOf' | 'saveMonth' | 'addUnits'> {
+function countRows({ facts, undo, add }: Writing): TelemetryPart<'monthsOf' | 'saveMonth' | 'addUnits'> {
   const writes = telemetryWrites(add);
   return {
     addUnits: writes.addUnits,

@@ -38,13 +38,15 @@ export function effectRows(writing: Writing): EffectRows {
   };
 }
 
-type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
+type EffectPart<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
 
 function graphRows({
   facts,
   undo,
   add,
-}: Writing): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
+}: Writing): EffectPart<
+  'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'
+> {
   const writes = graphWrites(add);
   return {
     ...writes,
@@ -61,7 +63,11 @@ function graphRows({
   };
 }
 
-function jobRows({ facts, undo, add }: Writing): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+function jobRows({
+  facts,
+  undo,
+  add,
+}: Writing): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
   const writes = jobEffectWrites(add);
   const end = (jobId: string): void => {
     undo.delete(facts.leases, jobId);
@@ -94,7 +100,7 @@ function policyRows({
   facts,
   undo,
   add,
-}: Writing): Of<
+}: Writing): EffectPart<
   | 'policy'
   | 'createPolicy'
   | 'movePolicy'
@@ -174,7 +180,11 @@ function approvalRows({ facts, undo, add }: Writing): ApprovalRows {
   };
 }
 
-function claims({ facts, undo, add }: Writing): Of<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
+function claims({
+  facts,
+  undo,
+  add,
+}: Writing): EffectPart<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
   const writes = claimWrites(add);
   return {
     ...writes,

@@ -8,7 +8,7 @@ import type { Writing } from './writing.ts';
 import { telemetryRows } from './planes.ts';
 import { keyWrites, organizationWrites, profileWrites } from '../../write/tenants.ts';
 
-type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
+type TenantPart<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 
 export const tenantRows = (writing: Writing): TenantRows => ({
   caller: (credential) => writing.facts.callers.get(callerName(credential))?.state ?? null,
@@ -23,7 +23,7 @@ function keyRows({
   facts,
   undo,
   add,
-}: Writing): Of<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
+}: Writing): TenantPart<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
   const writes = keyWrites(add);
   const changing = { callers: facts.callers, undo };
   const count = (more: number): void => {
@@ -54,7 +54,11 @@ function keyRows({
   };
 }
 
-const profileRows = ({ facts, undo, add }: Writing): Of<'profile' | 'isNameTaken' | 'saveProfile'> => ({
+const profileRows = ({
+  facts,
+  undo,
+  add,
+}: Writing): TenantPart<'profile' | 'isNameTaken' | 'saveProfile'> => ({
   profile: () => facts.profile,
   isNameTaken: (key) => facts.names.has(key),
   saveProfile: (profile, updatedMs) => {
@@ -66,7 +70,7 @@ const profileRows = ({ facts, undo, add }: Writing): Of<'profile' | 'isNameTaken
   },
 });
 
-const homeRows = ({ facts, undo, add }: Writing): Of<'membership' | 'living' | 'saveHomes'> => ({
+const homeRows = ({ facts, undo, add }: Writing): TenantPart<'membership' | 'living' | 'saveHomes'> => ({
   membership: () => facts.membership,
   living: () => {
     const { membership, others, profile } = facts;
@@ -80,7 +84,11 @@ const homeRows = ({ facts, undo, add }: Writing): Of<'membership' | 'living' | '
   },
 });
 
-function organizationRows({ facts, undo, add }: Writing): Of<'openSession' | 'endSession' | 'setCustomer'> {
+function organizationRows({
+  facts,
+  undo,
+  add,
+}: Writing): TenantPart<'openSession' | 'endSession' | 'setCustomer'> {
   const writes = organizationWrites(add);
   return {
     setCustomer: writes.setCustomer,

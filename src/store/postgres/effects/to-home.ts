@@ -18,7 +18,7 @@ import { scoped, type Transaction } from '../connection/database.ts';
 import { factsOf, lookupsOf } from '../write/facts.ts';
 import type { Facts } from '../write/known.ts';
 import { bothHeads, lockHeads, openLedger, type HeadRow } from '../write/ledger.ts';
-import { CommitPlan, type PlanOptions, type Settled } from '../write/plan.ts';
+import { CommitPlan, type PlanOptions, type RequestOutcome } from '../write/plan.ts';
 import { organizationWrites } from '../../write/tenants.ts';
 import { stepper } from './writing.ts';
 import { sql, step, type Result, type Step } from '../../read/queries.ts';
@@ -31,9 +31,9 @@ export function planAll(
   commit: CommitPlan,
   requests: readonly AppendRequest[],
   facts: Facts,
-): { readonly settled: readonly Settled[]; readonly forHomes: LeavesByHome } {
+): { readonly settled: readonly RequestOutcome[]; readonly forHomes: LeavesByHome } {
   const forHomes: LeavesByHome = new Map();
-  const settled = requests.map((request): Settled => {
+  const settled = requests.map((request): RequestOutcome => {
     const each = commit.plan(request);
     const { toHome } = request;
     if (!each.done || each.outcome.outcome !== 'stored' || toHome === undefined) return each;

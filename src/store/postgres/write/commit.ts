@@ -20,7 +20,7 @@ import type { Facts } from './known.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from '../connection/faults.ts';
 import type { Acknowledged } from './acknowledged.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
-import { CommitPlan, type Settled } from './plan.ts';
+import { CommitPlan, type RequestOutcome } from './plan.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { keyLookups } from '../effects/subject-keys.ts';
 import { organizationLookups } from './tenant-facts.ts';
@@ -52,7 +52,7 @@ export class Committer {
    * Settles requests of one project, in their order. Commits of one project must not overlap. Rejects if it
    * stored none of them.
    */
-  async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+  async commit(projectId: string, requests: readonly AppendRequest[]): Promise<readonly RequestOutcome[]> {
     for (let tried = 1; ; tried += 1) {
       try {
         return await this.#attempt(projectId, requests);
@@ -74,8 +74,8 @@ export class Committer {
   /**
    * Gives each request its own commit, because any of them may have caused the row or the home to be refused.
    */
-  async #oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<Settled[]> {
-    const settled: Settled[] = [];
+  async #oneByOne(projectId: string, requests: readonly AppendRequest[]): Promise<RequestOutcome[]> {
+    const settled: RequestOutcome[] = [];
     for (const request of requests) {
       try {
         settled.push(...(await this.commit(projectId, [request])));
@@ -86,7 +86,7 @@ export class Committer {
     return settled;
   }
 
-  async #attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly Settled[]> {
+  async #attempt(projectId: string, requests: readonly AppendRequest[]): Promise<readonly RequestOutcome[]> {
     const { database, numberOf, faults, acknowledged } = this.#options;
     return before(async () => {
       // after a lost connection the project is checked again: another server may answer

@@ -13,7 +13,7 @@ import type { Profile } from '../../rules/tenants.ts';
 import type { CallerFacts } from '../effects/caller.ts';
 import type { ApprovalState } from '../../append/approvals.ts';
 import type { ExportHolding, StoredPolicy } from '../../port/store.ts';
-import type { Kept } from '../../append/repeats.ts';
+import type { KeptAnswer } from '../../append/repeats.ts';
 import type { StoredRow } from '../../erasure/erasable-body.ts';
 import type { RunState } from '../../append/ledger.ts';
 import type { Step } from '../../read/queries.ts';
@@ -79,7 +79,7 @@ export interface DocumentFacts {
 }
 
 export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
-  readonly kept: Map<string, Kept>;
+  readonly kept: Map<string, KeptAnswer>;
   readonly clients: Map<string, ClientEvent>;
   readonly runs: Map<string, RunState>;
   readonly sealed: Set<string>;

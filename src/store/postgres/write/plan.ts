@@ -19,7 +19,7 @@ import { Undo } from './undo.ts';
 import type { Step } from '../../read/queries.ts';
 
 /** The outcome of one request. */
-export type Settled =
+export type RequestOutcome =
   | { readonly done: true; readonly outcome: AppendOutcome }
   | { readonly done: false; readonly error: unknown };
 
@@ -72,7 +72,7 @@ export class CommitPlan {
   }
 
   /** Plans one request; a refused one leaves nothing. */
-  plan(request: AppendRequest): Settled {
+  plan(request: AppendRequest): RequestOutcome {
     try {
       const outcome = this.#sequencer.append(request);
       this.#undo.keep();

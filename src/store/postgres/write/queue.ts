@@ -11,20 +11,23 @@ import { makeWay } from '../../../core/fair-queue.ts';
 import { overloaded } from '../../port/bounds.ts';
 import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
 import { requestBytes } from '../../port/request-bytes.ts';
-import type { Settled } from './plan.ts';
+import type { RequestOutcome } from './plan.ts';
 
-interface Queued {
+interface QueuedAppend {
   readonly request: AppendRequest;
   readonly bytes: number;
   readonly resolve: (outcome: AppendOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export type Commit = (projectId: string, requests: readonly AppendRequest[]) => Promise<readonly Settled[]>;
+export type Commit = (
+  projectId: string,
+  requests: readonly AppendRequest[],
+) => Promise<readonly RequestOutcome[]>;
 
 export class WriteQueue {
   readonly #commit: Commit;
-  readonly #waiting = new Map<string, Queued[]>();
+  readonly #waiting = new Map<string, QueuedAppend[]>();
   readonly #running = new Set<Promise<void>>();
   #count = 0;
   #closed = false;
@@ -70,20 +73,20 @@ export class WriteQueue {
   }
 
   /** A project stays in `waiting` while its queue runs. */
-  #start(projectId: string, first: Queued): void {
+  #start(projectId: string, first: QueuedAppend): void {
     const queue = [first];
     this.#waiting.set(projectId, queue);
     const run = this.#run(projectId, queue).finally(() => this.#running.delete(run));
     this.#running.add(run);
   }
 
-  async #run(projectId: string, queue: Queued[]): Promise<void> {
+  async #run(projectId: string, queue: QueuedAppend[]): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve)); // collect the requests of this turn of the event loop
     while (queue.length > 0) await this.#settle(projectId, take(queue));
     this.#waiting.delete(projectId);
   }
 
-  async #settle(projectId: string, items: readonly Queued[]): Promise<void> {
+  async #settle(projectId: string, items: readonly QueuedAppend[]): Promise<void> {
     try {
       const settled = await this.#commit(
         projectId,
@@ -102,7 +105,7 @@ export class WriteQueue {
   }
 }
 
-function take(queue: Queued[]): Queued[] {
+function take(queue: QueuedAppend[]): QueuedAppend[] {
   let bytes = 0;
   let count = 0;
   while (count < queue.length && count < limits.commitRequests && bytes < limits.commitBytes) {

@@ -11,7 +11,7 @@ import type { Prepare } from '../../file/statement.ts';
 import { telemetryWrites } from '../../write/planes.ts';
 import type { Writer } from '../../write/statement.ts';
 
-type Of<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
+type TelemetryPart<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 
 export const telemetryRows = (prepare: Prepare, current: Current, write: Writer<unknown>): TelemetryRows => ({
   ...telemetryWrites(write),
@@ -20,7 +20,10 @@ export const telemetryRows = (prepare: Prepare, current: Current, write: Writer<
   ...countRows(prepare, current),
 });
 
-function planeRows(prepare: Prepare, current: Current): Of<'planeState' | 'unrevokedPlanes' | 'ownerOf'> {
+function planeRows(
+  prepare: Prepare,
+  current: Current,
+): TelemetryPart<'planeState' | 'unrevokedPlanes' | 'ownerOf'> {
   const find = prepare<PlaneState>(
     'find plane',
     'SELECT revision, revoked_ms AS revokedMs FROM telemetry_plane WHERE project = ? AND plane_id = ?',
@@ -50,7 +53,7 @@ function planeRows(prepare: Prepare, current: Current): Of<'planeState' | 'unrev
   };
 }
 
-function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challengeState'> {
+function reportRows(prepare: Prepare, current: Current): TelemetryPart<'linkAt' | 'challengeState'> {
   const link = prepare<{ link: StoredReport['link'] }>(
     'find link of report',
     'SELECT link FROM telemetry_report WHERE project = ? AND plane_id = ? AND epoch = ? AND sequence = ?',
@@ -69,7 +72,7 @@ function reportRows(prepare: Prepare, current: Current): Of<'linkAt' | 'challeng
   };
 }
 
-function countRows(prepare: Prepare, current: Current): Of<'monthsOf'> {
+function countRows(prepare: Prepare, current: Current): TelemetryPart<'monthsOf'> {
   const months = prepare<CountRow & { month: string }>(
     'find months of epoch',
     `SELECT month, ${countColumns.join(', ')} FROM telemetry_month WHERE project = ? AND plane_id = ? AND epoch = ?`,

@@ -51,13 +51,13 @@ export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWr
   };
 }
 
-type Of<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
+type EffectPart<Names extends keyof EffectRows> = Pick<EffectRows, Names>;
 
 function graphRows(
   prepare: Prepare,
   current: Current,
   write: Writer<number>,
-): Of<'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
+): EffectPart<'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'> {
   const find = prepare<{ sealed_ms: number | null; declaration: string | null }>(
     'find graph of run',
     'SELECT sealed_ms, declaration FROM run_graph WHERE project = ? AND run_id = ?',
@@ -72,7 +72,7 @@ function graphRows(
   };
 }
 
-function jobRows(write: Writer<number>): Of<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+function jobRows(write: Writer<number>): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
   const writes = jobEffectWrites(write);
   return {
     ...writes,
@@ -86,7 +86,7 @@ function claimRows(
   prepare: Prepare,
   current: Current,
   write: Writer<number>,
-): Of<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
+): EffectPart<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
   const writes = claimWrites(write);
   const find = prepare<{ value: string }>(
     'find intake fact',

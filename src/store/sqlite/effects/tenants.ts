@@ -15,7 +15,7 @@ import { telemetryRows } from './planes.ts';
 import type { Writer } from '../../write/statement.ts';
 import { keyWrites, organizationWrites, profileWrites } from '../../write/tenants.ts';
 
-type Of<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
+type TenantPart<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 
 export function tenantRows(prepare: Prepare, current: Current, write: Writer<number>): TenantRows {
   const organizations = organizationWrites(write);
@@ -34,7 +34,7 @@ function keyRows(
   prepare: Prepare,
   current: Current,
   write: Writer<number>,
-): Of<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
+): TenantPart<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
   const count = prepare<{ n: number }>(
     'count api keys',
     'SELECT count(*) AS n FROM api_key WHERE project = ? AND revoked_ms IS NULL',
@@ -54,7 +54,7 @@ function profileRows(
   prepare: Prepare,
   current: Current,
   write: Writer<number>,
-): Of<'profile' | 'isNameTaken' | 'saveProfile'> {
+): TenantPart<'profile' | 'isNameTaken' | 'saveProfile'> {
   const find = prepare<Pick<ProfileRow, 'name' | 'settings' | 'quotas' | 'deleted_ms'>>(
     'find project profile',
     'SELECT name, settings, quotas, deleted_ms FROM project_profile WHERE project = ?',

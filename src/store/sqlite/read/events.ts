@@ -123,7 +123,7 @@ function eventPages(db: Connection, numberOf: ProjectNumber, turns: Turns): Stor
   };
 }
 
-interface Wanted {
+interface EventsRequest {
   readonly project: number;
   readonly run: RunFacts;
   readonly bounds: Bounds;
@@ -143,7 +143,7 @@ const blockStep = 10_000;
 function rangeFinder(
   db: Connection,
   turns: Turns,
-): (wanted: Wanted) => AsyncIterable<readonly [start: number, end: number]> {
+): (wanted: EventsRequest) => AsyncIterable<readonly [start: number, end: number]> {
   const selectBlocks = (order: 'ASC' | 'DESC') =>
     db
       .prepare<Value[], number>(

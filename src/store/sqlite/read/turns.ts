@@ -8,13 +8,13 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { FairQueue } from '../../../core/fair-queue.ts';
 
-interface Waiting {
+interface WaitingReader {
   readonly resolve: () => void;
   readonly reject: (error: GovError) => void;
 }
 
 export class Turns {
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #waiting = new FairQueue<WaitingReader>();
   #scheduled = false;
 
   /** Resolves when the next step of a read may run. OVERLOADED for one read too many. */

@@ -19,7 +19,7 @@ import { overloaded } from '../../port/bounds.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Engine, Settle } from './engine.ts';
 import { isPassing, problemOf, troubleOf } from '../../file/faults.ts';
-import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
+import type { FromThread, WriteResult, ThreadStart, ToThread } from './thread-messages.ts';
 import { inParts, partBytes } from './parts.ts';
 import { SentWrites } from './unanswered.ts';
 import { refusalOf } from './writer.ts';
@@ -38,7 +38,7 @@ export interface ThreadEngineOptions extends ThreadStart {
   readonly started?: ((thread: Worker) => void) | undefined;
 }
 
-interface Waiting extends Settle {
+interface WaitingWrite extends Settle {
   readonly write: Write;
   readonly bytes: number;
 }
@@ -48,8 +48,8 @@ export class ThreadEngine implements Engine {
   /** The first write starts the thread, so that a plane listens earlier. */
   #thread: Worker | null = null;
   #gone: Promise<void> = Promise.resolve();
-  readonly #waiting = new CommitQueue<Waiting>();
-  readonly #sent = new SentWrites<Waiting>();
+  readonly #waiting = new CommitQueue<WaitingWrite>();
+  readonly #sent = new SentWrites<WaitingWrite>();
   #scheduled = false;
   #fault: GovError | null = null;
   #full: GovError | null = null;
@@ -151,7 +151,7 @@ export class ThreadEngine implements Engine {
     }
   }
 
-  #send(taken: readonly Waiting[]): void {
+  #send(taken: readonly WaitingWrite[]): void {
     if (taken.reduce((sum, { bytes }) => sum + bytes, 0) > partBytes) {
       void this.#sendInParts(taken);
       return;
@@ -172,7 +172,7 @@ export class ThreadEngine implements Engine {
    * Sends one part in each turn of the event loop. The writes count as sent meanwhile, so that later ones wait. Never
    * rejects. A crash in between leaves nothing of them.
    */
-  async #sendInParts(taken: readonly Waiting[]): Promise<void> {
+  async #sendInParts(taken: readonly WaitingWrite[]): Promise<void> {
     const first = this.#sent.next;
     const { parts, writes } = inParts(
       taken.map(({ write }) => write),
@@ -198,13 +198,13 @@ export class ThreadEngine implements Engine {
     this.#post({ kind: 'write', first, nowMs: this.#options.clock.now(), writes });
   }
 
-  #hold(taken: readonly Waiting[]): void {
+  #hold(taken: readonly WaitingWrite[]): void {
     if (this.#sent.size === 0) this.#thread?.ref();
     this.#sent.add(taken);
   }
 
   /** One of the writes was not plain data: a bug, and `postMessage` sent none of them. The others are sent alone. */
-  #refuseClone(taken: readonly Waiting[], error: unknown): void {
+  #refuseClone(taken: readonly WaitingWrite[], error: unknown): void {
     if (taken.length > 1) for (const item of taken) this.#send([item]);
     else taken[0]?.reject(problemOf('bug', error));
     this.#settleDrain();
@@ -282,7 +282,7 @@ export class ThreadEngine implements Engine {
   }
 }
 
-function keep({ resolve, reject }: Settle, outcome: Settled): void {
+function keep({ resolve, reject }: Settle, outcome: WriteResult): void {
   if ('failure' in outcome) reject(errorOf(outcome.failure));
   else resolve(outcome.result);
 }

@@ -29,10 +29,10 @@ export type ToThread =
   | { readonly kind: 'close' };
 
 export type FromThread =
-  | { readonly kind: 'settled'; readonly outcomes: readonly Settled[] }
+  | { readonly kind: 'settled'; readonly outcomes: readonly WriteResult[] }
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'trouble'; readonly trouble: 'full' | 'fault'; readonly failure: Failure };
 
-export type Settled =
+export type WriteResult =
   | { readonly no: number; readonly result: unknown }
   | { readonly no: number; readonly failure: Failure };

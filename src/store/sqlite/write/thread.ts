@@ -18,7 +18,7 @@ import { storeFiles } from '../../file/paths.ts';
 import { mainApplicationId } from '../../file/schema/tables.ts';
 import { openSubjects } from '../../file/subjects.ts';
 import { ArrivedParts } from './parts.ts';
-import type { FromThread, Settled, ThreadStart, ToThread } from './thread-messages.ts';
+import type { FromThread, WriteResult, ThreadStart, ToThread } from './thread-messages.ts';
 
 if (parentPort === null) throw new Error('this file is a worker thread');
 const port = parentPort;
@@ -26,7 +26,7 @@ const send = (message: FromThread): void => port.postMessage(message);
 
 let nowMs = 0;
 const arrived = new ArrivedParts();
-let outcomes: Settled[] = [];
+let outcomes: WriteResult[] = [];
 
 const { path, masterKey } = workerData as ThreadStart;
 const db = connect(path, { applicationId: mainApplicationId, cacheKiB: 12_288 });
@@ -54,7 +54,7 @@ function sendTrouble(trouble: 'full' | 'fault', error: GovError): void {
 }
 
 /** Answers all writes of one commit together, so that their promises settle in one turn of the event loop. */
-function settle(outcome: Settled): void {
+function settle(outcome: WriteResult): void {
   if (outcomes.length === 0) queueMicrotask(answer);
   outcomes.push(outcome);
 }

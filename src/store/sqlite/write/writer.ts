@@ -50,13 +50,13 @@ export interface WriterOptions {
   readonly faults?: Faults | undefined;
 }
 
-interface Queued {
+interface QueuedWork {
   readonly work: Work<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-type Outcome = { readonly item: Queued } & (
+type Outcome = { readonly item: QueuedWork } & (
   | { readonly done: true; readonly result: unknown }
   | { readonly done: false; readonly error: unknown }
 );
@@ -67,7 +67,7 @@ export class Torn extends Error {}
 export class Writer {
   readonly #options: WriterOptions;
   readonly #statements: Record<'begin' | 'commit' | 'savepoint' | 'release' | 'undo', Statement>;
-  readonly #queue = new CommitQueue<Queued>();
+  readonly #queue = new CommitQueue<QueuedWork>();
   #scheduled = false;
   #closing: (() => void) | null = null;
   closed = false;
@@ -99,7 +99,7 @@ export class Writer {
    * Resolves with the result once it is durable. Rejects with a refusal, or with the error that stopped the
    * writer.
    */
-  take(work: Work<unknown>, { resolve, reject }: Pick<Queued, 'resolve' | 'reject'>): void {
+  take(work: Work<unknown>, { resolve, reject }: Pick<QueuedWork, 'resolve' | 'reject'>): void {
     const refusal = refusalOf(this);
     if (refusal !== null) {
       reject(refusal);
@@ -145,7 +145,7 @@ export class Writer {
     });
   }
 
-  #commit(items: readonly Queued[]): void {
+  #commit(items: readonly QueuedWork[]): void {
     const outcomes: Outcome[] = [];
     try {
       this.#statements.begin.run();
@@ -172,7 +172,7 @@ export class Writer {
   }
 
   /** Runs one piece of work; throws only if the transaction is lost. */
-  #attempt(item: Queued): Outcome {
+  #attempt(item: QueuedWork): Outcome {
     const { work } = item;
     if (work.isolated) this.#statements.savepoint.run();
     try {
@@ -189,14 +189,14 @@ export class Writer {
     }
   }
 
-  #retryWithout(culprit: Queued, items: readonly Queued[], error: unknown): void {
+  #retryWithout(culprit: QueuedWork, items: readonly QueuedWork[], error: unknown): void {
     this.#rollback();
     culprit.reject(asProblem(error instanceof Torn ? error.cause : error));
     const others = items.filter((item) => item !== culprit);
     if (others.length > 0) this.#commit(others);
   }
 
-  #fail(items: readonly Queued[], error: unknown): GovError {
+  #fail(items: readonly QueuedWork[], error: unknown): GovError {
     // Any other error came from `flush`, where nothing may fail: it stops the writer as well.
     const found = troubleOf(error);
     const trouble = found === 'bug' ? 'fault' : found;
