@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventIndex } from '../../src/core/id.ts';
+import { readLosses } from '../../src/store/acked/losses.ts';
 import { fsckStore } from '../../src/store/fsck/run.ts';
 import { openStore, type SqliteStore } from '../../src/store/sqlite/store.ts';
 
@@ -72,8 +73,15 @@ for (let round = 0; round < rounds; round += 1) {
   console.log(
     `round ${round}: ${told} events acknowledged, ${size} leaves, fsck ${report.ok ? 'ok' : 'BROKEN'}`,
   );
-  if (missing.length > 0 || !report.ok || counted !== size - 1) {
-    console.log({ missing: missing.slice(0, 10), problems: report.problems.slice(0, 10), counted, size });
+  const losses = readLosses(dataDir);
+  if (missing.length > 0 || !report.ok || counted !== size - 1 || losses.length > 0) {
+    console.log({
+      losses,
+      missing: missing.slice(0, 10),
+      problems: report.problems.slice(0, 10),
+      counted,
+      size,
+    });
     process.exit(1);
   }
 }

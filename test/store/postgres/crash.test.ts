@@ -1,8 +1,11 @@
 /** A server that is killed under load: what was acknowledged is there, nothing is there by half, and writing heals. */
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openAcked } from '../../../src/store/acked/heads.ts';
+import { readLosses } from '../../../src/store/acked/losses.ts';
+import { openSignedHeads } from '../../../src/store/file/signed-heads.ts';
 import { fsckPostgres } from '../../../src/store/postgres/write/fsck.ts';
 import type { Store } from '../../../src/store/port/store.ts';
-import { appended, event, request } from '../support/fixture.ts';
+import { appended, dropFolder, event, newFolder, request } from '../support/fixture.ts';
 import { Processes } from './support/described.ts';
 import { startServer, type Server } from './support/server.ts';
 
@@ -36,7 +39,11 @@ if (!('missing' in server)) afterAll(() => server.stop());
 describe.skipIf(!isOurs)('a server killed under load', () => {
   it('a server killed under load has every acknowledged event once, and only whole requests', async () => {
     const processes = await Processes.on(server as Server);
-    const stores = [processes.first, await processes.start()];
+    const [own, other] = [newFolder(), newFolder()];
+    onTestFinished(() => [own, other].forEach(dropFolder));
+    const remembering = (folder: string) =>
+      processes.start({ heads: openSignedHeads(folder), acked: openAcked(folder) });
+    const stores = [await remembering(own), await remembering(other)];
     const [acknowledged, refused] = [new Map<string, number>(), new Set<string>()];
     const writing = { on: true, became: { acknowledged, refused } };
     const loads = stores.map((store, at) => load(store, `p${at}`, writing));
@@ -71,6 +78,7 @@ describe.skipIf(!isOurs)('a server killed under load', () => {
     for (const id of found.keys()) rounds.set(id.slice(0, -2), (rounds.get(id.slice(0, -2)) ?? 0) + 1);
     expect(new Set(rounds.values())).toEqual(new Set([3]));
     expect((await fsckPostgres({ url: processes.database.serving, deep: true })).problems).toEqual([]);
+    expect([...readLosses(own), ...readLosses(other)]).toEqual([]);
     await processes.drop();
   }, 60_000);
 });

@@ -23,7 +23,7 @@ function absent(why: string): Server {
   const fail = (): never => {
     throw new Error(`expected PostgreSQL, got none: ${why}`);
   };
-  return { url: '', database: fail, crash: null, stop: async () => {} };
+  return { url: '', database: fail, crash: null, standby: null, stop: async () => {} };
 }
 
 /** Engines on one database, each as in a process of its own; project `prj_a` exists. */

@@ -22,6 +22,7 @@ import { createServer } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { Client, type QueryResult } from 'pg';
 import { dropFolder, newFolder } from '../../support/fixture.ts';
+import { startRelay } from './relay.ts';
 import { migrate } from '../../../../src/store/postgres/schema/migrate.ts';
 
 export interface Server {
@@ -29,8 +30,23 @@ export interface Server {
   readonly url: string;
   /** A new database with the newest tables; URLs of its owner and of the role that serves. */
   database(): Promise<TestDatabase>;
+  /**
+   * Starts a standby that receives its log asynchronously, from a copy of the files as they are; null where the server
+   * is not ours.
+   */
+  readonly standby: (() => Promise<Standby>) | null;
   /** Kills it as a power cut would, and starts it again; null where it is not ours. */
   readonly crash: (() => Promise<void>) | null;
+  stop(): Promise<void>;
+}
+
+interface Standby {
+  /** As the superuser, to the database `postgres`. */
+  readonly url: string;
+  /** The server is killed, and this one takes over with what it has received. */
+  takeOver(): Promise<void>;
+  /** It receives nothing more. */
+  freeze(): void;
   stop(): Promise<void>;
 }
 
@@ -54,7 +70,7 @@ export async function startServer(
 ): Promise<(Server & Shared) | { readonly missing: string }> {
   const given = process.env['GOV_TEST_POSTGRES'];
   if (given !== undefined && given !== '')
-    return serverAt(given, { stop: async () => {}, crash: null, copies: 'WAL_LOG' });
+    return serverAt(given, { stop: async () => {}, crash: null, standby: null, copies: 'WAL_LOG' });
   const binaries = findBinaries();
   if (typeof binaries !== 'string') return binaries;
   return startEmbedded(binaries, options);
@@ -141,7 +157,67 @@ async function startEmbedded(installed: string, options: ServerOptions): Promise
       await running.end('SIGKILL');
       running = await start();
     },
+    standby: () =>
+      startStandby(url, { data, binaries, settings, user, run, kill: () => running.end('SIGKILL') }),
   });
+}
+
+/** A copy of a running server, by the low-level API of base backups (PostgreSQL 18, chapter 25.3.4). */
+async function startStandby(
+  primary: string,
+  {
+    data,
+    binaries,
+    settings,
+    user,
+    run,
+    kill,
+  }: {
+    data: string;
+    binaries: string;
+    settings: Readonly<Record<string, string | number>>;
+    user: { readonly uid?: number };
+    run: object;
+    kill: () => Promise<void>;
+  },
+): Promise<Standby> {
+  const port = await freePort();
+  const copy = `${data}-${port}`;
+  const client = new Client({ connectionString: primary });
+  await client.connect();
+  await client.query("SELECT pg_backup_start('standby', true)");
+  cpSync(data, copy, {
+    recursive: true,
+    preserveTimestamps: true,
+    filter: (path) => !path.endsWith('postmaster.pid'),
+  });
+  const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+  await client.end();
+  writeFileSync(join(copy, 'backup_label'), rows[0]?.labelfile ?? '');
+  writeFileSync(join(copy, 'standby.signal'), '');
+  if (user.uid !== undefined) execFileSync('chown', ['-R', `${nobody}:${nobody}`, copy]);
+  chmodSync(copy, 0o700);
+  const url = new URL(primary);
+  url.port = String(port);
+  const { hostname, port: primaryPort, username, password } = new URL(primary);
+  const relay = await startRelay(Number(primaryPort));
+  const primaryConnection = `host=${hostname} port=${relay.port} user=${username} password=${password}`;
+  const own = { ...settings, port: url.port, primary_conninfo: primaryConnection };
+  const set = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const running = await startProcess(join(binaries, 'postgres'), ['-D', copy, ...set], {
+    url: url.href,
+    run,
+  });
+  return {
+    url: url.href,
+    freeze: () => relay.freeze(),
+    takeOver: async () => {
+      await kill();
+      relay.close();
+      await asking(url.href)('SELECT pg_promote()');
+    },
+    stop: () => running.end('SIGINT'),
+  };
 }
 
 /** Where the project is root's alone, another user cannot reach the installed ones. */
@@ -222,10 +298,7 @@ async function freePort(): Promise<number> {
 const serving = 'gov_test_serving';
 const owner = 'gov_test_owner';
 
-interface Control extends Pick<Shared, 'copies'> {
-  stop(): Promise<void>;
-  readonly crash: (() => Promise<void>) | null;
-}
+interface Control extends Pick<Shared, 'copies'>, Pick<Server, 'stop' | 'crash' | 'standby'> {}
 
 /** What a process needs to know of a server that another one has started. */
 export interface Shared {
@@ -236,7 +309,7 @@ export interface Shared {
   readonly copies: 'FILE_COPY' | 'WAL_LOG';
 }
 
-async function serverAt(url: string, { stop, crash, copies }: Control): Promise<Server & Shared> {
+async function serverAt(url: string, { stop, crash, standby, copies }: Control): Promise<Server & Shared> {
   const ask = asking(url);
   const template = `gov_test_${randomBytes(6).toString('hex')}`;
   for (const role of [serving, owner]) {
@@ -250,6 +323,7 @@ async function serverAt(url: string, { stop, crash, copies }: Control): Promise<
     template,
     copies,
     crash,
+    standby,
     stop: async () => {
       await ask(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
       await stop();
@@ -263,6 +337,7 @@ export function sharedServer({ url, template, copies }: Shared): Server {
   return {
     url,
     crash: null,
+    standby: null,
     database: async () => {
       const name = `gov_test_${randomBytes(6).toString('hex')}`;
       await ask(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE ${template} STRATEGY ${copies}`);
