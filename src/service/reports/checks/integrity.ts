@@ -21,6 +21,7 @@ interface Findings {
 export function integrityOf({ installation }: ReportSource, of: Findings) {
   const { kinds, covered, sources, tally, reported } = of;
   const jumps = kinds.get('clock.jumped') ?? 0;
+  const losses = tally.recorded('gov.loss/1');
   const unseen = unseenText(covered);
   /** Only a plane that reports can be seen to break its log, or to skip a report. */
   const planes = (types: readonly string[], what: string): Examined => {
@@ -42,6 +43,15 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
       'violation',
     ),
     usageWhole: planes(['telemetry.gap_detected', 'telemetry.report_refused'], 'gap or refusal'),
+    ackedKept: {
+      examined: tally.leaves,
+      failed: losses,
+      detail:
+        losses === 0
+          ? 'The log records no loss in the period.'
+          : `${count(losses, 'loss', 'losses')} in the period; each gov.loss/1 leaf has the number of lost entries.`,
+      none: 'The log recorded nothing in the period.',
+    },
     clockSteady: {
       // each append compares the clock with the time of the entry before
       examined: tally.leaves,

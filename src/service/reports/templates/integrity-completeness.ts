@@ -119,7 +119,7 @@ export const integrityCompleteness = template({
         leaves: 'Leaves of the log at the checkpoint',
         events: 'Events recorded in the period',
       },
-      checks: ['planesWhole', 'usageWhole', 'indexCovers'],
+      checks: ['planesWhole', 'usageWhole', 'indexCovers', 'ackedKept'],
     },
     clocks: {
       title: 'Clocks',

@@ -94,6 +94,7 @@ const failing: Readonly<Record<CheckId, Case>> = {
   grantsUsed: ['hostile', 'tool-access'],
   planesWhole: ['hostile', 'integrity-completeness'],
   usageWhole: ['hostile', 'integrity-completeness'],
+  ackedKept: ['hostile', 'integrity-completeness'],
   clockSteady: ['hostile', 'integrity-completeness'],
   sourcesSend: [
     'known',

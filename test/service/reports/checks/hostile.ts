@@ -5,8 +5,10 @@
 import type { ReportTemplateId } from '../../../../src/contract/report-words.ts';
 import { draftApproval } from '../../../../src/core/decided/approval.ts';
 import { draftErasure } from '../../../../src/core/decided/erasure.ts';
+import { draftLoss } from '../../../../src/core/decided/loss.ts';
 import { draftPrune } from '../../../../src/core/decided/prune.ts';
 import { draftReplay } from '../../../../src/core/decided/replay.ts';
+import { formatTimestamp } from '../../../../src/core/time.ts';
 import { clockChanged, systemEvent } from '../../../../src/service/writes/system.ts';
 import type { Services } from '../../../../src/service/port/services.ts';
 import { append } from '../../../../src/service/writes/append.ts';
@@ -120,6 +122,7 @@ async function brokenRecords(
 /** What a service records of planes that break a rule, and of its own clock. */
 function brokenPlanes({ salt }: Services): LeafDraft[] {
   const context = { nowMs: Date.now(), salt };
+  const at = formatTimestamp(context.nowMs);
   const system = (eventType: string): LeafDraft =>
     systemEvent(
       {
@@ -134,6 +137,7 @@ function brokenPlanes({ salt }: Services): LeafDraft[] {
   return [
     system('integrity.violation'),
     system('telemetry.gap_detected'),
+    draftLoss({ from: 1, lost: 2, acked: { size: 3, root: `sha256:${'0'.repeat(64)}`, at } }, context.nowMs),
     clockChanged({ eventType: 'clock.jumped', aheadMs: 7_200_000 }, context),
   ];
 }
