@@ -5,8 +5,8 @@
 import { Conversation, extraOf, words } from '../conversation.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
-import { ownBlocks, readBlocks, writeResults } from './anthropic-blocks.ts';
-import { isMessage, messageTime, opening } from './chat-messages.ts';
+import { ownBlocks, readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
+import { isMessage, messageTime, opening } from '../pieces/chat-messages.ts';
 
 const name = 'anthropic';
 

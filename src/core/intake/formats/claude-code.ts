@@ -15,10 +15,10 @@ import {
   type Source,
 } from '../run.ts';
 import { readTime } from '../time.ts';
-import { readBlocks, writeResults } from './anthropic-blocks.ts';
-import { Answers, isSynthetic, speaks } from './claude-answers.ts';
-import { ProgressLines, subagent } from './claude-progress.ts';
-import { queuedPrompt, steeringPrompts } from './claude-queue.ts';
+import { readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
+import { Answers, isSynthetic, speaks } from '../pieces/claude-answers.ts';
+import { ProgressLines, subagent } from '../pieces/claude-progress.ts';
+import { queuedPrompt, steeringPrompts } from '../pieces/claude-queue.ts';
 
 const name = 'claude-code';
 

@@ -9,7 +9,7 @@ import { exitCodeIn, saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
-import { ItemWriter } from './openai-items.ts';
+import { ItemWriter } from '../pieces/openai-items.ts';
 
 const name = 'codex';
 

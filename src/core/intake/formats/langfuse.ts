@@ -5,7 +5,7 @@
  * first. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
 import { saysError } from '../failure.ts';
-import { hasEnded, joinCalls, type JoinedCall } from './langfuse-calls.ts';
+import { hasEnded, joinCalls, type JoinedCall } from '../pieces/langfuse-calls.ts';
 import {
   answersWithError,
   calledName,
@@ -16,9 +16,9 @@ import {
   type AskedCall,
   type Kind,
   type Observation,
-} from './langfuse-observation.ts';
+} from '../pieces/langfuse-observation.ts';
 import type { Format } from '../format.ts';
-import { ancestors, buildTree, distinct, innermostCalls } from './langfuse-tree.ts';
+import { ancestors, buildTree, distinct, innermostCalls } from '../pieces/langfuse-tree.ts';
 import {
   isSource,
   RunBuilder,

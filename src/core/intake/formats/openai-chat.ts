@@ -15,8 +15,8 @@ import {
   type Source,
 } from '../run.ts';
 import { readTime } from '../time.ts';
-import { isMessage, messageTime, opening, writeMessage } from './chat-messages.ts';
-import { partsProgram } from './chat-parts.ts';
+import { isMessage, messageTime, opening, writeMessage } from '../pieces/chat-messages.ts';
+import { partsProgram } from '../pieces/chat-parts.ts';
 
 const name = 'openai-chat';
 

@@ -14,7 +14,7 @@ import {
   type Source,
 } from '../run.ts';
 import { readTime } from '../time.ts';
-import { isItem, ItemWriter } from './openai-items.ts';
+import { isItem, ItemWriter } from '../pieces/openai-items.ts';
 
 const name = 'openai-responses';
 

@@ -16,9 +16,9 @@ import {
 } from '../otlp/records.ts';
 import { namedTraces, SpanTree, startedRun } from '../otlp/tree.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
-import { describeLog } from './otlp-logs.ts';
-import { describeSpan } from './otlp-spans.ts';
-import { recorded, type Timed } from './otlp-timed.ts';
+import { describeLog } from '../pieces/otlp-logs.ts';
+import { describeSpan } from '../pieces/otlp-spans.ts';
+import { recorded, type Timed } from '../pieces/otlp-timed.ts';
 
 const name = 'otlp';
 

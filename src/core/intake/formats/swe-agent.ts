@@ -7,8 +7,8 @@
  * of a step name their history messages (`historyIndex`) and keep texts that differ. Each message without a step gives an
  * event of its own.
  */
-import { alignHistory, type Aligned } from './swe-align.ts';
-import { opening, readCalls } from './chat-messages.ts';
+import { alignHistory, type Aligned } from '../pieces/swe-align.ts';
+import { opening, readCalls } from '../pieces/chat-messages.ts';
 import { CallIds } from '../call-ids.ts';
 import { exitCodeIn, saysFailure } from '../failure.ts';
 import { digest } from '../fit.ts';

@@ -1,7 +1,7 @@
 /**
  * The parts of a chat message's content: those of OpenAI, of the AI SDK's ModelMessages (`tool-call`, `tool-result`), and of
  * Bedrock Converse, whose blocks have no type but one member that names them (`toolUse`, `toolResult`).
- * Tested by `test/core/intake/formats/chat-parts.test.ts`.
+ * Tested by `test/core/intake/pieces/chat-parts.test.ts`.
  */
 import { readArguments, words, type Call } from '../conversation.ts';
 import { saysError, saysFailure } from '../failure.ts';

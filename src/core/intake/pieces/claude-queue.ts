@@ -1,7 +1,7 @@
 /**
  * What the user of Claude Code typed while the model worked. The session queues it, and takes it into the running turn
  * without a line of the user: `remove` ends its wait, and newer releases write an attachment `queued_command`.
- * Tested by `test/core/intake/formats/claude-queue.test.ts`.
+ * Tested by `test/core/intake/pieces/claude-queue.test.ts`.
  */
 import { isSource, textOf, type Source } from '../run.ts';
 

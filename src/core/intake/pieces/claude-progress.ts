@@ -1,7 +1,7 @@
 /**
  * Calls of subagents in the `progress` lines of Claude Code's sessions: each line has a whole message of the subagent. The
  * file of the subagent has the same messages and more, so the events say that they are copies (`extra.copiedFrom`), and
- * `reconcile.ts` lets the file's own events complete them. Tested by `test/core/intake/formats/claude-progress.test.ts`.
+ * `reconcile.ts` lets the file's own events complete them. Tested by `test/core/intake/pieces/claude-progress.test.ts`.
  */
 import type { Conversation } from '../conversation.ts';
 import { isSource, textOf, type Party, type Source } from '../run.ts';
