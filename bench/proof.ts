@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { bundleText } from '../src/core/proofs/bundle.ts';
 import { GraphBuilder } from '../src/core/graphs/builder.ts';
 import { GraphUnion } from '../src/core/graphs/union.ts';
-import { EventIntegrity } from '../src/core/proofs/integrity.ts';
+import { IntegrityJudge } from '../src/core/proofs/integrity.ts';
 import { RunGraph } from '../src/core/graphs/lineage.ts';
 import { readRunEvent, type RunEvent, type RunLeaf } from '../src/core/events/run-entry.ts';
 import { verifyBundle } from '../src/core/proofs/verify.ts';
@@ -55,7 +55,7 @@ const derive = (list: readonly RunEvent[]): void => {
 };
 
 const judge = (list: readonly RunEvent[]): void => {
-  const integrity = new EventIntegrity('run', events + 1);
+  const integrity = new IntegrityJudge('run', events + 1);
   for (const event of list) integrity.add(event, event.hash);
   integrity.finish();
 };

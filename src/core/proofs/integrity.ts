@@ -28,7 +28,7 @@ const unknownType = 'x.unknown';
 const serverTimeForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/;
 
 /** Checks the events of one run, added in the order of runSeq. Never throws on malformed records. */
-export class EventIntegrity {
+export class IntegrityJudge {
   readonly #runId: string;
   readonly #size: number;
   readonly #leaves = new ListRoot();

@@ -11,7 +11,7 @@ import type { ErasedDigests } from './erasures.ts';
 import { checkGraph, DerivationCheck } from './check-graph.ts';
 import { CoverageJudge } from '../coverage/judge.ts';
 import { coverageLayer } from './coverage.ts';
-import { EventIntegrity, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
+import { IntegrityJudge, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from '../json/parse.ts';
 import { causalConsistency } from './layers.ts';
 import { eventIndex } from '../id.ts';
@@ -121,7 +121,7 @@ class EventsCheck {
   readonly #frame: BundleFrame;
   readonly #stated: Stated;
   /** Assumes that each leaf hash is in the tree, which the inclusion proofs show. */
-  readonly #integrity: EventIntegrity;
+  readonly #integrity: IntegrityJudge;
   #before = -1;
   /** Why an event is not one of the run in its place. */
   #fault: string | null = null;
@@ -134,7 +134,7 @@ class EventsCheck {
     const { runId, treeSize } = stated.evidence;
     this.#frame = frame;
     this.#stated = stated;
-    this.#integrity = new EventIntegrity(runId, treeSize);
+    this.#integrity = new IntegrityJudge(runId, treeSize);
   }
 
   /** `inclusion`: the path of the event in the bundle, if it has one of its own. */

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { ByAge, NamedProject, NewTenant, StoredProject } from '../../store/port/store.ts';
 import { wakeHome, keyReused } from '../writes/append.ts';
-import { believed, requiredOf } from '../writes/asking.ts';
+import { forgettingRefused, requiredOf } from '../writes/asking.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import type { Handlers } from '../port/handler.ts';
 import { projectCreated, projectDeleted, projectUpdated } from './project-events.ts';
@@ -56,7 +56,7 @@ export const projects: Pick<
       toHome: [event()],
       ...(kept === undefined ? {} : { idempotency: { ...kept, projectId: calledFrom } }),
     };
-    const created = await believed(services, asking, () => services.store.createTenant(tenant));
+    const created = await forgettingRefused(services, asking, () => services.store.createTenant(tenant));
     if (created.outcome === 'key_reused') throw keyReused();
     if (created.outcome === 'replayed') return { replayed: created.response };
     services.checkpoints.grew(id);

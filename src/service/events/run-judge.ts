@@ -3,7 +3,7 @@
  * events in one pass; the checker is kept by graph id and continues with later events. Proven by
  * `test/service/proofs/handlers.engines.test.ts`.
  */
-import { EventIntegrity, type IntegrityFacts } from '../../core/proofs/integrity.ts';
+import { IntegrityJudge, type IntegrityFacts } from '../../core/proofs/integrity.ts';
 import { hashBytes } from '../../core/merkle/tree.ts';
 import type { RunEvent } from '../../core/events/run-entry.ts';
 import { RunIndex } from '../../core/events/run-index.ts';
@@ -11,7 +11,7 @@ import { tileWidth } from '../../core/merkle/tile-path.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 
 export class RunJudge {
-  readonly #integrity: EventIntegrity;
+  readonly #integrity: IntegrityJudge;
   readonly #hashes: LeafHashes;
   /** The run index that checks the rows of a logged graph; absent where there is no such graph. */
   readonly index: RunIndex | null;
@@ -19,7 +19,7 @@ export class RunJudge {
 
   constructor(reader: StoreReader, of: { projectId: string; runId: string }, options: { indexed: boolean }) {
     // every added event is below S already, by the range that was read
-    this.#integrity = new EventIntegrity(of.runId, Number.MAX_SAFE_INTEGER);
+    this.#integrity = new IntegrityJudge(of.runId, Number.MAX_SAFE_INTEGER);
     this.#hashes = new LeafHashes(reader, of.projectId);
     this.index = options.indexed ? new RunIndex({ hashes: true }) : null;
   }

@@ -8,7 +8,7 @@ import type { AppendOutcome, AppendRequest, Effect, Expectations } from '../../s
 import type { Replayed } from '../call/answer.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
 import type { Services } from '../port/services.ts';
-import { believed, requiredOf, type Asking } from './asking.ts';
+import { forgettingRefused, requiredOf, type Asking } from './asking.ts';
 
 /** Effects that need a caller whom the store checks. */
 type CallersEffect = Extract<
@@ -95,7 +95,7 @@ export async function append(
   };
   const result = await (by === undefined
     ? store.append(whole)
-    : believed(services, by, () => store.append(whole)));
+    : forgettingRefused(services, by, () => store.append(whole)));
   switch (result.outcome) {
     case 'stored':
       if (request.leaves.length > 0) {

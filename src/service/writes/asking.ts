@@ -35,7 +35,7 @@ export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null 
  * Runs a change. Where the store refuses the caller, drops the cached credential so that the next request
  * looks it up.
  */
-export async function believed<Value>(
+export async function forgettingRefused<Value>(
   { forgetCredential }: Pick<Services, 'forgetCredential'>,
   asking: Asking,
   change: () => Promise<Value>,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { defaultLayers, layerNames } from '../../../src/contract/proofs.ts';
 import { GovError } from '../../../src/contract/problems.ts';
-import { EventIntegrity, eventIntegrity } from '../../../src/core/proofs/integrity.ts';
+import { IntegrityJudge, eventIntegrity } from '../../../src/core/proofs/integrity.ts';
 import {
   causalConsistency,
   chooseLayers,
@@ -69,7 +69,7 @@ describe('event integrity', () => {
     size = 100,
     trees: readonly Buffer[] = events.map((e) => e.hash),
   ) => {
-    const integrity = new EventIntegrity('run-1', size);
+    const integrity = new IntegrityJudge('run-1', size);
     for (const [at, event] of events.entries()) integrity.add(event, trees[at]!);
     return integrity.finish();
   };
@@ -144,7 +144,7 @@ describe('event integrity', () => {
   });
 
   it('event integrity refuses a run without events', () => {
-    expect(() => new EventIntegrity('r', 1).finish()).toThrow(/got none/);
+    expect(() => new IntegrityJudge('r', 1).finish()).toThrow(/got none/);
   });
 });
 

@@ -23,7 +23,7 @@ import { signDsse, inTotoPayloadType } from '../../../src/core/note/dsse.ts';
 import { type GraphFacts, graphLeafFields } from '../../../src/core/graphs/rows.ts';
 import { GraphBuilder } from '../../../src/core/graphs/builder.ts';
 import { hashText } from '../../../src/core/hash.ts';
-import { eventIntegrity, EventIntegrity } from '../../../src/core/proofs/integrity.ts';
+import { eventIntegrity, IntegrityJudge } from '../../../src/core/proofs/integrity.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
 import {
   causalConsistency,
@@ -185,7 +185,7 @@ export class ProofLog {
   }
 
   evidence(runId: string, size: number): { evidence: Evidence; integrity: LayerResult } {
-    const judge = new EventIntegrity(runId, size);
+    const judge = new IntegrityJudge(runId, size);
     for (const event of this.run(runId, size)) judge.add(event, this.hashes[event.index]!);
     const facts = judge.finish();
     const evidence = { origin, treeSize: size, treeRoot: hashText(this.root(size)), ...facts.run };
