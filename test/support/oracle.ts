@@ -131,9 +131,19 @@ function checkPublished(id: OperationId, { status, headers, text, body }: Answer
   hold(body, `${at}/content/${escaped(mediaType)}/schema`);
 }
 
+/** A list repeats the fault of its items. */
+const mostFaults = 5;
+
 function hold(value: unknown, pointer: string, dataVar = 'body'): void {
   const validate = validatorOf(pointer);
-  if (!validate(value)) throw new Error(ajv.errorsText(validate.errors, { dataVar }));
+  if (validate(value)) return;
+  const found = validate.errors ?? [];
+  const faults = found.slice(0, mostFaults).map(({ instancePath, message, params }) => {
+    const member: unknown = params['additionalProperty'];
+    return `${dataVar}${instancePath} ${message}${typeof member === 'string' ? `: ${member}` : ''}`;
+  });
+  const more = found.length - faults.length;
+  throw new Error(faults.join(', ') + (more > 0 ? `, and ${more} more` : ''));
 }
 
 /** Headers that a problem of a status has (RFC 9110 section 15; RFC 6750 section 3; contract C6). */
