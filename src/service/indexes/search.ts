@@ -1,7 +1,7 @@
 /**
  * Keeps the search index of each log: after each signed head and search, a worker thread reads the blocks that are full by then. It
  * delays no append, and a search reads the leaves after the last block itself. Proven by
- * `test/service/search/handlers.engines.test.ts`.
+ * `test/service/search/handlers.engines.test.ts` and `test/service/indexes/search.test.ts`.
  */
 import { blockLeaves } from '../../core/search/places.ts';
 import type { Store } from '../../store/port/store.ts';
