@@ -187,7 +187,10 @@ describe('the source tree', () => {
     const full = [...counts].filter(
       ([folder, { length }]) => length > MAX_FOLDER_FILES && !largeFolders.has(folder),
     );
-    expect(full.map(([folder, { length }]) => `${folder}: ${length} files`)).toEqual([]);
+    expect(
+      full.map(([folder, { length }]) => `${folder}: ${length} files`),
+      'a full folder is split by subject, into folders below or beside it',
+    ).toEqual([]);
   });
 
   it('no file has a name that repeats its folder', () => {

@@ -304,6 +304,8 @@ describe.each(worlds)('every operation on %s', (world) => {
         .map((status) => `${id} ${status}`)
         .filter((pair) => !at.seen.has(pair) && !answered.has(pair) && !Object.hasOwn(elsewhere, pair)),
     );
-    expect(missing).toEqual([]);
+    const message =
+      'each documented status needs a line in test/service/support/scenarios.ts, or a reason in `elsewhere` of this file';
+    expect(missing, message).toEqual([]);
   });
 });

@@ -66,7 +66,8 @@ describe('every command', () => {
       if (operation !== undefined) expect(codes).toContain('10');
       const heading = name.includes(' ') ? `### gov ${name}\n` : `## gov ${name}\n`;
       const section = page.slice(page.indexOf(heading)).split('\nExit codes: ')[1]?.split('\n')[0] ?? '';
-      for (const each of codes) expect(section).toContain(`\`${each}\``);
+      for (const each of codes)
+        expect(section, `docs/reference/cli.md, gov ${name}: run npm run docs`).toContain(`\`${each}\``);
     }
     const { stdout } = await govHere(['jobs', 'get', '--help']);
     for (const each of ['0', '1', '2', '4', '5', '10'])

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { formatNames } from '../../../src/core/intake/names.ts';
 import { detectFormat } from '../../../src/core/intake/registry.ts';
 import { runIdFrom } from '../../../src/core/intake/run.ts';
-import { hasData } from '../../paths.ts';
+import { hasData, projectRoot } from '../../paths.ts';
 import { importFolder, importText, importValue, readData } from './fits.ts';
 
 describe.skipIf(!hasData)('format detection (skipped without the recorded runs)', () => {
@@ -53,6 +55,15 @@ describe.skipIf(!hasData)('a growing recording (skipped without the recorded run
       expect(whole.slice(0, events.length)).toEqual(events);
     }
   });
+});
+
+it('the page about imports has a row for each format', () => {
+  const page = readFileSync(`${projectRoot}/docs/how-to/import-recordings.md`, 'utf8');
+  const named = [...page.matchAll(/^\| (`[a-z].*?`) \|/gm)].flatMap(
+    ([, names = '']) => names.match(/[\w-]+/g) ?? [],
+  );
+  const message = 'docs/how-to/import-recordings.md needs a row for each name of src/core/intake/names.ts';
+  expect(named.sort(), message).toEqual([...formatNames]);
 });
 
 describe('choosing an importer', () => {
