@@ -23,8 +23,7 @@ export type Tag =
   | 'Operations'
   | 'Webhooks'
   | 'Health'
-  | 'Log'
-  | 'Operations';
+  | 'Log';
 type Stability = 'stable' | 'beta' | 'deprecated';
 
 /** The four kinds of operations that the service meters. */

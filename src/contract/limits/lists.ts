@@ -14,5 +14,6 @@ export const lists = {
   idempotencyKeyChars: 255,
   idempotencyHours: 24,
   fieldErrors: 50,
+  /** Characters of a value in a message (contract C10), a reason of a decision, a trace and a difference of a replay. */
   echoChars: 64,
 } as const;

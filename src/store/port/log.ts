@@ -20,6 +20,7 @@ export type Bodies = boolean | { readonly at: string };
 
 export interface Leaf {
   readonly index: number;
+  /** JSON, whose members follow from its type, also its time: `docs/reference/proof-format.md`. Some types have no time. */
   readonly record: string;
   /** RFC 6962 leaf hash of the record, 32 bytes, as the tree has it. */
   readonly hash: Buffer;
