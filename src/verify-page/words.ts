@@ -44,7 +44,7 @@ export const checkSentences: Readonly<Record<string, string>> = {
   tree_root: 'The statements are about the signed state of the log.',
   witnesses: 'As many witnesses as you require cosigned the state of the log.',
   completeness: 'The log has no more entries than the file shows.',
-  evidence: 'No log that only grows has both signed states.',
+  evidence: 'An append-only log cannot have both signed states.',
   approval_signatures: 'Each signed approval verifies under the key of an enrolled approver.',
   attestation: 'The attached statement is about this proof.',
   events: 'The events in the file are the events that the log has of the run.',
@@ -151,7 +151,7 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
     return {
       tone: 'good',
       verdict: 'Verified: the log signed two histories',
-      reasons: ['Whoever holds the key of the log signed both. No log that only grows can have both.'],
+      reasons: ['The holder of the log key signed both states. An append-only log cannot have both.'],
     };
   if (verdict.kind !== 'report') return { tone: 'good', verdict: 'Verified', reasons: notes };
   if (verdict.artifact === 'json') return { tone: 'good', verdict: 'Verified', reasons: [] };
@@ -169,7 +169,7 @@ const splitHead = (detail: string): ReturnType<typeof headOf> => ({
   tone: 'bad',
   verdict: 'Not verified: the log signed two histories',
   reasons: [
-    `This file and an earlier one cannot both be of a log that only grows: ${detail}. Save the evidence: anybody can check it.`,
+    `This file and an earlier one cannot both be of an append-only log: ${detail}. Save the evidence: anybody can check it.`,
   ],
 });
 

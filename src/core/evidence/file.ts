@@ -75,7 +75,7 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
       );
     const compared = compareHeads(one, other);
     if (compared.result !== 'split')
-      return failed('EVIDENCE_SHOWS_NOTHING', 'both checkpoints may be of one log that only grew');
+      return failed('EVIDENCE_SHOWS_NOTHING', 'both checkpoints may be of one append-only log');
     const { origin } = one;
     return { verified: true, code: null, shows: 'split_view', origin, detail: compared.detail };
   } catch (error) {

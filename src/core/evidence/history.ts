@@ -6,8 +6,7 @@ import { compareHeads, type SignedHead } from '../note/heads.ts';
 import type { SplitView } from './file.ts';
 
 /**
- * `first`: no head of this log was seen before. `extends`: the log of the file and the log seen before are one log that only
- * grew. `not_compared`: the paths do not tell. `split`: the log signed two histories.
+ * `first`: no head of this log was seen before. `extends`: the log of the file extends the log seen before, or the other way round. `not_compared`: the paths do not tell. `split`: the log signed two histories.
  */
 export type HistoryResult = 'first' | 'extends' | 'not_compared' | 'split';
 

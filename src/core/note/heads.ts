@@ -1,7 +1,7 @@
 /**
  * Compares signed heads of one log. A head signs the root of its tree, and each inclusion path that leads to this root fixes
  * the hashes of complete subtrees. Two heads of one size with different roots, or two hashes of one complete subtree, cannot
- * both be of one append-only log: whoever signed both showed two histories (RFC 9162 §11.3).
+ * both be of one append-only log: the signer showed two histories (RFC 9162 §11.3).
  * Proven by `test/core/note/heads.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';

@@ -8,7 +8,7 @@ export const evidenceVerify = command({
     'verified:boolean code:string|null shows:string|null origin:string|null detail trustFrom:string|null',
   summary: 'Verify a file that shows that a log broke a promise',
   details: [
-    'Works offline. A split view has two signed heads of one log that no log that only grows can have: whoever holds the log key showed two histories. The file needs nothing else, and accuses nobody who did not sign both.',
+    'Works offline. A split view is two signed heads that cannot both be of one append-only log, so the holder of the log key showed two histories. The file and the keys of the log are all that a verifier needs. Nobody without the log key can make such a file.',
   ],
   args: [{ name: 'file', description: 'Evidence file, *.govevidence.json' }],
   flags: trusted,
