@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { draftLoss } from '../../../src/core/decided/loss.ts';
 import { draftLeaf } from '../../../src/core/events/record.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
@@ -56,6 +57,19 @@ describe('forwardRecord', () => {
       id: 'gov.index:12',
       timeMs: 1234,
       loggedMs: 1234,
+    });
+  });
+
+  it('opens a loss of acknowledged leaves with its number and time', () => {
+    const at = '2026-01-01T00:00:05.000Z';
+    const acked = { size: 100, root: `sha256:${'07'.repeat(32)}`, at: '2026-01-01T00:00:03.000Z' };
+    const leaf = leafOf(draftLoss({ from: 60, lost: 40, acked }, Date.parse(at)), 60);
+    expect(forwardRecord(leaf, source, 0)).toMatchObject({
+      id: 'gov.loss:60',
+      eventType: 'gov.loss',
+      action: 'loss',
+      loggedMs: Date.parse(at),
+      data: { from: 60, lost: 40, acked },
     });
   });
 

@@ -1,5 +1,5 @@
 /** The database file of a directory is replaced by an older copy: what was acknowledged and is gone is counted and named. */
-import { copyFileSync, cpSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -81,6 +81,22 @@ describe('an older copy of the database file', () => {
     expect(await appended(store, request([event()]))).toMatchObject([{ index: 62 }]);
     expect(await losses(store)).toMatchObject([{ index: 61, lost: 3 }]);
     await store.close();
+  });
+
+  it('a crash between the leaf and its note records nothing twice', async () => {
+    const plane = await filled();
+    copyFileSync(main(plane), `${main(plane)}.old`);
+    await add(plane, 3);
+    const acked = readFileSync(join(plane.dataDir, 'acked.bin'));
+    copyFileSync(`${main(plane)}.old`, main(plane));
+    await add(plane, 1);
+    writeFileSync(join(plane.dataDir, 'acked.bin'), acked);
+    rmSync(join(plane.dataDir, 'losses.ndjson'));
+    await add(plane, 1);
+    const store = plane.open();
+    expect(await losses(store)).toMatchObject([{ index: 61, lost: 3 }]);
+    await store.close();
+    expect(readLosses(plane.dataDir)).toMatchObject([{ lost: 3 }]);
   });
 
   it('with onLoss refuse the store is not opened until the newest copy is back', async () => {
