@@ -24,9 +24,11 @@ import { rootAt } from './roots.ts';
 type Log = Pick<ProjectRow, 'project' | 'project_id' | 'audit_origin'>;
 
 const size = sql<{ size: number }>('SELECT size FROM head WHERE project = $1 AND tree = 0');
+/** `OFFSET 0` makes PostgreSQL look the leaf up by its key, for any statistics. */
 const newestLoss = sql<{ record: string }>(
-  `SELECT record FROM decided d JOIN leaf ON leaf.position = (d.project::int8 << ${positionBits}) + d.idx
-   WHERE d.project = $1 AND d.type = ${typeNumbers['gov.loss/1']} ORDER BY d.idx DESC LIMIT 1`,
+  `SELECT l.record FROM (SELECT ($1::int8 << ${positionBits}) + idx AS position FROM decided
+     WHERE project = $1 AND type = ${typeNumbers['gov.loss/1']} ORDER BY idx DESC LIMIT 1) d
+   CROSS JOIN LATERAL (SELECT record FROM leaf WHERE position = d.position OFFSET 0) l`,
 );
 const sizeAt = sql<{ size: number }>(
   `SELECT first_index + leaf_count AS size FROM meter WHERE position >= $1::int8 << ${positionBits}
