@@ -4,7 +4,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import { GovError } from '../contract/problems.ts';
-import { headsText, readHeads } from '../core/evidence/heads-file.ts';
+import { type HeadsFile, headsText, readHeads } from '../core/evidence/heads-file.ts';
 import type { SignedHead } from '../core/note/heads.ts';
 import type { Trust } from '../core/note/trust.ts';
 
@@ -14,24 +14,27 @@ const texts = new Map<string, string>();
 const nameOf = ({ origin }: Trust): string => `gov heads ${origin}`;
 
 /** A file that other software has changed counts as none. */
-export function keptHeads(trust: Trust): SignedHead[] {
+function keptFile(trust: Trust): HeadsFile {
+  const none = { heads: [], untrusted: [] };
   const text = stored(nameOf(trust));
-  if (text === null) return [];
+  if (text === null) return none;
   try {
-    return [...readHeads(new TextEncoder().encode(text), trust).heads];
+    return readHeads(new TextEncoder().encode(text), trust);
   } catch (error) {
-    if (error instanceof GovError) return [];
+    if (error instanceof GovError) return none;
     throw error;
   }
 }
 
-/** Keeps the largest heads. */
+export const keptHeads = (trust: Trust): SignedHead[] => [...keptFile(trust).heads];
+
+/** Keeps the largest heads, and those by keys that are not trusted now. */
 export function keep(trust: Trust, heads: readonly SignedHead[]): void {
   const byNote = new Map(heads.map((head) => [`${head.size} ${head.note.slice(0, 512)}`, head]));
   const largest = [...byNote.values()]
     .toSorted((one, other) => other.size - one.size)
     .slice(0, limits.keptHeads);
-  const text = headsText(trust.origin, { heads: largest, untrusted: [] });
+  const text = headsText(trust.origin, { heads: largest, untrusted: keptFile(trust).untrusted });
   try {
     localStorage.setItem(nameOf(trust), text);
   } catch {

@@ -97,12 +97,10 @@ export class SeenHeads {
 
   /** The same for heads that nobody has compared with each other: a split view, or else the result of the largest. */
   async judgeEach(heads: readonly SignedHead[]): Promise<History | null> {
-    let history: History | null = null;
-    for (const head of heads.toSorted((one, other) => one.size - other.size)) {
-      history = await this.judge([head]);
-      if (history?.result === 'split') break;
-    }
-    return history;
+    const largest = heads.toSorted((one, other) => other.size - one.size).slice(0, 1);
+    const { result, kept } = judgeHistory(this.#kept, largest);
+    const history = await this.judge(heads);
+    return history === null || history.result === 'split' ? history : { ...history, result, kept };
   }
 
   #compare(heads: readonly SignedHead[]): History {
@@ -177,7 +175,7 @@ export function headsInFile(file: string, cwd: string, trust: Trust): readonly S
     throw unreadable(file, cause);
   }
   const begin = bytes.toString('utf8', 0, 256);
-  if (!begin.startsWith('{')) {
+  if (!begin.trimStart().startsWith('{')) {
     const text = bytes.toString();
     const note = begin.startsWith('c2sp.org/tlog-proof@')
       ? opened(file, () => parseTlogProof(text).checkpoint)
@@ -186,11 +184,24 @@ export function headsInFile(file: string, cwd: string, trust: Trust): readonly S
   }
   const found: SignedHead[] = [];
   const seen = (heads: readonly SignedHead[]): void => void found.push(...heads);
-  if (bytes.includes(headsMediaType)) seen(opened(file, () => readHeads(bytes, trust)).heads);
-  else if (bytes.includes(answerMediaType)) verifyAnswer(bytes, trust, { seen });
+  if (hasMediaType(bytes, headsMediaType, limits.headsBytes))
+    seen(opened(file, () => readHeads(bytes, trust)).heads);
+  else if (hasMediaType(bytes, answerMediaType, limits.answerBytes)) verifyAnswer(bytes, trust, { seen });
   else verifyBundle(bytes, trust, { seen });
   if (found.length > 0) return found;
   throw usage(`${file}: expected a checkpoint, proof or heads of ${trust.origin} that a trusted key signed`);
+}
+
+/** Recognises a JSON file of at most `most` bytes by its media type, as any tool may format it. */
+export function hasMediaType(bytes: Uint8Array, mediaType: string, most: number): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.length > most || !text.includes(mediaType)) return false;
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    return (value as { mediaType?: unknown } | null)?.mediaType === mediaType;
+  } catch {
+    return false;
+  }
 }
 
 function opened<Value>(file: string, read: () => Value): Value {

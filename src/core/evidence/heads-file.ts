@@ -18,6 +18,8 @@ import { NoteError } from '../note/signed.ts';
 import { signatureCode } from '../proofs/verdict.ts';
 import { pathValue, readPath } from './paths.ts';
 
+const mostHeads = 2 * limits.keptHeads;
+
 export const headsMediaType = 'application/vnd.gov.heads.v1+json';
 
 export interface HeadsFile {
@@ -26,11 +28,19 @@ export interface HeadsFile {
   readonly untrusted: readonly Json[];
 }
 
+/**
+ * The untrusted members of a file that was written before come in the order of their retirement. Only the first ones fit:
+ * a reader refuses more than twice `limits.keptHeads`.
+ */
 export function headsText(origin: string, { heads, untrusted }: HeadsFile): string {
   const trusted = heads.map(({ note, paths }): JsonObject => {
     return { checkpoint: note, paths: paths.map(pathValue) };
   });
-  const value: JsonObject = { mediaType: headsMediaType, origin, heads: [...trusted, ...untrusted] };
+  const value: JsonObject = {
+    mediaType: headsMediaType,
+    origin,
+    heads: [...trusted, ...untrusted].slice(0, mostHeads),
+  };
   return `${canonicalize(value)}\n`;
 }
 
@@ -56,7 +66,7 @@ export function readHeads(bytes: Uint8Array, trust: Trust): HeadsFile {
   const heads: SignedHead[] = [];
   const untrusted: Json[] = [];
   list(value, 'heads', file, {
-    max: 2 * limits.keptHeads,
+    max: mostHeads,
     read: (item, at) => {
       const head = readHead(item, at, trust);
       if (head === null) untrusted.push(item);

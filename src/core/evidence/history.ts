@@ -2,7 +2,7 @@
  * Compares the signed heads of a file with those that were seen before. Used by the command line and by the verify page.
  * Proven by `test/core/evidence/history.test.ts`.
  */
-import { compareHeads, type SignedHead } from '../note/heads.ts';
+import { compareHeads, type Comparison, type SignedHead } from '../note/heads.ts';
 import type { SplitView } from './file.ts';
 
 /**
@@ -18,17 +18,21 @@ export interface HistoryVerdict {
   readonly split: (SplitView & { readonly detail: string }) | null;
 }
 
-/** `heads`: of one verified file, so they are of one history. All of one origin. Cost: one comparison for each pair. */
+/** `heads`: of one file, which may itself show two histories. All of one origin. Cost: one comparison for each pair. */
 export function judgeHistory(kept: readonly SignedHead[], heads: readonly SignedHead[]): HistoryVerdict {
   const largestFirst = kept.toSorted((one, other) => other.size - one.size);
   let extended: number | null = null;
+  for (const [at, head] of heads.entries()) {
+    for (const earlier of heads.slice(0, at)) {
+      const split = splitOf(earlier, head, compareHeads(earlier, head));
+      if (split !== null) return split;
+    }
+  }
   for (const old of largestFirst) {
     for (const head of heads) {
       const compared = compareHeads(old, head);
-      if (compared.result === 'split') {
-        const { detail, paths } = compared;
-        return { result: 'split', kept: old.size, split: { heads: [old, head], paths, detail } };
-      }
+      const split = splitOf(old, head, compared);
+      if (split !== null) return split;
       if (compared.result === 'extends') extended ??= old.size;
     }
   }
@@ -36,4 +40,10 @@ export function judgeHistory(kept: readonly SignedHead[], heads: readonly Signed
   if (largest === undefined) return { result: 'first', kept: null, split: null };
   const result = extended === null ? 'not_compared' : 'extends';
   return { result, kept: extended ?? largest.size, split: null };
+}
+
+function splitOf(one: SignedHead, other: SignedHead, compared: Comparison): HistoryVerdict | null {
+  if (compared.result !== 'split') return null;
+  const { detail, paths } = compared;
+  return { result: 'split', kept: one.size, split: { heads: [one, other], paths, detail } };
 }

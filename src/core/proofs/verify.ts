@@ -195,9 +195,9 @@ class Examination {
 
   /** The heads of S and S′ with the paths that lead to them; none unless a trusted key signed both. */
   #heads(): readonly SignedHead[] {
-    const { first, second, signed } = this.#log;
+    const { first, second, isSigned } = this.#log;
     const { checkpoint, proofCheckpoint, proofLeaf, completeness, graph, approvals = [] } = this.#frame;
-    if (first === null || second === null || signed.signatures.length === 0) return [];
+    if (first === null || second === null || !isSigned) return [];
     const heads = [new SignedHead(checkpoint, first), new SignedHead(proofCheckpoint, second)] as const;
     const add = (head: SignedHead, leaf: BundleEvent | undefined): void => {
       if (leaf?.inclusion === undefined) return;
@@ -217,6 +217,8 @@ interface LogView {
   readonly second: Checkpoint | null;
   /** Distinct trusted witnesses of S′. */
   readonly witnesses: number;
+  /** Whether a trusted key signed each; after a rotation no key signed both. */
+  readonly isSigned: boolean;
   /** Who signed both. */
   readonly signed: SignatureFacts;
 }
@@ -236,6 +238,7 @@ function openLog(
     first: first.checkpoint,
     second: second.checkpoint,
     witnesses: second.opened?.witnessedBy.length ?? 0,
+    isSigned: first.opened !== null && second.opened !== null,
     signed,
   };
 }

@@ -107,6 +107,23 @@ describe('a file of heads', () => {
     expect(headsText(origin, { heads, untrusted })).toBe(mixed);
   });
 
+  it('a file with the heads of three key sets is still read, and the newest retired ones are kept', () => {
+    const by = (name: string): SignedHead[] =>
+      Array.from({ length: limits.keptHeads }, (_, n) =>
+        headOf(leavesOf(n + 1, 'a', 0), n, ed25519Signer(origin, privateKey(name))),
+      );
+    const membersOf = (text: string): string[] =>
+      (JSON.parse(text) as { heads: object[] }).heads.map((head) => JSON.stringify(head));
+    const first = headsText(origin, { heads: by('second'), untrusted: [] });
+    const { untrusted } = readHeads(Buffer.from(first), trust);
+    const oldest = readHeads(Buffer.from(headsText(origin, { heads: by('first'), untrusted: [] })), trust);
+    const all = { heads: [one, other], untrusted: [...untrusted, ...oldest.untrusted] };
+    const again = readHeads(Buffer.from(headsText(origin, all)), trust);
+    expect(again.heads).toHaveLength(2);
+    expect(again.untrusted.slice(0, limits.keptHeads)).toEqual(untrusted);
+    expect(membersOf(headsText(origin, again))).toHaveLength(2 * limits.keptHeads);
+  });
+
   it('a head of another log and a path to another root are refused', () => {
     expect(() => readHeads(Buffer.from(file), { ...trust, origin: 'gov.local/other' })).toThrow('/origin');
     const value = JSON.parse(file) as { heads: { paths: { index: number }[] }[] };

@@ -22,7 +22,7 @@ import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
-import { FoundHeads, SeenHeads, withHistory } from '../../trust/history.ts';
+import { FoundHeads, SeenHeads, withHistory, hasMediaType } from '../../trust/history.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
 import type { VerdictFacts } from '../../terminal/verdict.ts';
 
@@ -65,7 +65,8 @@ async function verifyOne(invocation: Call): Promise<number> {
   if (given.isExport) return verifyExportHere(invocation, given.chunks);
   const small = await readSmall(given.chunks);
   if ('bytes' in small) {
-    if (isAnswer(small.bytes)) return verifyAnswerHere(invocation, small.bytes);
+    if (hasMediaType(small.bytes, answerMediaType, limits.answerBytes))
+      return verifyAnswerHere(invocation, small.bytes);
     const artifact = flags.offline ? null : artifactIn(small.bytes);
     if (artifact !== null) return verifyByService(invocation, artifact);
     return verifyHere(invocation, bytesReread(small.bytes));
@@ -175,18 +176,6 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
     return out.verdict;
   return printExport(out, { source, explain: flags.explain, verdict });
-}
-
-/** Recognises an answer of `gov proofs ask`, as any tool may format it. */
-function isAnswer(bytes: Uint8Array): boolean {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (text.length > limits.answerBytes || !text.includes(answerMediaType)) return false;
-  try {
-    const value: unknown = JSON.parse(text.toString());
-    return (value as { mediaType?: unknown } | null)?.mediaType === answerMediaType;
-  } catch {
-    return false;
-  }
 }
 
 async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
