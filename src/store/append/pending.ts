@@ -14,7 +14,7 @@ import type { Ledger, RunState } from './ledger.ts';
 import type { Period } from './period.ts';
 
 /** A leaf with its index, before it becomes a row. */
-export interface Entry {
+export interface PendingLeaf {
   readonly draft: LeafDraft;
   readonly index: number;
   readonly record: string;
@@ -41,7 +41,7 @@ export interface Plan {
   readonly serverMs: number;
   /** The period that meters the request. */
   readonly period: Period;
-  readonly entries: Entry[];
+  readonly entries: PendingLeaf[];
   readonly assigned: Assigned[];
   /** Copies, changed as if the request were accepted. */
   readonly runs: Map<string, RunState>;

@@ -29,7 +29,7 @@ import type { Effect } from '../port/store.ts';
 import { answerOf } from '../port/store.ts';
 import type { ClientEvents, KeptAnswers } from './repeats.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
-import { Pending, type Entry, type MeterRow, type Plan } from './pending.ts';
+import { Pending, type PendingLeaf, type MeterRow, type Plan } from './pending.ts';
 import { overQuota, usedOf } from './quota.ts';
 import { periodAt } from './period.ts';
 import type { Period } from './period.ts';
@@ -54,7 +54,7 @@ export interface SequencerParts {
   nextRunNo(project: number): number;
   nextTypeNo(project: number): number;
   readonly rows: {
-    addEntry(project: number, entry: Entry): void;
+    addEntry(project: number, entry: PendingLeaf): void;
     addMeter(project: number, row: MeterRow): void;
     /** Writes the period at the first metered append of a month. */
     addPeriod(project: number, period: Period): void;

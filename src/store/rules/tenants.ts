@@ -17,7 +17,7 @@ import type { StoredProject } from '../port/store.ts';
 type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
 
 /** The changeable parts of a project. */
-export type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
+export type ProjectProfile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
 
 /** The rows that effects read and write: of the project of the append, and of its organization. */
 export interface TenantRows extends TelemetryRows {
@@ -30,10 +30,10 @@ export interface TenantRows extends TelemetryRows {
   changeApiKey(effect: EffectOf<'changeApiKey'>): void;
   revokeApiKey(effect: EffectOf<'revokeApiKey'>): void;
   /** Null for a project of a plane. */
-  profile(): Profile | null;
+  profile(): ProjectProfile | null;
   /** Whether another project of the organization and environment has this `nameKey` and is not deleted. */
   isNameTaken(key: string): boolean;
-  saveProfile(profile: Profile, updatedMs: number): void;
+  saveProfile(profile: ProjectProfile, updatedMs: number): void;
   /** Null for a project of a plane. */
   membership(): Membership | null;
   /** Projects of the organization that are not deleted, oldest first. A restored project may come last. */
@@ -129,7 +129,7 @@ function changeProject(rows: TenantRows, effect: EffectOf<'changeProject'>): voi
   if (before === null || (before.deletedMs !== null && deletedMs !== null)) {
     throw new GovError('NOT_FOUND', 'expected a project that is not deleted, got an unknown or deleted one');
   }
-  const after: Profile = {
+  const after: ProjectProfile = {
     name: name ?? before.name,
     settings: effect.settings ?? before.settings,
     quotas: effect.quotas ?? before.quotas,

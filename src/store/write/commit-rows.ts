@@ -4,7 +4,7 @@
  */
 import type { BodySeal } from '../erasure/body-seal.ts';
 import { idsText, type SubjectKey } from '../erasure/subject-keys.ts';
-import type { Entry, MeterRow, Pending } from '../append/pending.ts';
+import type { PendingLeaf, MeterRow, Pending } from '../append/pending.ts';
 import { baseText, type Period } from '../append/period.ts';
 import { typeNumber } from '../rules/decided.ts';
 import type { CommitSinks } from './commit-tables.ts';
@@ -20,7 +20,7 @@ const none: readonly string[] = [];
 export function addEntry(
   to: CommitSinks,
   project: number,
-  { draft, index, record, event }: Entry,
+  { draft, index, record, event }: PendingLeaf,
   { seal, keysOf }: Sealing,
 ): void {
   const position = { project, index };

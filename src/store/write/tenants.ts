@@ -20,7 +20,7 @@ import {
   profileColumns,
   sessionColumns,
 } from '../rules/tenant-row.ts';
-import { nameKey } from '../rules/tenants.ts';
+import { type ProjectProfile, nameKey } from '../rules/tenants.ts';
 import { insert, update, upsert, write, type Writer } from './statement.ts';
 
 type EffectOf<Kind extends TenantEffect['kind']> = Extract<TenantEffect, { kind: Kind }>;
@@ -67,12 +67,10 @@ const saveProfile = update(profileColumns, {
   by: [],
 });
 
-type Profile = Pick<StoredProject, 'name' | 'settings' | 'quotas' | 'deletedMs'>;
-
 export const profileWrites = <Done>(run: Writer<Done>) => ({
   addProfile: ({ project: { organizationId, environment }, ...profile }: StoredProject) =>
     run(addProfile, { ...profile, organizationId, environment, nameKey: nameKey(profile.name) }),
-  saveProfile: (profile: Profile, updatedMs: number) =>
+  saveProfile: (profile: ProjectProfile, updatedMs: number) =>
     run(saveProfile, { ...profile, nameKey: nameKey(profile.name), updatedMs }),
 });
 

@@ -9,7 +9,7 @@ import type { ChallengeState, PlaneOwner, PlaneState } from '../../rules/planes.
 import type { StoredReport } from '../../port/planes.ts';
 import type { LivingProject, Membership } from '../../rules/homes.ts';
 import type { ApiKeyRow } from '../../port/store.ts';
-import type { Profile } from '../../rules/tenants.ts';
+import type { ProjectProfile } from '../../rules/tenants.ts';
 import type { CallerFacts } from '../effects/caller.ts';
 import type { ApprovalState } from '../../append/approvals.ts';
 import type { ExportHolding, StoredPolicy } from '../../port/store.ts';
@@ -49,7 +49,7 @@ export interface TenantFacts extends TelemetryFacts {
   unrevoked: number;
   readonly keys: Map<string, Pick<ApiKeyRow, 'revokedMs' | 'updatedMs'>>;
   readonly callers: CallerFacts;
-  profile: Profile | null;
+  profile: ProjectProfile | null;
   /** The requested names that other projects of the same organization and environment have. */
   readonly names: Set<string>;
   /** Hex digests of the open sessions among those to be ended. */

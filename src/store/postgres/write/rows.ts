@@ -6,7 +6,7 @@
  */
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
 import type { BodySeal } from '../../erasure/body-seal.ts';
-import type { Entry, MeterRow, Pending } from '../../append/pending.ts';
+import type { PendingLeaf, MeterRow, Pending } from '../../append/pending.ts';
 import type { Period } from '../../append/period.ts';
 import { changedParts } from '../../append/tile-parts.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -101,7 +101,7 @@ export class CommitRows {
     this.#sealing = { seal, keysOf: (no, subjects) => (seal.seals ? keysOf(no, subjects) : []) };
   }
 
-  addEntry(no: number, entry: Entry): void {
+  addEntry(no: number, entry: PendingLeaf): void {
     addEntry(this.#rows, no, entry, this.#sealing);
   }
 

@@ -7,7 +7,7 @@
 import { GovError } from '../../../contract/problems.ts';
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
 import { addedCounts, changedSpans } from '../../append/time-counts.ts';
-import type { Entry, MeterRow, Pending } from '../../append/pending.ts';
+import type { PendingLeaf, MeterRow, Pending } from '../../append/pending.ts';
 import type { TreeName } from '../../port/store.ts';
 import type { Period } from '../../append/period.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -70,7 +70,7 @@ export class CommitRows {
     );
   }
 
-  addEntry(project: number, entry: Entry): void {
+  addEntry(project: number, entry: PendingLeaf): void {
     addEntry(this.#buffers, project, entry, this.#sealing);
   }
 
