@@ -3,7 +3,7 @@
  * configuration. Each verified file is compared with them, and with the files of `--kept`. A log that signed two
  * histories is convicted by its own signatures, without asking anybody. Tested by `test/cli/commands/proofs/history.test.ts`.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -136,15 +136,29 @@ const keptPath = (env: Variables, origin: string): string =>
 /** The kept heads of a log. Errors: exit 2 for a file that is not as gov wrote it. */
 export function readKept(env: Variables, trust: Trust): HeadsFile {
   const path = keptPath(env, trust.origin);
-  let bytes: Buffer;
+  if (!existsSync(path)) return { heads: [], untrusted: [] };
+  const bytes = bytesOf(path, limits.headsBytes);
   try {
-    bytes = readFileSync(path);
+    return readHeads(bytes, trust);
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')
-      return { heads: [], untrusted: [] };
-    throw unreadable(path, cause);
+    if (!(cause instanceof GovError)) throw cause;
+    throw usage(
+      `${path}: ${cause.message}`,
+      'bring it back from a backup, or remove it: gov then forgets the log',
+    );
   }
-  return opened(path, () => readHeads(bytes, trust));
+}
+
+/** The bytes of a file. Errors: exit 2 for a device, a folder, and a file of more than `most` bytes. */
+function bytesOf(path: string, most: number): Buffer {
+  try {
+    const file = statSync(path);
+    if (!file.isFile()) throw usage(`${path}: expected a file, got a device or a folder`);
+    if (file.size > most) throw usage(`${path}: expected at most ${most} bytes, got ${file.size}`);
+    return readFileSync(path);
+  } catch (cause) {
+    throw cause instanceof CliError ? cause : unreadable(path, cause);
+  }
 }
 
 /** Adds heads, and keeps the largest. */
@@ -152,8 +166,12 @@ const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): P
   locked(env, () => {
     const bySize = new Map<string, SignedHead>();
     const kept = readKept(env, trust);
-    for (const head of [...heads, ...kept.heads])
-      bySize.set(`${head.size} ${Buffer.from(head.root).toString('hex')}`, head);
+    for (const head of [...heads, ...kept.heads]) {
+      const name = `${head.size} ${Buffer.from(head.root).toString('hex')}`;
+      const same = bySize.get(name);
+      if (same === undefined) bySize.set(name, head);
+      else for (const path of head.paths) same.add(path);
+    }
     const largest = [...bySize.values()]
       .toSorted((one, other) => other.size - one.size)
       .slice(0, limits.keptHeads);
@@ -167,13 +185,7 @@ const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): P
 
 /** The heads in a note, a tlog-proof, an answer, a bundle or a file of heads. Errors: exit 2. */
 export function headsInFile(file: string, cwd: string, trust: Trust): readonly SignedHead[] {
-  const path = resolve(cwd, file);
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
+  const bytes = bytesOf(resolve(cwd, file), limits.bundleRestBytes);
   const begin = bytes.toString('utf8', 0, 256);
   if (!begin.trimStart().startsWith('{')) {
     const text = bytes.toString();

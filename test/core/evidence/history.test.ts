@@ -24,10 +24,10 @@ it.each([
   ['the file extends the kept head', [headOf('a', 5)], [headOf('a', 9, 4)], { result: 'extends', kept: 5 }],
   ['the file is older', [headOf('a', 9, 4)], [headOf('a', 5)], { result: 'extends', kept: 9 }],
   [
-    'one head of the file extends one of the kept heads',
+    'the file extends a smaller kept head alone',
     [headOf('a', 7), headOf('a', 3)],
     [headOf('a', 3), headOf('a', 12)],
-    { result: 'extends', kept: 3 },
+    { result: 'not_compared', kept: 7 },
   ],
   ['no path compares them', [headOf('a', 5)], [headOf('a', 9)], { result: 'not_compared', kept: 5 }],
   ['the roots differ', [headOf('a', 5)], [headOf('b', 5)], { result: 'split', kept: 5 }],

@@ -1,5 +1,5 @@
 /** Verifiers that remember: `gov proofs verify A B`, `--kept`, `gov heads` and `gov evidence verify`. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bundleText } from '../../../../src/core/proofs/bundle.ts';
@@ -85,6 +85,19 @@ describe('two proofs of two histories of one log', () => {
         { verified: false, code: 'SPLIT_VIEW', history: { result: 'split' } },
       ]);
     }
+  });
+
+  it('a kept file that is a device or damaged is refused with what to do, and never read without end', async () => {
+    const env = { GOV_CONFIG_DIR: emptyDirectory() };
+    const verify = () => govHere(['proofs', 'verify', mine, '--trust', trustFile], { env });
+    await verify();
+    const [name = ''] = readdirSync(join(env.GOV_CONFIG_DIR, 'heads'));
+    const path = join(env.GOV_CONFIG_DIR, 'heads', name);
+    writeFileSync(path, '{');
+    expect(await verify()).toMatchObject({ code: 2, stderr: expect.stringContaining('remove it') });
+    rmSync(path);
+    symlinkSync('/dev/zero', path);
+    expect(await verify()).toMatchObject({ code: 2, stderr: expect.stringContaining('a device') });
   });
 
   it('with --no-remember nothing is kept', async () => {
