@@ -15,6 +15,8 @@ import { enrolledPlane, type Sender } from '../support/telemetry-plane.ts';
 
 const rowOf = (id: OperationId): Operation => table[id];
 const all = Object.keys(table) as OperationId[];
+/** An index is no id: each log has its own. */
+const hasId = (id: OperationId): boolean => rowOf(id).path.replace('{index}', '').includes('{');
 /** Before any of them makes something under an id that a client chose. */
 const inOrder = (['GET', 'DELETE', 'PUT', 'POST'] as const).flatMap((method) =>
   [true, false].flatMap((isById) => all.filter((id) => rowOf(id).method === method && isById === hasId(id))),
@@ -26,8 +28,6 @@ const ofPlanes = inOrder.filter((id) => accessOf(rowOf(id)) === 'plane');
 const ofProjects = ofTenants.filter((id) => accessOf(rowOf(id)) === 'project');
 /** Runs are begun by whoever names them first, so these make the stranger's own. */
 const beginsRun = (id: OperationId): boolean => rowOf(id).method === 'PUT' && idsOf(id).includes('runId');
-/** An index is no id: each log has its own. */
-const hasId = (id: OperationId): boolean => rowOf(id).path.replace('{index}', '').includes('{');
 const isById = (id: OperationId): boolean => hasId(id) && !beginsRun(id);
 
 interface Stranger {
@@ -131,8 +131,9 @@ describe.each(engines)('a tenant of a service on %s', (engine) => {
   /** Everything that the victim can read by these rows; its checkpoint says how long its log is. */
   const stateOf = async (rows: readonly OperationId[]): Promise<Map<string, string>> => {
     const state = new Map<string, string>();
-    // the integrity of a log changes with time: what was signed meanwhile, and how old it is
-    const read = rows.filter((each) => rowOf(each).method === 'GET' && each !== 'getIntegrity');
+    // these change with time: what was signed meanwhile, how old it is, and when a receipt was signed
+    const timed = new Set<OperationId>(['getIntegrity', 'getLogReceipt']);
+    const read = rows.filter((each) => rowOf(each).method === 'GET' && !timed.has(each));
     for (const id of read) {
       const { method, path } = rowRequest(id, theirs);
       const { text } = await victim.call(method, path);

@@ -153,7 +153,7 @@ describe('a usage error', () => {
     [
       'verify run.json',
       'unknown command "verify"',
-      'did you mean gov policy verify, gov proofs verify, gov report verify, gov evidence verify, gov plane config verify, gov forward verify?',
+      'did you mean gov policy verify, gov proofs verify, gov report verify, gov receipts verify, gov evidence verify, gov plane config verify, gov forward verify?',
     ],
     ['auth doctor', 'unknown command \'doctor\' after "auth"', 'gov doctor'],
     ['approve apr_1', 'unknown command "approve"', 'did you mean gov approvals approve?'],

@@ -17,12 +17,12 @@ it('a search index that cannot be extended is logged with its project, and tried
   });
   indexer.grown('prj_1', blockLeaves);
   const line = [{ err: fault, projectId: 'prj_1' }, 'the search index could not be extended'];
-  await vi.waitFor(() => expect(error.mock.calls).toEqual([line]));
+  await vi.waitFor(() => expect(error.mock.calls).toEqual([line]), 20_000);
   indexer.grown('prj_1', 2 * blockLeaves - 1);
   expect(termHead).toHaveBeenCalledTimes(1);
   await vi.waitFor(() => {
     indexer.grown('prj_1', 2 * blockLeaves);
     expect(error.mock.calls).toEqual([line, line]);
-  });
+  }, 20_000);
   indexer.stop();
 });

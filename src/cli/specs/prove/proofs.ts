@@ -138,7 +138,7 @@ export const proofsVerify = command({
     'gov proofs verify run.govproof.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
     'gov proofs verify - --trust auditor.trust -o json < run.govproof.json',
     'gov proofs verify run.govproof.json --report proof.xml --annotate',
-    'gov proofs verify mine.govproof.json yours.govproof.json --trust auditor.trust    # do both show one history?',
+    'gov proofs verify mine.json yours.json --trust auditor.trust    # do both show one history?',
   ],
   exitCodes: {
     0: 'verified',

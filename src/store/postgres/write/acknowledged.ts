@@ -31,8 +31,8 @@ const newestLoss = sql<{ record: string }>(
    CROSS JOIN LATERAL (SELECT record FROM leaf WHERE position = d.position OFFSET 0) l`,
 );
 const sizeAt = sql<{ size: number }>(
-  `SELECT first_index + leaf_count AS size FROM meter WHERE position >= $1::int8 << ${positionBits}
-   AND position < ($1::int8 + 1) << ${positionBits} AND ${meterTime} <= $2 ORDER BY position DESC LIMIT 1`,
+  `SELECT first_index + leaf_count AS size FROM meter WHERE position >= ($1::int8 << ${positionBits})
+   AND position < (($1::int8 + 1) << ${positionBits}) AND ${meterTime} <= $2 ORDER BY position DESC LIMIT 1`,
 );
 
 export class Acknowledged {

@@ -34,7 +34,15 @@ const prune = (...words: string[]) =>
     columns: 100,
   });
 const offline = async (): Promise<unknown> =>
-  account.json(['proofs', 'verify', bundle, '--trust', join(plane.dataDir, 'trust'), '--offline']);
+  account.json([
+    'proofs',
+    'verify',
+    bundle,
+    '--offline',
+    '--no-remember',
+    '--trust',
+    join(plane.dataDir, 'trust'),
+  ]);
 const atPlane = (baseUrl: string) =>
   account.json(['proofs', 'verify', proofId], { env: { GOV_BASE_URL: baseUrl, GOV_API_KEY: plane.key } });
 
