@@ -19,7 +19,7 @@ const event = (n: number) => ({
   actor: 'a',
   action: 'b',
   timestamp: new Date().toISOString(),
-  metadata: { n },
+  metadata: { n, pid: process.pid },
 });
 
 if (how === 'saved') {
