@@ -18,7 +18,7 @@ export function historyLines(
 ): Safe[] {
   switch (result) {
     case 'first':
-      return [safe`  history   first signed head of this log here, now kept`];
+      return [safe`  history   first signed head of this log here`];
     case 'extends':
       return [safe`  history   one history with the kept head of ${String(kept)} leaves`];
     case 'not_compared':

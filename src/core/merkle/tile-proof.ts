@@ -67,13 +67,13 @@ export function consistencyProof(
 }
 
 /** Leaves [start, end) that form one subtree of the tree, complete or at its right edge. */
-interface Range {
+export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** RFC 6962 §2.1.1, PATH(index, D[size]): the siblings from the leaf up. */
-function inclusionRanges(index: number, size: number): Range[] {
+/** RFC 6962 §2.1.1, PATH(index, D[size]): the siblings from the leaf up. Throws RangeError for a leaf beyond the tree. */
+export function inclusionRanges(index: number, size: number): Range[] {
   if (!Number.isSafeInteger(index) || index < 0 || index >= checkedSize(size)) {
     throw new RangeError(`expected an index below the tree size ${size}, got ${index}`);
   }
@@ -118,7 +118,7 @@ function consistencyRanges(first: number, second: number): Range[] {
 }
 
 /** Returns the complete subtrees of a range, the largest first. */
-function completeSubtrees({ start, end }: Range): Subtree[] {
+export function completeSubtrees({ start, end }: Range): Subtree[] {
   const subtrees: Subtree[] = [];
   let height = 0;
   while (2 ** (height + 1) <= end - start) height++;
@@ -146,7 +146,7 @@ function tilesOf(ranges: readonly Range[], size: number): TileId[] {
 }
 
 /** Returns the largest power of two below `size`, at least 1. */
-function splitOf(size: number): number {
+export function splitOf(size: number): number {
   let split = 1;
   while (split * 2 < size) split *= 2;
   return split;

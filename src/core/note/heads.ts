@@ -6,6 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { type Checkpoint, openTrustedCheckpoint, type Trust } from './checkpoint.ts';
+import { completeSubtrees, inclusionRanges, type Range, splitOf } from '../merkle/tile-proof.ts';
 import { emptyRoot, inclusionRoot, nodeHash } from '../merkle/tree.ts';
 
 /** A leaf with its path, from the sibling of the leaf up to the child of the root. */
@@ -70,12 +71,10 @@ export class SignedHead {
     if (size === 0) return { root: emptyRoot, by: [] };
     if (size > this.size) return null;
     const parts: KnownSubtree[] = [];
-    for (let start = 0; start < size;) {
-      const width = highestBit(size - start);
-      const known = this.#subtrees.get(subtreeName(start, width));
+    for (const { start, height } of completeSubtrees({ start: 0, end: size })) {
+      const known = this.#subtrees.get(subtreeName(start, 2 ** height));
       if (known === undefined) return null;
       parts.push(known);
-      start += width;
     }
     const root = parts.map(({ hash }) => hash).reduceRight((right, left) => nodeHash(left, right));
     return { root, by: [...new Set(parts.map(({ by }) => by))] };
@@ -133,35 +132,24 @@ interface Subtree {
 
 /** The complete subtrees whose hashes a path fixes: the leaf, complete siblings, and complete ancestors. */
 function subtreesOf({ index, leaf, path }: LeafPath, size: number): Subtree[] {
-  const levels: { sibling: readonly [number, number]; parent: readonly [number, number] }[] = [];
-  let [start, end] = [0, size];
-  while (end - start > 1) {
-    const middle = start + highestBit(end - start - 1);
-    levels.push({ sibling: index < middle ? [middle, end] : [start, middle], parent: [start, end] });
-    if (index < middle) end = middle;
-    else start = middle;
-  }
-  const found: Subtree[] = [{ start: index, width: 1, hash: leaf }];
-  const take = ([from, to]: readonly [number, number], hash: Uint8Array): void => {
-    const width = to - from;
-    if (highestBit(width) === width && from % width === 0) found.push({ start: from, width, hash });
+  const found: Subtree[] = [];
+  const take = ({ start, end }: Range, hash: Uint8Array): void => {
+    const width = end - start;
+    if (splitOf(width + 1) === width && start % width === 0) found.push({ start, width, hash });
   };
+  let range: Range = { start: index, end: index + 1 };
   let hash = leaf;
-  for (const [at, { sibling, parent }] of levels.toReversed().entries()) {
+  take(range, hash);
+  for (const [at, sibling] of inclusionRanges(index, size).entries()) {
     const next = path[at];
     if (next === undefined) break;
     take(sibling, next);
-    hash = sibling[0] > index ? nodeHash(hash, next) : nodeHash(next, hash);
-    take(parent, hash);
+    const isRight = sibling.start > index;
+    hash = isRight ? nodeHash(hash, next) : nodeHash(next, hash);
+    range = isRight ? { start: range.start, end: sibling.end } : { start: sibling.start, end: range.end };
+    take(range, hash);
   }
   return found;
-}
-
-/** The largest power of two up to n ≥ 1. */
-function highestBit(n: number): number {
-  let bit = 1;
-  while (bit * 2 <= n) bit *= 2;
-  return bit;
 }
 
 const isEqual = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0;

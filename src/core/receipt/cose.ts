@@ -13,6 +13,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { isCount } from '../count.ts';
+import { inclusionRanges, splitOf } from '../merkle/tile-proof.ts';
 import { inclusionRoot, isHash, nodeHash } from '../merkle/tree.ts';
 import type { NoteSigner } from '../note/key.ts';
 import { NoteError } from '../note/signed.ts';
@@ -212,10 +213,9 @@ function rangeRoot(size: number, { first, last, leaves }: Range): Uint8Array | n
     ['left', first],
     ['right', last],
   ] as const) {
-    const siblings = siblingsOf(index, size);
-    for (const [at, { from, to }] of siblings.entries()) {
+    for (const [at, { start, end }] of inclusionRanges(index, size).entries()) {
       const hash = path[at];
-      if (hash !== undefined && to <= index === (side === 'left')) outside.set(`${from} ${to}`, hash);
+      if (hash !== undefined && end <= index === (side === 'left')) outside.set(`${start} ${end}`, hash);
     }
   }
   const node = (from: number, to: number): Uint8Array | null => {
@@ -226,24 +226,4 @@ function rangeRoot(size: number, { first, last, leaves }: Range): Uint8Array | n
     return left === null || right === null ? null : nodeHash(left, right);
   };
   return node(0, size);
-}
-
-/** The siblings of a leaf from the leaf up, as ranges of leaves. */
-function siblingsOf(index: number, size: number): { from: number; to: number }[] {
-  const siblings: { from: number; to: number }[] = [];
-  let [from, to] = [0, size];
-  while (to - from > 1) {
-    const middle = from + splitOf(to - from);
-    siblings.push(index < middle ? { from: middle, to } : { from, to: middle });
-    if (index < middle) to = middle;
-    else from = middle;
-  }
-  return siblings.toReversed();
-}
-
-/** The largest power of two below n ≥ 2. */
-function splitOf(n: number): number {
-  let split = 1;
-  while (split * 2 < n) split *= 2;
-  return split;
 }

@@ -46,7 +46,7 @@ describe('the loss that a log has to record', () => {
     });
   });
 
-  it('is none if another process has recorded it', () => {
+  it('a loss that another process has recorded is not recorded again', () => {
     expect(lossOf(acked(100, 3), { newest, sizeThen: 60 })).toBeNull();
     expect(lossOf(acked(80, 2), { newest, sizeThen: 60 })).toBeNull();
   });
