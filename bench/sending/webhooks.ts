@@ -3,7 +3,7 @@
  * that never answers and one that takes half a second. The second shows what two more receivers cost by themselves. `node bench/sending/webhooks.ts [events]`
  */
 import { openOutbound } from '../../src/host/outbound/open.ts';
-import { Allowed } from '../../src/host/outbound/allowed.ts';
+import { AllowList } from '../../src/host/outbound/allowed.ts';
 import { Webhooks } from '../../src/service/webhooks/work.ts';
 import type { Services } from '../../src/service/port/services.ts';
 import { makeAuthority } from '../../test/support/certificates.ts';
@@ -40,7 +40,7 @@ async function measure(names: readonly string[]): Promise<number[]> {
     await office.store.saveDocuments(projectId, [{ save: { ...save, data } }]);
   }
   const outbound = openOutbound({
-    allowed: new Allowed(['127.0.0.1:*'], 'bench'),
+    allowed: new AllowList(['127.0.0.1:*'], 'bench'),
     authorities: authority.cert,
     now: Date.now,
     version: 'bench',

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OperationId } from '../../src/contract/table.ts';
-import { assemble, type Assembled, type Parts } from '../../src/host/process/assemble.ts';
+import { assemble, type ServerParts, type Parts } from '../../src/host/process/assemble.ts';
 import { removeDrafts } from '../../src/host/files/private.ts';
 import type { HostKeys } from '../../src/host/keys/disk.ts';
 import {
@@ -20,7 +20,7 @@ import { openTls } from '../../src/host/process/tls.ts';
 import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
 import { createLog } from '../../src/host/process/log.ts';
 import { connectionsThatFit } from '../../src/host/process/open-files.ts';
-import { run, type Running, type RunOptions } from '../../src/host/process/run.ts';
+import { run, type RunningServer, type RunOptions } from '../../src/host/process/run.ts';
 import { runFileOf } from '../../src/host/files/run.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { outboundOf } from '../../src/host/outbound/config.ts';
@@ -62,7 +62,7 @@ export interface ServeOptions extends PlaneFlags {
   readonly operations?: readonly OperationId[];
 }
 
-export type RunningPlane = Running;
+export type RunningPlane = RunningServer;
 
 /**
  * VALIDATION_ERROR for a bad configuration, CONFLICT while another process serves the directory,
@@ -233,7 +233,7 @@ const lazySync = (options: SyncOptions): Reporting =>
 
 function telemetryOf(
   config: PlaneConfig,
-  parts: { keys: HostKeys; assembled: Assembled; env: TelemetryOptions['env']; log: Log },
+  parts: { keys: HostKeys; assembled: ServerParts; env: TelemetryOptions['env']; log: Log },
 ): TelemetryOptions {
   const { keys, assembled, env, log } = parts;
   const { store, checkpoints } = assembled.services;

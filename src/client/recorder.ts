@@ -14,7 +14,7 @@ import { jsonText } from './json-text.ts';
 import { Losses, type DropReason } from './losses.ts';
 import { atExit } from './sending/at-exit.ts';
 import { Batcher, type Batch } from './sending/batch.ts';
-import { deliver, type Delivered, type Sink } from './sending/deliver.ts';
+import { deliver, type DeliveryResult, type Sink } from './sending/deliver.ts';
 import type { Disk } from './sending/disk.ts';
 import { Bell, MemoryQueue, type BatchQueue } from './sending/queue.ts';
 import { anySignal } from './signals.ts';
@@ -252,7 +252,7 @@ export class EventRecorder {
   }
 
   /** Repeats until the service answers. Returns null if the recorder ends before. */
-  async #deliver(batch: Batch): Promise<Delivered | null> {
+  async #deliver(batch: Batch): Promise<DeliveryResult | null> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await deliver(batch, {
@@ -277,7 +277,7 @@ export class EventRecorder {
     clearTimeout(timer);
   }
 
-  #settled({ events }: Batch, { results }: Delivered): void {
+  #settled({ events }: Batch, { results }: DeliveryResult): void {
     this.#waiting -= events.length;
     if (this.#disk === null) this.#held -= events.length;
     for (const [at, { status, reason }] of results.entries()) {

@@ -9,7 +9,7 @@ import type { JWTPayload } from 'jose';
 import { it } from 'vitest';
 import type { Environment, SignedUp } from '../../src/contract/auth.ts';
 import { createLog } from '../../src/host/process/log.ts';
-import { run, type Running } from '../../src/host/process/run.ts';
+import { run, type RunningServer } from '../../src/host/process/run.ts';
 import { openService, type ServiceOptions } from '../../src/host/service/serve.ts';
 import { defaultRates, type ServiceFile } from '../../src/host/service/config.ts';
 import { serviceInit } from '../../src/host/service/init.ts';
@@ -37,7 +37,7 @@ export interface StartService extends Omit<ServiceOptions, 'dataDir'> {
   readonly file?: Partial<ServiceFile>;
 }
 
-export interface ServiceProcess extends Running {
+export interface ServiceProcess extends RunningServer {
   readonly origin: string;
   readonly port: number;
   readonly services: Services;
@@ -98,7 +98,7 @@ export async function startService(options: StartService = {}): Promise<TestServ
     ...file,
   };
   writeFileSync(path, JSON.stringify(members));
-  const started: Running[] = [];
+  const started: RunningServer[] = [];
   const seen = new Set<string>();
   const start = async (each: Omit<ServiceOptions, 'dataDir'>): Promise<ServiceProcess> => {
     const process = await startProcess({ dataDir, ...more, ...each }, { seen, issuer });

@@ -14,18 +14,18 @@ import {
   ok,
   skipped,
   warning,
-  type Finding,
+  type DoctorFinding,
   type CheckResult,
 } from './finding.ts';
 
-export async function lookAtAgents({ env, cwd }: Io): Promise<Finding[]> {
+export async function lookAtAgents({ env, cwd }: Io): Promise<DoctorFinding[]> {
   const found = await Promise.all(setups.map((setup) => lookAt(setup, { env, cwd })));
   const here = found.flatMap((each) => each ?? []);
   return here.length > 0 ? here : [{ name: 'agents', ...skipped('no client of agents on PATH') }];
 }
 
 /** Null for a client that is neither on PATH nor set up. */
-async function lookAt(setup: Setup, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<Finding | null> {
+async function lookAt(setup: Setup, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<DoctorFinding | null> {
   let isHere = true;
   // a program and then the plane: both within the time of one check
   const around = { env, cwd, etc, timeoutMs: attemptMs / 2 };

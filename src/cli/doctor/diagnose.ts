@@ -8,7 +8,7 @@ import type { Settings } from '../context/settings.ts';
 import type { Integrity } from '../../contract/operations.ts';
 import type { Invocation } from '../context/command.ts';
 import { lookAtAgents } from './agents.ts';
-import { attemptMs, examine, patienceMs, type Finding } from './finding.ts';
+import { attemptMs, examine, patienceMs, type DoctorFinding } from './finding.ts';
 import {
   keychainFaultIn,
   lookAtCompletion,
@@ -22,7 +22,7 @@ import { lookAtPlane } from './plane.ts';
 import { ServerChecks, type Health } from './server.ts';
 
 export interface Diagnosis {
-  readonly checks: readonly Finding[];
+  readonly checks: readonly DoctorFinding[];
   /** What the server says of itself; null where it could not be asked. */
   readonly health: Health | null;
   readonly integrity: Integrity | null;

@@ -4,7 +4,7 @@
  */
 import { failureOf } from '../program/exit.ts';
 
-export interface Finding {
+export interface DoctorFinding {
   readonly name: string;
   /** `warning`: gov works, but not as it should. `skipped`: there is nothing to check, or an earlier check failed. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
@@ -13,7 +13,7 @@ export interface Finding {
   readonly next: string | null;
 }
 
-export type CheckResult = Omit<Finding, 'name'>;
+export type CheckResult = Omit<DoctorFinding, 'name'>;
 
 export const ok = (detail: string): CheckResult => ({ status: 'ok', detail, next: null });
 export const warning = (detail: string, next: string): CheckResult => ({ status: 'warning', detail, next });
@@ -34,7 +34,7 @@ export const attemptMs = 2500;
 export async function examine(
   name: string,
   look: () => Promise<CheckResult> | CheckResult,
-): Promise<Finding> {
+): Promise<DoctorFinding> {
   let late: NodeJS.Timeout | undefined;
   const patience = new Promise<CheckResult>((resolve) => {
     late = setTimeout(

@@ -11,7 +11,7 @@ import { closeSync, openSync, readFileSync, readSync, renameSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from '../../client/sending/batch.ts';
-import type { Delivered, Sink } from '../../client/sending/deliver.ts';
+import type { DeliveryResult, Sink } from '../../client/sending/deliver.ts';
 import type { InputSource } from './source.ts';
 import { makeFolder } from '../../client/sending/make-folder.ts';
 
@@ -75,7 +75,7 @@ export class PushedFiles {
   }
 
   /** Marks the records of a batch as judged. */
-  judged({ source, positions }: Batch, { results }: Delivered): void {
+  judged({ source, positions }: Batch, { results }: DeliveryResult): void {
     const file = this.#files.get(source);
     for (const [index, position] of positions.entries()) {
       const result = results[index];

@@ -12,7 +12,7 @@ import { csvLine } from '../terminal/table.ts';
 import { yamlLines } from '../terminal/yaml.ts';
 import type { Batch } from '../../client/sending/batch.ts';
 import { counted, number } from '../terminal/numbers.ts';
-import type { Delivered } from '../../client/sending/deliver.ts';
+import type { DeliveryResult } from '../../client/sending/deliver.ts';
 import type { PushProgress } from './progress.ts';
 import type { ImportNote } from './imports.ts';
 
@@ -71,7 +71,7 @@ export class Report {
   }
 
   /** Counts and prints the verdicts of a batch. */
-  async judged({ sourceName, lines, events }: Batch, { results, duplicates }: Delivered): Promise<void> {
+  async judged({ sourceName, lines, events }: Batch, { results, duplicates }: DeliveryResult): Promise<void> {
     this.duplicates += duplicates;
     this.#progress.sent(results.length);
     for (const [index, { status, eventId, reason }] of results.entries()) {

@@ -29,7 +29,7 @@ export interface Receipt {
   readonly replayed: boolean;
 }
 
-export interface Delivered {
+export interface DeliveryResult {
   readonly results: readonly BatchResult[];
   /** Accepted events that an earlier request with the same key had recorded. */
   readonly duplicates: number;
@@ -46,7 +46,7 @@ export interface DeliverOptions {
 export async function deliver(
   { key, events }: Pick<Batch, 'key' | 'events'>,
   options: DeliverOptions,
-): Promise<Delivered> {
+): Promise<DeliveryResult> {
   try {
     const { results, replayed } = await pushPatiently(key, events, options);
     if (results.length !== events.length) {

@@ -8,14 +8,14 @@ import { anySignal } from '../signals.ts';
 import { limits } from '../../contract/limits.ts';
 import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import type { Batch } from './batch.ts';
-import { deliver, type Delivered, type DeliverOptions } from './deliver.ts';
+import { deliver, type DeliveryResult, type DeliverOptions } from './deliver.ts';
 import type { BatchQueue } from './queue.ts';
 
 export interface PumpOptions extends DeliverOptions {
   readonly queue: BatchQueue;
   readonly lanes: number;
   /** Called after the queue has settled the batch. */
-  readonly delivered: (batch: Batch, delivered: Delivered) => Promise<void>;
+  readonly delivered: (batch: Batch, delivered: DeliveryResult) => Promise<void>;
   /** Called if the service cannot be reached and the batches wait. */
   readonly waiting: (failure: unknown) => void;
   /** Fires when the input has ended. */
@@ -54,7 +54,7 @@ async function runLane(lane: number, options: PumpOptions): Promise<void> {
   }
 }
 
-async function deliverOrWait(batch: Batch, options: PumpOptions): Promise<Delivered> {
+async function deliverOrWait(batch: Batch, options: PumpOptions): Promise<DeliveryResult> {
   for (let attempt = 0; ; attempt += 1) {
     const last = options.inputEnded.aborted;
     try {

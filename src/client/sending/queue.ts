@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Batch } from './batch.ts';
-import type { Delivered } from './deliver.ts';
+import type { DeliveryResult } from './deliver.ts';
 
 export interface BatchQueue {
   /** Whether the content of the queue survives this process. */
@@ -15,7 +15,7 @@ export interface BatchQueue {
   /** Returns the lane's next batch. Repeats a taken batch that is not settled. Null after the lane has ended. */
   take(lane: number): Promise<Batch | null>;
   /** Marks the lane's taken batch as done. */
-  settle(lane: number, batch: Batch, delivered: Delivered): Promise<void>;
+  settle(lane: number, batch: Batch, delivered: DeliveryResult): Promise<void>;
   /** No batch follows: lanes end when they are empty. */
   close(): void;
   /** Sends no more: lanes end now, and `put` no longer waits. */

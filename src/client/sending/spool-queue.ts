@@ -3,7 +3,7 @@
  * each lane sends its own. Tested by `test/client/sending/spool.test.ts`.
  */
 import type { Batch } from './batch.ts';
-import type { Delivered } from './deliver.ts';
+import type { DeliveryResult } from './deliver.ts';
 import { Bell, type BatchQueue } from './queue.ts';
 import type { Spool, SpooledBatch } from './spool.ts';
 
@@ -68,7 +68,7 @@ export class SpoolQueue implements BatchQueue {
     return this.#lanes[lane];
   }
 
-  async settle(lane: number, batch: Batch, delivered: Delivered): Promise<void> {
+  async settle(lane: number, batch: Batch, delivered: DeliveryResult): Promise<void> {
     const waiting = this.#taken.get(lane);
     if (waiting === undefined) throw new Error(`expected lane ${lane} to have taken a batch`);
     this.#spool.acknowledge(waiting, batch, delivered);

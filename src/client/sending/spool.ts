@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovSpoolError } from '../errors.ts';
 import type { Batch } from './batch.ts';
-import type { Delivered } from './deliver.ts';
+import type { DeliveryResult } from './deliver.ts';
 import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { makeFolder } from './make-folder.ts';
@@ -194,7 +194,7 @@ export class Spool {
   }
 
   /** Notes that the service has judged a batch. Removes the segment after its last batch. */
-  acknowledge({ segment, offset }: SpooledBatch, batch: Batch, { results }: Delivered): void {
+  acknowledge({ segment, offset }: SpooledBatch, batch: Batch, { results }: DeliveryResult): void {
     this.#keepRejected(batch, results);
     segment.acks ??= Journal.open(acksOf(segment.path));
     segment.acks.append({ offset });
@@ -203,7 +203,7 @@ export class Spool {
   }
 
   /** Keeps rejected events: from a pipe they would otherwise be lost. */
-  #keepRejected(batch: Batch, results: Delivered['results']): void {
+  #keepRejected(batch: Batch, results: DeliveryResult['results']): void {
     const rejected = results.flatMap(({ status, reason }, index) => {
       const { sourceName: source, lines, events } = batch;
       if (status === 'accepted') return [];

@@ -10,7 +10,7 @@ import type { ContentCapture } from '../../contract/projects.ts';
 import { isOwnId, sequenceOf } from '../coverage/report.ts';
 import { describeLog } from './pieces/otlp-logs.ts';
 import { describeSpan } from './pieces/otlp-spans.ts';
-import { recorded, type Timed } from './pieces/otlp-timed.ts';
+import { recorded, type TimedDraft } from './pieces/otlp-timed.ts';
 import { runOfLog, tracesNamed } from './formats/otlp.ts';
 import { capture } from './otlp/capture.ts';
 import { textAttribute } from './otlp/dialects.ts';
@@ -131,7 +131,7 @@ const isTraceId = (id: string | undefined): id is string => id !== undefined && 
 export const unnamedRun = (traceId: string): string => `trace:${traceId}`;
 
 interface Described {
-  readonly timed: Timed;
+  readonly timed: TimedDraft;
   readonly record: number;
   readonly source: string;
   readonly startedIn: string | null;
@@ -147,7 +147,7 @@ export function receive(batch: Batch, options: ReceiveOptions): Received {
   const builders = new Map<string, { run: RunBuilder; described: Described[] }>();
   const filtered = new Map<string, number>();
   const traces = new Map<string, string>();
-  const write = (id: string, at: Omit<Described, 'timed'>, of: (run: RunBuilder) => Timed[]) => {
+  const write = (id: string, at: Omit<Described, 'timed'>, of: (run: RunBuilder) => TimedDraft[]) => {
     const found = builders.get(id) ?? { run: builderOf(id, options), described: [] };
     builders.set(id, found);
     const events = of(found.run);
@@ -219,11 +219,11 @@ const inOrder = ({ timed: a }: Described, { timed: b }: Described): number =>
   (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank;
 
 /** A record of a call and its result gives its number to both; the result keeps it. */
-const isNumbered = ({ eventType, metadata }: Timed): boolean =>
+const isNumbered = ({ eventType, metadata }: TimedDraft): boolean =>
   eventType === 'tool.result' && sequenceOf(metadata) !== null;
 
 /** Names a call or its result in a run; null for a call without an id of its own. */
-function callOf({ runId }: RunBuilder, { eventType, metadata, observes }: Timed): string | null {
+function callOf({ runId }: RunBuilder, { eventType, metadata, observes }: TimedDraft): string | null {
   const id = metadata['toolCallId'];
   if (observes === true || !/^tool\.(call|result)$/.test(eventType) || !isOwnId(id)) return null;
   return digest([runId, eventType, id]);

@@ -31,7 +31,7 @@ import { canonicalCondition } from '../policies/language/canonical.ts';
 import { lint } from '../policies/lint/check.ts';
 import { parseCondition } from '../policies/language/parse.ts';
 import { policyHash, policySetHash } from '../policies/language/hash.ts';
-import { atOnce, type TimeSliced } from '../policies/evaluate/time-slice.ts';
+import { atOnce, type TimeSlicedWork } from '../policies/evaluate/time-slice.ts';
 import { checkRiskConfig, riskAlgorithm, riskRouter, type RiskSettings } from '../risk/config.ts';
 import { isObject } from '../json/object.ts';
 
@@ -118,7 +118,7 @@ export function* openingPlaneConfig(
   bytes: Uint8Array,
   trust: PlaneConfigTrust,
   fits: (value: unknown) => string | null,
-): TimeSliced<OpenPlaneConfig> {
+): TimeSlicedWork<OpenPlaneConfig> {
   const { bundle: content, signature } = readSigned(bytes);
   const { projectId, bundleVersion } = content;
   const hash = planeConfigHash(content);
@@ -215,7 +215,7 @@ function requireOurs(bundle: PlaneConfigDocument, trust: PlaneConfigTrust): void
 const checkedAtOnce = 100;
 
 /** Checks that each policy has its hash, that ids ascend, and the hash of the set. Returns the number of lint errors. */
-function* checkPolicies({ policies, policySetHash: claimed }: PlaneConfigDocument): TimeSliced<number> {
+function* checkPolicies({ policies, policySetHash: claimed }: PlaneConfigDocument): TimeSlicedWork<number> {
   let before = '';
   let findings = 0;
   for (const [at, policy] of policies.entries()) {

@@ -32,7 +32,7 @@ export interface EventSearch {
 export type EvaluationSearch = Pick<EventSearch, 'runId' | 'tool' | 'decision' | 'startMs' | 'endMs'>;
 
 /** What a search finds. */
-export type Searched =
+export type SearchQuery =
   | { readonly kind: 'event'; readonly search: EventSearch }
   | { readonly kind: 'evaluation'; readonly search: EvaluationSearch };
 
@@ -59,7 +59,7 @@ const names = [
 const evaluationNames = ['runId', 'tool', 'decision'] as const;
 
 /** The terms of a search; the term of every event or evaluation where it asks for none. */
-export function searchTerms({ kind, search }: Searched): string[] {
+export function searchTerms({ kind, search }: SearchQuery): string[] {
   const asked =
     kind === 'event'
       ? names.map((name) => [name, search[name]] as const)

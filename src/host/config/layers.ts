@@ -14,7 +14,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export const invalid = (from: string, expected: string, cause?: unknown): GovError =>
   new GovError('VALIDATION_ERROR', `${from}: expected ${expected}`, { cause });
 
-export interface Picked<Value = string> {
+export interface SettingValue<Value = string> {
   readonly value: Value;
   /** The flag, variable or file with the value. */
   readonly from: string;
@@ -29,7 +29,7 @@ export function layers<Flag extends string>(
   flag: Flag,
   name: string,
   fallback: Fallback,
-) => Picked<string | Fallback> {
+) => SettingValue<string | Fallback> {
   return (flag, name, fallback) => {
     const given = flags[flag];
     if (given !== undefined) return { value: given, from: flagName(flag) };
@@ -97,7 +97,7 @@ export const servingMembers = {
   tlsClientCa: filePath,
 } satisfies Readonly<Record<string, JsonSchema>>;
 
-export function parseLogLevel({ value, from }: Picked): LogLevel {
+export function parseLogLevel({ value, from }: SettingValue): LogLevel {
   const level = logLevels.find((known) => known === value);
   if (level === undefined) throw invalid(from, `one of ${logLevels.join(', ')}, got ${value}`);
   return level;
@@ -111,7 +111,7 @@ export interface Address {
 const addressForm = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):([0-9]{1,5})$/;
 
 /** Parses `host:port`, with brackets around an IPv6 address. Port 0 lets the system choose. */
-export function parseAddress({ value, from }: Picked): Address {
+export function parseAddress({ value, from }: SettingValue): Address {
   const [, v6, name, digits] = addressForm.exec(value) ?? [];
   const host = v6 ?? name;
   const port = Number(digits);
@@ -121,5 +121,5 @@ export function parseAddress({ value, from }: Picked): Address {
 }
 
 /** Parses the same, or `off` for null. */
-export const parseOptionalAddress = (picked: Picked): Address | null =>
+export const parseOptionalAddress = (picked: SettingValue): Address | null =>
   picked.value === 'off' ? null : parseAddress(picked);

@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import { refuseReadableByOthers } from '../files/private.ts';
-import { invalid, type Picked, type Variables } from './layers.ts';
+import { invalid, type SettingValue, type Variables } from './layers.ts';
 
 /** Returns the secret in the variable NAME, or in the file that NAME_FILE names. */
-export function secretOf(env: Variables, name: string): Picked | null {
+export function secretOf(env: Variables, name: string): SettingValue | null {
   const value = env[name];
   if (value !== undefined && value !== '') return { value, from: name };
   const path = env[`${name}_FILE`];
@@ -18,7 +18,7 @@ export function secretOf(env: Variables, name: string): Picked | null {
 }
 
 /** Returns the secret in a file. FORBIDDEN where others may read it. */
-export function secretFile(path: string): Picked {
+export function secretFile(path: string): SettingValue {
   let value: string;
   try {
     value = readFileSync(path, 'utf8').trim();
@@ -43,7 +43,7 @@ export function secretFile(path: string): Picked {
 export function databaseOf(
   flag: string | undefined,
   env: Variables,
-  file: Picked<string | null>,
+  file: SettingValue<string | null>,
 ): string | null {
   if (flag !== undefined) {
     const checked = checkDatabase({ value: flag, from: '--database' });
@@ -56,7 +56,7 @@ export function databaseOf(
 }
 
 /** Omits the URL from the error, because it may contain a password. */
-function checkDatabase({ value, from }: Picked): string {
+function checkDatabase({ value, from }: SettingValue): string {
   if (URL.canParse(value) && /^postgres(?:ql)?:$/.test(new URL(value).protocol)) return value;
   throw invalid(from, 'a URL such as postgres://gov_serving@127.0.0.1:5432/gov, got another text');
 }

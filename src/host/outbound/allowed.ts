@@ -18,7 +18,7 @@ interface Allowance {
   readonly ports: readonly number[] | null;
 }
 
-export class Allowed {
+export class AllowList {
   readonly #entries: readonly Allowance[];
 
   /** VALIDATION_ERROR, which begins with `from`, for an entry of another form. */

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { filePath, invalid, text } from '../config/layers.ts';
-import { Allowed } from './allowed.ts';
+import { AllowList } from './allowed.ts';
 
 /** Members of the file. */
 export interface OutboundFile {
@@ -25,7 +25,7 @@ export const outboundMembers = {
 } satisfies Readonly<Record<keyof OutboundFile, JsonSchema>>;
 
 export interface OutboundConfig {
-  readonly allowed: Allowed;
+  readonly allowed: AllowList;
   /** Additional authorities, PEM. Null: those of Node only. */
   readonly authorities: string | null;
 }
@@ -36,7 +36,7 @@ export function outboundOf(
   { dataDir, path }: { readonly dataDir: string; readonly path: string },
 ): OutboundConfig {
   return {
-    allowed: new Allowed(outboundAllow, `${path} /outboundAllow`),
+    allowed: new AllowList(outboundAllow, `${path} /outboundAllow`),
     authorities: outboundCa === undefined ? null : pem(resolve(dataDir, outboundCa), `${path} /outboundCa`),
   };
 }

@@ -6,7 +6,7 @@
 import { lookup, type Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { usualPorts, type Allowed } from './allowed.ts';
+import { usualPorts, type AllowList } from './allowed.ts';
 import { addressOf, isPublic } from './networks.ts';
 
 export interface Target {
@@ -26,7 +26,7 @@ export interface Refusal {
 }
 
 export interface Lookup {
-  readonly allowed: Allowed;
+  readonly allowed: AllowList;
   readonly resolver: Pick<Resolver, 'resolve4' | 'resolve6'>;
 }
 
@@ -41,7 +41,7 @@ interface Parsed {
 }
 
 /** What the URL alone says. An attacker controls it. */
-function parsed(text: string, allowed: Allowed): Parsed | Refusal {
+function parsed(text: string, allowed: AllowList): Parsed | Refusal {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:') return final('expected an https URL');
   if (`${url.username}${url.password}` !== '') return final('expected a URL without a user and password');
@@ -55,7 +55,7 @@ function parsed(text: string, allowed: Allowed): Parsed | Refusal {
 function refusedAddress(
   { host, port }: Parsed,
   addresses: readonly string[],
-  allowed: Allowed,
+  allowed: AllowList,
 ): Refusal | null {
   const own = ownAddresses();
   const isFit = (address: string): boolean =>
@@ -66,7 +66,7 @@ function refusedAddress(
 }
 
 /** Why a URL is refused whatever its name leads to; null where the name decides. */
-export function refusalOf(text: string, allowed: Allowed): string | null {
+export function refusalOf(text: string, allowed: AllowList): string | null {
   const target = parsed(text, allowed);
   if ('refused' in target) return target.refused;
   return target.isAddress ? (refusedAddress(target, [target.host], allowed)?.refused ?? null) : null;

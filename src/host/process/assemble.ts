@@ -9,7 +9,7 @@ import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/credentials/callers.ts';
 import { KeySessions } from '../../service/credentials/key-sessions.ts';
 import { Cursors } from '../../service/call/cursors.ts';
-import type { Hosting } from '../../service/hosting/parts.ts';
+import type { HostParts } from '../../service/hosting/parts.ts';
 import { Indexer } from '../../service/indexes/lists.ts';
 import { JobWorker } from '../../service/job-worker.ts';
 import { ReportWorker } from '../../service/reports/worker.ts';
@@ -62,7 +62,7 @@ export interface Parts {
   readonly engine: Engine;
   readonly keys: HostKeys;
   /** Null on a plane. */
-  readonly hosting: Hosting | null;
+  readonly hosting: HostParts | null;
   readonly log: Log;
   /** Whether any output receives `log.debug`. */
   readonly debugging: boolean;
@@ -92,7 +92,7 @@ export interface Parts {
   readonly planeConfig?: (services: () => Services) => PlaneConfig;
 }
 
-export interface Assembled {
+export interface ServerParts {
   readonly engine: Engine;
   readonly services: Services;
   readonly jobs: JobWorker;
@@ -151,7 +151,7 @@ const lossReasons = (losses: readonly NotedLoss[]): string[] =>
   losses.length === 0 ? [] : [`acknowledged_lost: ${lostLeaves(losses)}`];
 
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
-export function assemble(parts: Parts): Assembled {
+export function assemble(parts: Parts): ServerParts {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
   const { store, work, probe } = engine;
   const { signers, verifierKeys, attest, storeKey } = keys;

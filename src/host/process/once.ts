@@ -3,11 +3,11 @@
  * when the store closes, and a serving process extends it anyway. Proven by `test/host/service/operator.test.ts`.
  */
 import type { Services } from '../../service/port/services.ts';
-import type { Assembled } from './assemble.ts';
+import type { ServerParts } from './assemble.ts';
 
 /** Runs `work`, signs what it appended, and closes everything, also after a failure. */
 export async function once<Value>(
-  { services, engine }: Pick<Assembled, 'services' | 'engine'>,
+  { services, engine }: Pick<ServerParts, 'services' | 'engine'>,
   work: (services: Services) => Promise<Value>,
 ): Promise<Value> {
   services.indexer.stop();

@@ -15,7 +15,7 @@ import { startRetention } from '../../service/erasure/retention.ts';
 import { startSweeping } from '../../service/operations/sweep.ts';
 import { Scrubber } from '../../service/operations/scrubber.ts';
 import { startReportingUses } from '../../service/access/report-uses.ts';
-import type { Assembled } from './assemble.ts';
+import type { ServerParts } from './assemble.ts';
 import { now } from './clock.ts';
 import type { Address, Variables } from '../config/layers.ts';
 import { untilStopped } from './lifecycle.ts';
@@ -58,7 +58,7 @@ export interface Background {
   metrics?(): readonly string[];
 }
 
-export interface Running {
+export interface RunningServer {
   /** `http://127.0.0.1:7460/api/v1`, or the sandbox path for a sandbox plane. */
   readonly baseUrl: string;
   readonly metricsUrl: string | null;
@@ -71,7 +71,7 @@ export interface Running {
 }
 
 /** Starts to serve. CONFLICT where an address is taken. Closes the assembled parts where it fails. */
-export async function run(assembled: Assembled, options: RunOptions): Promise<Running> {
+export async function run(assembled: ServerParts, options: RunOptions): Promise<RunningServer> {
   boundThreadsAlone();
   const { services, engine, jobs, reports, scheduler, hasTimer, webhooks, clock } = assembled;
   const { log } = services;
@@ -139,7 +139,7 @@ export async function run(assembled: Assembled, options: RunOptions): Promise<Ru
 }
 
 async function supervisorOf(
-  { services, engine }: Assembled,
+  { services, engine }: ServerParts,
   { env, projectId }: RunOptions,
 ): Promise<Supervisor | null> {
   if (env?.['NOTIFY_SOCKET'] === undefined) return null;
@@ -171,7 +171,7 @@ function refuseAddress({ flag, address }: { flag: string; address: Address }, ca
 }
 
 async function startMetrics(
-  { services, engine }: Assembled,
+  { services, engine }: ServerParts,
   { stats }: HttpServer,
   { metricsListen, projectId, background, gauges }: RunOptions,
 ): Promise<MetricsServer | null> {
@@ -196,7 +196,7 @@ function announce(runFile: string | null, facts: Partial<RunFile>): void {
 }
 
 /** What goes on by itself while the process serves. Returns a function that stops it. */
-function startSweepers({ services, engine, clock }: Assembled, projectId: string | null): () => void {
+function startSweepers({ services, engine, clock }: ServerParts, projectId: string | null): () => void {
   const ends = [
     startSweeping(services),
     startRetention(services, projectId),
@@ -210,7 +210,7 @@ function startSweepers({ services, engine, clock }: Assembled, projectId: string
 
 /** Stops in this order, so that all accepted work is finished and stored. A step that fails does not stop the later ones. */
 async function stop(
-  running: Assembled & {
+  running: ServerParts & {
     server: HttpServer;
     metrics: MetricsServer | null;
     runFile: string | null;

@@ -10,7 +10,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
 import { refuseReadableByOthers } from '../files/private.ts';
-import { invalid, type Picked, type Variables } from '../config/layers.ts';
+import { invalid, type SettingValue, type Variables } from '../config/layers.ts';
 import { editedText } from '../../core/text.ts';
 
 export interface TlsFiles {
@@ -26,11 +26,11 @@ export interface TlsFiles {
 
 /** The files of `--tls-cert`, `--tls-key`, `--tls-client-ca`. Null where there is no TLS. */
 export function tlsFilesOf(
-  picked: Readonly<Record<'cert' | 'key' | 'clientCa', Picked<string | null>>>,
+  picked: Readonly<Record<'cert' | 'key' | 'clientCa', SettingValue<string | null>>>,
   { dataDir, file, env }: { readonly dataDir: string; readonly file: string; readonly env: Variables },
 ): TlsFiles | null {
   // a path in the configuration file is relative to that file
-  const path = ({ value, from }: Picked<string | null>): string | null =>
+  const path = ({ value, from }: SettingValue<string | null>): string | null =>
     value === null ? null : from === file ? resolve(dataDir, value) : resolve(value);
   const [cert, key, clientCa] = [path(picked.cert), path(picked.key), path(picked.clientCa)];
   if (cert !== null && key !== null) {

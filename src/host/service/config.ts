@@ -33,7 +33,7 @@ import {
   whole,
   type Address,
   type LogLevel,
-  type Picked,
+  type SettingValue,
   type Variables,
 } from '../config/layers.ts';
 import { databaseOf, secretFile, secretOf } from '../config/secrets.ts';
@@ -296,11 +296,11 @@ function billingOf(
   return { stripeKey: key.value, baseUrl: billing?.baseUrl ?? null };
 }
 
-export const parseOrigin = ({ value, from }: Picked<string | null>): string | null =>
+export const parseOrigin = ({ value, from }: SettingValue<string | null>): string | null =>
   value === null ? null : originOf({ value, from });
 
 /** The origin in the form that browsers send: without a final slash. */
-function originOf({ value, from }: Picked): string {
+function originOf({ value, from }: SettingValue): string {
   const parsed = URL.canParse(value) ? new URL(value) : null;
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && value.replace(/\/$/, '') === parsed.origin) {
     return parsed.origin;
@@ -308,12 +308,12 @@ function originOf({ value, from }: Picked): string {
   throw invalid(from, `an origin without a path, such as https://gov.example.com, got ${value}`);
 }
 
-function proxyOf({ value, from }: Picked): string {
+function proxyOf({ value, from }: SettingValue): string {
   if (parseSubnet(value) !== null) return value;
   throw invalid(from, `IP addresses or subnets such as 10.0.0.0/8, got ${value}`);
 }
 
-function parseConnections({ value, from }: Picked): number {
+function parseConnections({ value, from }: SettingValue): number {
   const count = /^[0-9]{1,4}$/.test(value) ? Number(value) : 0;
   if (count >= 1 && count <= 1000) return count;
   throw invalid(from, `1 to 1000 connections, got ${value}`);

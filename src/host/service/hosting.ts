@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
 import { configKeyName } from '../../core/planes/config.ts';
 import { typeId } from '../../core/id.ts';
-import type { Hosting } from '../../service/hosting/parts.ts';
+import type { HostParts } from '../../service/hosting/parts.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
@@ -23,7 +23,7 @@ import { createSeal } from '../keys/seal.ts';
  * Returns the parts without contacting a provider. VALIDATION_ERROR where the configuration of a provider is
  * invalid.
  */
-export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<Hosting> {
+export async function createHosting(config: ServiceConfig, keys: HostKeys, log: Log): Promise<HostParts> {
   const { issuer, billing, quotas, returnHosts, sessionHours, logName, reporting } = config;
   return {
     identity:

@@ -10,7 +10,7 @@ import type { ServerOptions } from '../../http/server.ts';
 import { basePaths } from '../../http/call/route.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
-import { assemble, type Assembled, type Engine } from '../process/assemble.ts';
+import { assemble, type ServerParts, type Engine } from '../process/assemble.ts';
 import { now, randomBytes } from '../process/clock.ts';
 import type { DevIssuer } from '../identity/dev-issuer.ts';
 import { createHosting, refuseOtherKeys } from './hosting.ts';
@@ -18,7 +18,7 @@ import { readKeys } from '../keys/disk.ts';
 import { parseAddress, type Variables } from '../config/layers.ts';
 import { createLog } from '../process/log.ts';
 import { connectionsThatFit } from '../process/open-files.ts';
-import { run, type Running, type RunOptions } from '../process/run.ts';
+import { run, type RunningServer, type RunOptions } from '../process/run.ts';
 import { runFileOf } from '../files/run.ts';
 import { openTls } from '../process/tls.ts';
 import { together } from '../process/together.ts';
@@ -43,7 +43,7 @@ export interface ServiceOptions extends ServiceFlags {
 const operations = Object.keys(table) as OperationId[];
 
 /** Serves. Throws as `openService` does, and CONFLICT where an address is taken. */
-export async function serviceServe(options: ServiceOptions): Promise<Running> {
+export async function serviceServe(options: ServiceOptions): Promise<RunningServer> {
   const { assembled, serving } = await openService(options);
   return run(assembled, serving);
 }
@@ -55,7 +55,7 @@ export async function serviceServe(options: ServiceOptions): Promise<Running> {
  */
 export async function openService(
   options: ServiceOptions,
-): Promise<{ readonly assembled: Assembled; readonly serving: RunOptions }> {
+): Promise<{ readonly assembled: ServerParts; readonly serving: RunOptions }> {
   const startedAt = performance.now();
   const env = options.env ?? process.env;
   const config = readServiceConfig(resolve(options.dataDir), options, env);

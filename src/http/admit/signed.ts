@@ -10,7 +10,7 @@ import { GovError } from '../../contract/problems.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import { checkTelemetryTime, verifyTelemetry } from '../../core/planes/signature.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { Denied } from '../../service/credentials/shown.ts';
+import { DenialError } from '../../service/credentials/shown.ts';
 
 /** A message as received. An attacker controls all of it until its signature is verified. */
 interface Message {
@@ -29,7 +29,7 @@ export function requireSigned(caller: Caller, message: Message): string {
   try {
     return verified(caller, message);
   } catch (error) {
-    throw error instanceof GovError && error.status === 401 ? new Denied(caller, error) : error;
+    throw error instanceof GovError && error.status === 401 ? new DenialError(caller, error) : error;
   }
 }
 

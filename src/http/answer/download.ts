@@ -10,7 +10,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { OperationId } from '../../contract/table.ts';
 import { chunkBytes } from '../../service/hosting/artifacts.ts';
-import type { Streamed } from '../../service/call/answer.ts';
+import type { StreamResponse } from '../../service/call/answer.ts';
 import type { Services } from '../../service/port/services.ts';
 import { writeHead } from './write.ts';
 import type { Unsent } from './unsent.ts';
@@ -28,7 +28,7 @@ interface Download {
 export async function streamAnswer(
   { services, unsent, id }: Download,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  { status, headers, bytes, chunks, still }: Streamed,
+  { status, headers, bytes, chunks, still }: StreamResponse,
 ): Promise<void> {
   const response = reply.raw;
   unsent.check(request);

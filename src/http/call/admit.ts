@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { allows, type Caller } from '../../service/call/caller.ts';
-import { Denied } from '../../service/credentials/shown.ts';
+import { DenialError } from '../../service/credentials/shown.ts';
 import { requireCronSecret } from '../admit/cron.ts';
 import { authenticate, spend, spendOfAddress, type Gate } from '../admit/gate.ts';
 import { checkAccept, checkEnvelope, checkMediaType, checkUpload } from '../admit/negotiate.ts';
@@ -85,7 +85,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   if (allows(caller.scopes, scope)) return;
   const extensions = { requiredScope: scope };
   const detail = `expected a key with scope ${scope}`;
-  throw new Denied(caller, new GovError('INSUFFICIENT_SCOPE', detail, { extensions }));
+  throw new DenialError(caller, new GovError('INSUFFICIENT_SCOPE', detail, { extensions }));
 }
 
 function admitInput({ row, mediaType, unsent }: Route, request: FastifyRequest): undefined {

@@ -12,10 +12,15 @@ import { notFound } from '../../service/call/answer.ts';
 import { contentTag, hasTag } from '../../service/call/entity-tag.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import type { Conditions } from '../../service/port/handler.ts';
-import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
+import type {
+  PlainAnswer,
+  ReplayedResponse,
+  StreamResponse,
+  WrittenBody,
+} from '../../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../../service/call/schema.ts';
 import type { Slice } from '../../service/call/slices.ts';
-import { Denied } from '../../service/credentials/shown.ts';
+import { DenialError } from '../../service/credentials/shown.ts';
 import { compress, isCompressible } from '../answer/compress.ts';
 import { jsonMediaType, writeAnswer, type RawAnswer } from '../answer/write.ts';
 import { readmit } from './admit.ts';
@@ -80,7 +85,7 @@ function answered(
   services.log.debug({ requestId, operation: id, status, ms, caller: caller?.id ?? null }, 'answered');
 }
 
-async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer | Streamed> {
+async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer | StreamResponse> {
   const { row, id, services } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
@@ -114,7 +119,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer
   const shown = { caller, presented, conditions, canonical };
   const call = { params, query, body, basePath, origin: route.origin, file, idempotency, ifMatch, ...shown };
   // the row's schemas accepted exactly what `call` holds, and the handler's type says the same
-  const answer = (): Promise<PlainAnswer | Replayed | WrittenBody | Streamed> =>
+  const answer = (): Promise<PlainAnswer | ReplayedResponse | WrittenBody | StreamResponse> =>
     route.handler(call as never, route.services);
   if (idempotency === null || caller === null) {
     const given = await answer();
@@ -154,7 +159,7 @@ function canonicalOf({ row, services }: Route, request: FastifyRequest, body: un
   return requireSigned(caller, { headers, body, nowMs: services.now() });
 }
 
-function written(route: Route, answer: PlainAnswer | Replayed | WrittenBody): RawAnswer {
+function written(route: Route, answer: PlainAnswer | ReplayedResponse | WrittenBody): RawAnswer {
   if ('replayed' in answer) return replay(route, answer.replayed);
   const { status } = answer;
   const headers = 'headers' in answer ? answer.headers : {};
@@ -233,6 +238,6 @@ export function fail(route: Route, error: unknown, on: Exchange & { readonly sta
 
 /** Reports a refusal of a known caller, so that the log of its project can record it. */
 function reportRefusal({ services, id }: Route, error: GovError, caller: Caller | null): void {
-  const who = error instanceof Denied ? error.caller : error.status === 403 ? caller : null;
+  const who = error instanceof DenialError ? error.caller : error.status === 403 ? caller : null;
   if (who !== null) services.denied?.(who, { operation: id, code: error.code });
 }

@@ -7,7 +7,12 @@ import type { Access, Operation } from '../../contract/operation.ts';
 import type { OperationId } from '../../contract/table.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import type { Handlers, RawCredentials } from '../../service/port/handler.ts';
-import type { PlainAnswer, Replayed, Streamed, WrittenBody } from '../../service/call/answer.ts';
+import type {
+  PlainAnswer,
+  ReplayedResponse,
+  StreamResponse,
+  WrittenBody,
+} from '../../service/call/answer.ts';
 import type { Credentials } from '../../service/credentials/callers.ts';
 import type { BodyCheck } from '../../service/call/schema.ts';
 import type { Services } from '../../service/port/services.ts';
@@ -43,7 +48,7 @@ export interface MountOptions {
 export type AnyHandler = (
   call: never,
   services: Services,
-) => Promise<PlainAnswer | Replayed | WrittenBody | Streamed>;
+) => Promise<PlainAnswer | ReplayedResponse | WrittenBody | StreamResponse>;
 
 export interface Route extends MountOptions {
   readonly id: OperationId;

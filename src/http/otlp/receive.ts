@@ -12,7 +12,7 @@ import { otlpSignals, receiverOf, receivers, type OtlpSignal } from '../../contr
 import { GovError } from '../../contract/problems.ts';
 import type { Encoding } from '../../core/intake/otlp/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import { Denied, type OperationPlace } from '../../service/credentials/shown.ts';
+import { DenialError, type OperationPlace } from '../../service/credentials/shown.ts';
 import { authenticate, spend } from '../admit/gate.ts';
 import { checkEnvelope } from '../admit/negotiate.ts';
 import { readToken } from '../admit/presented.ts';
@@ -226,7 +226,7 @@ async function fail(
   const { request, reply, started = performance.now() } = on;
   const { options, signal, stats } = receiver;
   const known = asGovError(error);
-  const who = known instanceof Denied ? known.caller : known.status === 403 ? request.caller : null;
+  const who = known instanceof DenialError ? known.caller : known.status === 403 ? request.caller : null;
   if (who !== null) options.services.denied?.(who, { operation: receiverOf[signal], code: known.code });
   if (known.code === 'INTERNAL') {
     options.services.log.error(

@@ -15,7 +15,7 @@ import type { Caller } from '../../service/call/caller.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { EventTails, type NewEventReader } from '../../service/events/arrivals.ts';
 import type { Services } from '../../service/port/services.ts';
-import { Denied, type OperationPlace } from '../../service/credentials/shown.ts';
+import { DenialError, type OperationPlace } from '../../service/credentials/shown.ts';
 import { requireScope } from '../call/admit.ts';
 import type { Origins } from '../admit/origins.ts';
 import { authenticate, spend, type Gate } from '../admit/gate.ts';
@@ -154,7 +154,7 @@ export class Streams {
     const { services } = this.#options;
     const known = asGovError(error);
     if (known.code === 'INTERNAL') services.log.error({ err: error }, 'a stream could not open');
-    if (known instanceof Denied) {
+    if (known instanceof DenialError) {
       services.denied?.(known.caller, { operation: 'streamEvents', code: known.code });
     }
     endWithProblem(socket, known, { requestId: requestId(request), base: this.#options.problemBase() });

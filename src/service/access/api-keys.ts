@@ -14,7 +14,7 @@ import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Effect } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
-import type { Asking } from '../writes/asking.ts';
+import type { Requester } from '../writes/asking.ts';
 import { notFound } from '../call/answer.ts';
 import { contentTag, requireTag } from '../call/entity-tag.ts';
 import { sealedWrite } from '../call/idempotency.ts';
@@ -180,7 +180,7 @@ export const apiKeys: Pick<
  * The caller, and the scopes that the new key gets. A key cannot grant scopes that it lacks (contract B8;
  * OWASP API5).
  */
-const askedBy = (caller: Caller, gives: readonly string[] = []): Asking => ({
+const askedBy = (caller: Caller, gives: readonly string[] = []): Requester => ({
   caller,
   scopes: ['keys:write', ...gives],
 });

@@ -11,7 +11,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { StoredOrganization, StoredSession, StoredUser } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
-import type { PlainAnswer, Replayed } from '../call/answer.ts';
+import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import { createToken, keyDigest } from '../credentials/token-format.ts';
 import type { Services } from '../port/services.ts';
 import { sessionClosed, sessionOpened, type EndReason } from './tenant-events.ts';
@@ -62,7 +62,7 @@ export async function openSession<const Opened extends PlainAnswer>(
     idempotency,
     answer,
   }: { session: StoredSession; idempotency: Idempotency | null; answer: Opened },
-): Promise<Opened | Replayed> {
+): Promise<Opened | ReplayedResponse> {
   const stored = await append(services, {
     projectId: organization.home.production,
     leaves: [sessionOpened(session, { nowMs: session.createdMs, salt: services.salt })],

@@ -10,7 +10,7 @@ import { typeId } from '../../core/id.ts';
 import type { NewProject, StoredOrganization, StoredProject, StoredUser } from '../../store/port/store.ts';
 import { keyReused } from '../writes/append.ts';
 import { sealedWrite, type Idempotency } from '../call/idempotency.ts';
-import type { Replayed } from '../call/answer.ts';
+import type { ReplayedResponse } from '../call/answer.ts';
 import type { VerifiedPerson } from '../hosting/parts.ts';
 import { createKey } from '../credentials/token-format.ts';
 import { projectCreated, type EventContext } from './project-events.ts';
@@ -39,7 +39,7 @@ export async function signUp(
     idempotency,
     basePath,
   }: { person: VerifiedPerson; body: SignUpBody; idempotency: Idempotency | null; basePath: string },
-): Promise<SignUpAnswer | Replayed> {
+): Promise<SignUpAnswer | ReplayedResponse> {
   // checked before anything is created, because most repeats find a known person
   const earlier = await earlierSignUp(services, person, idempotency);
   if (earlier === 'known') throw userExists();
@@ -76,7 +76,7 @@ async function earlierSignUp(
   { store }: Services,
   { issuer, subject }: VerifiedPerson,
   idempotency: Idempotency | null,
-): Promise<Replayed | 'known' | null> {
+): Promise<ReplayedResponse | 'known' | null> {
   const user = await store.user(issuer, subject);
   if (user === null) return null;
   const organization = idempotency === null ? null : await store.organization(user.organizationId);

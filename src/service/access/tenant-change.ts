@@ -12,8 +12,8 @@ import type { AppendRequest, StoredOrganization, StoredProject } from '../../sto
 import type { Effect } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
-import { asksFor, type Asking } from '../writes/asking.ts';
-import { notFound, type Replayed } from '../call/answer.ts';
+import { asksFor, type Requester } from '../writes/asking.ts';
+import { notFound, type ReplayedResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { actsIn } from './bounds.ts';
@@ -36,9 +36,9 @@ export interface TenantJudgement<Answer> {
  */
 export function changeTenant<Answer extends object>(
   services: Services,
-  { projectId, asking }: { readonly projectId: string; readonly asking: Asking },
+  { projectId, asking }: { readonly projectId: string; readonly asking: Requester },
   judge: (atMs: number) => Promise<TenantJudgement<Answer>>,
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { runs, store, now } = services;
   return runs.inTurn({ projectId, runId: systemRun }, () =>
     untilStored(`project ${projectId}`, async () => {
@@ -109,7 +109,7 @@ export async function changeFound(
     find,
   }: {
     readonly projectId: string;
-    readonly asking: Asking;
+    readonly asking: Requester;
     readonly find: () => Promise<StoredProject>;
   },
   judge: (stored: StoredProject, atMs: number) => ProjectChange | null,

@@ -12,7 +12,7 @@ export interface PlainAnswer {
 }
 
 /** The stored answer of an earlier, identical request. */
-export interface Replayed {
+export interface ReplayedResponse {
   readonly replayed: StoredResponse;
 }
 
@@ -24,7 +24,7 @@ export interface WrittenBody {
 }
 
 /** An answer whose body is read and written chunk by chunk. */
-export interface Streamed {
+export interface StreamResponse {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes in the body. */

@@ -3,10 +3,10 @@
  * `test/service/call/time-slice.test.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
+import type { TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
 
 /** The result of the work. Other requests run between its turns. */
-export async function inTurns<Result>(steps: TimeSliced<Result>): Promise<Result> {
+export async function inTurns<Result>(steps: TimeSlicedWork<Result>): Promise<Result> {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

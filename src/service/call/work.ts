@@ -54,7 +54,7 @@ export interface TaskHost {
 
 export type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
 /** `entries`: those of `lists`, then those of `keys`. */
-export type ListedKeys = Pick<Indexed, 'entries' | 'size' | 'fn'> & { readonly leafIndex: number };
+export type ListedKeys = Pick<IndexAnswer, 'entries' | 'size' | 'fn'> & { readonly leafIndex: number };
 
 /** What an index leaf says of a map. */
 interface MapHead {
@@ -98,7 +98,7 @@ export interface IndexInput {
   readonly mayAppend?: boolean;
 }
 
-export interface Indexed {
+export interface IndexAnswer {
   /** The index leaf that covers the map; null for `check`, and where the log grew while it was asked. */
   readonly leafIndex: number | null;
   /** How many leaves the map covers, and its function. */
@@ -324,7 +324,7 @@ export interface Tasks {
   /** The impact of a proposed version on recorded evaluations, newest first. */
   policyHistory: { input: HistoryInput; output: PolicyHistory };
   /** Extends the map of the log. Null where the map is far behind, or its leaves were pruned before it was saved. */
-  index: { input: IndexInput; output: Indexed | null };
+  index: { input: IndexInput; output: IndexAnswer | null };
   /** The terms of one block of the log, under the key of terms. */
   searchBlock: {
     input: { readonly projectId: string; readonly block: number; readonly key: Uint8Array };

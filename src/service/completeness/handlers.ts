@@ -10,7 +10,7 @@ import { ceilTimestamp, formatTimestamp } from '../../core/time.ts';
 import type { Handlers } from '../port/handler.ts';
 import { untilStored } from '../call/overtaken.ts';
 import { fieldError } from '../call/schema.ts';
-import type { IndexQuestion, Indexed } from '../call/work.ts';
+import type { IndexQuestion, IndexAnswer } from '../call/work.ts';
 import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { inclusionAt } from '../log/tree-proofs.ts';
@@ -65,7 +65,7 @@ export async function answerFile(
   return { text, count: countOf(answer) };
 }
 
-function countOf({ entry, range }: NonNullable<Indexed['answer']>): number {
+function countOf({ entry, range }: NonNullable<IndexAnswer['answer']>): number {
   if (range !== undefined) return range.to - range.from;
   return entry.end !== null && 'value' in entry.end ? entry.end.value.n : 0;
 }
@@ -89,7 +89,7 @@ const answered = (
   { checkpoints, indexer }: Services,
   projectId: string,
   ask: IndexQuestion,
-): Promise<{ leafIndex: number; answer: NonNullable<Indexed['answer']> }> =>
+): Promise<{ leafIndex: number; answer: NonNullable<IndexAnswer['answer']> }> =>
   untilStored('the log', async () => {
     const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
     const input = { projectId, mode: 'leaf', signed: { size, root }, treeSize: 0, lists: [], ask } as const;

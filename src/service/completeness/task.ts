@@ -16,7 +16,7 @@ import type { StoreReader } from '../../store/port/store.ts';
 import { coveredUntil } from '../../core/proofs/answer.ts';
 import type { OpenIndex } from '../../core/proofs/completeness.ts';
 import { answerOf } from './answer.ts';
-import type { IndexQuestion, Indexed, IndexInput, Task, TaskContext } from '../call/work.ts';
+import type { IndexQuestion, IndexAnswer, IndexInput, Task, TaskContext } from '../call/work.ts';
 import { KeptMap } from './kept-map.ts';
 import { listItems } from './list-items.ts';
 import { indexMismatch, isLeafLost } from './mismatch.ts';
@@ -61,7 +61,7 @@ export const index: Task<'index'> = async (context, input) => {
   if (slot.isLost && input.mode !== 'build') return null;
   if (slot.isBuilding && input.mode !== 'build' && !(await isBuiltSoon(slot, input))) return null;
   const before = slot.working;
-  const work = async (): Promise<Indexed | null> => {
+  const work = async (): Promise<IndexAnswer | null> => {
     await before.catch(() => {});
     try {
       return await indexed(context, input, slot);
@@ -98,7 +98,7 @@ async function isBuiltSoon({ kept, working }: Slot, { mode, signed }: IndexInput
   return isBuilt;
 }
 
-async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Promise<Indexed | null> {
+async function indexed(context: TaskContext, input: IndexInput, slot: Slot): Promise<IndexAnswer | null> {
   const { projectId, mode, signed, treeSize } = input;
   const fn = slot.kept?.map.fn ?? (await functionOf(context, projectId));
   const newest = await newestLeaf(context, projectId, fn);
@@ -146,7 +146,7 @@ async function build(
   context: TaskContext,
   { projectId, signed, mode }: IndexInput,
   kept: KeptMap,
-): Promise<Indexed> {
+): Promise<IndexAnswer> {
   for (;;) {
     await kept.extend(context, signed, Math.min(signed.size, kept.map.size + limits.indexSaveLeaves));
     const leafIndex = await leafFor(context, projectId, kept);

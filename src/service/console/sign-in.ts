@@ -11,7 +11,7 @@ import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Handlers, RawCredentials } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
-import type { Hosting, IdentityProvider, SignInSecrets, VerifiedPerson } from '../hosting/parts.ts';
+import type { HostParts, IdentityProvider, SignInSecrets, VerifiedPerson } from '../hosting/parts.ts';
 import {
   clearedCookie,
   cookieOf,
@@ -82,7 +82,10 @@ export const signIns: Pick<Handlers, 'startSignIn' | 'finishSignIn' | 'signOut'>
 
 const secret = ({ randomBytes }: Services): string => randomBytes(secretBytes).toString('base64url');
 
-function hostedOf({ hosting }: Services): { readonly hosting: Hosting; readonly identity: IdentityProvider } {
+function hostedOf({ hosting }: Services): {
+  readonly hosting: HostParts;
+  readonly identity: IdentityProvider;
+} {
   const identity = hosting?.identity ?? null;
   if (hosting !== null && identity !== null) return { hosting, identity };
   throw new GovError('NOT_FOUND', 'no identity provider is configured here: use API keys');
@@ -107,7 +110,7 @@ function redirectUriFor(page: string, configured: string | null): string {
 }
 
 /** Null for a cookie that is missing, altered, of another purpose, or too old. An attacker may send any text. */
-function openStarted(cookie: string | null, { seal }: Hosting, nowMs: number): PendingSignIn | null {
+function openStarted(cookie: string | null, { seal }: HostParts, nowMs: number): PendingSignIn | null {
   const text = cookie === null ? null : seal.open(cookie);
   if (text?.startsWith(purpose) !== true) return null;
   const started = JSON.parse(text.slice(purpose.length)) as PendingSignIn; // a process of this service sealed it

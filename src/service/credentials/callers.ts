@@ -15,7 +15,7 @@ import { PlaneKeys, refuseKind } from './plane-keys.ts';
 import { Recent } from '../call/recent.ts';
 import { planeRulesWith, rulesOf } from '../call/settings.ts';
 import {
-  Denied,
+  DenialError,
   missingCredential,
   missingHybridKey,
   projectFault,
@@ -131,8 +131,8 @@ export class Credentials {
   ): Caller {
     const { key, caller, isDeleted } = known;
     if (isDeleted) throw refusedCredential();
-    if (isRevoked(key, nowMs)) throw new Denied(caller, refusedCredential());
-    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new Denied(caller, refusedCredential());
+    if (isRevoked(key, nowMs)) throw new DenialError(caller, refusedCredential());
+    if (key.expiresMs !== null && key.expiresMs <= nowMs) throw new DenialError(caller, refusedCredential());
     const { projectId, environment } = caller.project;
     if (environment !== place.environment) throw wrongEnvironment(place.environment);
     if (shown.project !== null && shown.project !== projectId) {

@@ -16,7 +16,7 @@ import { keyDigest, type KeyKind } from './token-format.ts';
 import { Recent } from '../call/recent.ts';
 import { rulesOf } from '../call/settings.ts';
 import {
-  Denied,
+  DenialError,
   projectFault,
   wrongEnvironment,
   type CredentialOptions,
@@ -136,7 +136,7 @@ function accepted(
   const { stored, byPrevious } = caller.plane;
   const previousUntilMs = stored.enrolled?.previous?.untilMs ?? 0;
   if (stored.revokedMs !== null || (byPrevious && previousUntilMs <= nowMs)) {
-    throw new Denied(caller, refusedCredential());
+    throw new DenialError(caller, refusedCredential());
   }
   const { projectId, environment } = caller.project;
   if (environment !== place.environment) throw wrongEnvironment(place.environment);

@@ -8,7 +8,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { KeySessions } from './key-sessions.ts';
-import type { Hosting, IdentityProvider } from '../hosting/parts.ts';
+import type { HostParts, IdentityProvider } from '../hosting/parts.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
 
@@ -55,7 +55,7 @@ export interface CredentialOptions {
   readonly keySessions?: Pick<KeySessions, 'use'> | null;
   /** Null on a plane, which accepts API keys and their sessions only. */
   readonly hosting:
-    | (Pick<Hosting, 'quotas' | 'seal'> & { readonly identity: Omit<IdentityProvider, 'browsers'> | null })
+    | (Pick<HostParts, 'quotas' | 'seal'> & { readonly identity: Omit<IdentityProvider, 'browsers'> | null })
     | null;
 }
 
@@ -87,7 +87,7 @@ export const projectFault = (code: FieldCode, detail: string): GovError =>
   fieldError({ pointer: '/Gov-Project', in: 'header', code, detail });
 
 /** A refusal of a known caller, which its project's log may record. The caller gets an ordinary error. */
-export class Denied extends GovError {
+export class DenialError extends GovError {
   readonly caller: Caller;
 
   constructor(caller: Caller, { code, message, extensions }: GovError) {

@@ -11,8 +11,8 @@ import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { AppendRequest, Copies } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
-import { byOperator, type Asking } from '../writes/asking.ts';
-import type { Replayed } from '../call/answer.ts';
+import { byOperator, type Requester } from '../writes/asking.ts';
+import type { ReplayedResponse } from '../call/answer.ts';
 import { removeExports } from '../exports/sweep.ts';
 import { cleanupReports } from '../reports/removal.ts';
 import { withdrawnReports, type LosingLeaf } from '../reports/withdraw.ts';
@@ -23,7 +23,7 @@ import { untilStored } from '../call/overtaken.ts';
 
 export interface Erasing {
   readonly project: Project;
-  readonly asking: Asking;
+  readonly asking: Requester;
   /** As many as fit into one leaf: at most `limits.erasureTargets`, with `limits.erasureDigests` digests. */
   readonly targets: readonly ErasureTarget[];
   readonly reasonCode: string;
@@ -46,7 +46,7 @@ const removeMs = 5000;
 export async function erase(
   services: Services,
   { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: Erasing,
-): Promise<{ readonly erasureId: string } | Replayed> {
+): Promise<{ readonly erasureId: string } | ReplayedResponse> {
   const { projectId } = project;
   const { copies, leaves } = await copiesOf(services, projectId, targets);
   return untilStored(`project ${projectId}`, async () => {

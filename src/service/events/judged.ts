@@ -7,7 +7,7 @@
 import { refusedCredential } from '../../core/credential.ts';
 import { append, type PlainRequest } from '../writes/append.ts';
 import type { StoredAppend } from '../log/append-result.ts';
-import { notFound, type Replayed } from '../call/answer.ts';
+import { notFound, type ReplayedResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import { rulesOf } from '../call/settings.ts';
@@ -21,7 +21,7 @@ export async function recordEvents(
   services: Services,
   caller: Caller,
   judge: (by: Caller) => Promise<JudgedEvents> | JudgedEvents,
-): Promise<StoredAppend | Replayed> {
+): Promise<StoredAppend | ReplayedResponse> {
   let by = caller;
   const { projectId } = caller.project;
   return services.runs.untilJudged(projectId, 'the project', async () => {

@@ -6,7 +6,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { ExportDone, StoredExport } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import type { ByteRange } from '../hosting/artifacts.ts';
-import { notFound, type Streamed } from '../call/answer.ts';
+import { notFound, type StreamResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Conditions } from '../port/handler.ts';
 import { exportDownloaded } from './events.ts';
@@ -20,7 +20,7 @@ interface DownloadRequest {
 }
 
 /** EXPORT_NOT_READY, EXPORT_FAILED, EXPORT_EXPIRED; PRECONDITION_FAILED, RANGE_NOT_SATISFIABLE. */
-export async function downloadAnswer(services: Services, asked: DownloadRequest): Promise<Streamed> {
+export async function downloadAnswer(services: Services, asked: DownloadRequest): Promise<StreamResponse> {
   const { exported, caller, conditions } = asked;
   const done = downloadable(exported);
   const { exportId, resource, format } = exported;

@@ -4,7 +4,7 @@
  * `test/http/answer/export-statuses.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { Streamed } from '../call/answer.ts';
+import type { StreamResponse } from '../call/answer.ts';
 import { hasTag } from '../call/entity-tag.ts';
 import type { Conditions } from '../port/handler.ts';
 import type { ByteRange } from '../hosting/artifacts.ts';
@@ -27,7 +27,7 @@ export interface RangedFile {
 const unconditional: Conditions = { range: null, ifRange: null, ifMatch: null, ifNoneMatch: null };
 
 /** PRECONDITION_FAILED, RANGE_NOT_SATISFIABLE, and errors of `begin`. */
-export async function rangedAnswer(file: RangedFile, asked: Conditions | null): Promise<Streamed> {
+export async function rangedAnswer(file: RangedFile, asked: Conditions | null): Promise<StreamResponse> {
   const { digest, sizeBytes: size, contentType, filename, headers = {} } = file;
   const etag = `"${digest.toString('hex')}"`;
   const conditions = asked ?? unconditional;

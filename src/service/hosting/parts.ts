@@ -9,7 +9,7 @@ import type { Project } from '../../store/port/store.ts';
 import type { Seal } from '../call/secrets.ts';
 import type { Quotas } from '../call/settings.ts';
 
-export interface Hosting {
+export interface HostParts {
   /** Null where no identity provider is configured: then nobody can sign in or up. */
   readonly identity: IdentityProvider | null;
   /** Null where no payment provider is configured. */

@@ -12,7 +12,7 @@ import { readSet, type ReadSet } from '../../core/policies/language/read-set.ts'
 import { PolicySet, type PolicyVersion } from '../../core/policies/set/in-force.ts';
 import type { ActivePolicy, StoredPolicyVersion, StoreReader } from '../../store/port/store.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
-import type { Replayed } from '../call/answer.ts';
+import type { ReplayedResponse } from '../call/answer.ts';
 
 /** Projects whose sets are kept; a new project replaces the oldest. */
 const projectsKept = 100;
@@ -112,7 +112,7 @@ export class PolicySets {
    * loaded, because the change may repair it, and without `standing`; the set is then loaded again. Changes of a
    * project run one after the other.
    */
-  async change<Outcome extends StoredAppend | Replayed | RefusedAppend>(
+  async change<Outcome extends StoredAppend | ReplayedResponse | RefusedAppend>(
     projectId: string,
     standing: ChangedPolicy | null,
     append: (before: InForce | null) => Promise<Outcome>,
@@ -133,7 +133,7 @@ export class PolicySets {
   }
 
   /** Like `change`, for many policies at once; loads the set again afterwards. */
-  async changeMany<Outcome extends StoredAppend | Replayed | RefusedAppend>(
+  async changeMany<Outcome extends StoredAppend | ReplayedResponse | RefusedAppend>(
     projectId: string,
     append: (before: InForce) => Promise<Outcome>,
   ): Promise<Outcome> {

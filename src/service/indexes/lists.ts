@@ -9,7 +9,7 @@ import { draftIndex } from '../../core/completeness/index-leaf.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { Log } from '../call/log.ts';
-import type { Indexed, IndexInput, TaskHost, TaskRunner } from '../call/work.ts';
+import type { IndexAnswer, IndexInput, TaskHost, TaskRunner } from '../call/work.ts';
 import type { SignedCheckpoint } from '../log/checkpoints.ts';
 import { AskBudget } from './ask-budget.ts';
 
@@ -36,7 +36,7 @@ export class Indexer {
   }
 
   /** Runs the task `index`; see `Tasks`. `events`: about how many of them it reads again. */
-  index(input: IndexInput, events = 0): Promise<Indexed | null> {
+  index(input: IndexInput, events = 0): Promise<IndexAnswer | null> {
     return this.#options.work.run('index', input, { events, host: this.#hostOf(input.projectId) });
   }
 
@@ -44,7 +44,7 @@ export class Indexer {
    * Answers a question at a signed head. RATE_LIMITED where it needs an index leaf, and questions have added as many as
    * they may (`limits.indexAsks`).
    */
-  async ask(input: IndexInput): Promise<Indexed | null> {
+  async ask(input: IndexInput): Promise<IndexAnswer | null> {
     const { projectId } = input;
     const mayAppend = this.#asks.take(projectId);
     let appended = false;

@@ -7,7 +7,7 @@ import { isOpen, type JobStatus } from '../../contract/job-words.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { EventDraft } from '../../core/events/record.ts';
 import { append } from '../writes/append.ts';
-import type { PlainAnswer, Replayed } from '../call/answer.ts';
+import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
 import type { Services } from '../port/services.ts';
@@ -33,7 +33,7 @@ export async function cancel<Found extends Cancellable, Answer extends PlainAnsw
   call: { readonly caller: Caller; readonly idempotency: Idempotency | null },
   services: Services,
   { find, event, cancelled, answer, refusal }: Work<Found, Answer>,
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = call.caller.project;
   for (;;) {
     const found = await find();

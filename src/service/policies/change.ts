@@ -13,7 +13,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
-import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import { notFound, type PlainAnswer, type ReplayedResponse } from '../call/answer.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import type { DraftedChange } from '../in-force/drafted-change.ts';
 import type { InForce } from '../in-force/policies.ts';
@@ -44,7 +44,7 @@ export function changePolicy<const Answer extends PlainAnswer>(
   asking: PolicyRequest & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
   services: Services,
   judge: (policy: StoredPolicy, atMs: number) => Promise<PolicyJudgement<Answer>>,
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = asking.caller.project;
   return inTurn(asking, services, async (atMs) => {
     const policy = await services.store.policy(projectId, asking.params.policyId);
@@ -61,7 +61,7 @@ export function inTurn<const Answer extends PlainAnswer>(
   asking: PolicyRequest,
   services: Services,
   judge: (atMs: number) => Promise<PolicyJudgement<Answer>>,
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = asking.caller.project;
   // each change is an event of the system run
   return services.runs.inTurn({ projectId, runId: systemRun }, () =>
@@ -79,7 +79,7 @@ async function appendChange<Answer extends PlainAnswer>(
   { caller, idempotency }: PolicyRequest,
   services: Services,
   { change, answer, atMs }: { change: DraftedChange; answer: Answer; atMs: number },
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = caller.project;
   const { policySets } = services;
   const { effect, revision, standing, ...told } = change;

@@ -9,7 +9,7 @@ import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { gravest } from '../../core/policies/evaluate/decision.ts';
 import { reasoning, unexplained } from '../../core/policies/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policies/set/in-force.ts';
-import { TimeSlice, type TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
+import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { IdlePolicy, InForce } from '../in-force/policies.ts';
@@ -52,7 +52,7 @@ export interface DecisionSet {
  * The reason of each decision, in order. Only the gravest `limits.decisionsReasoned` have full reasons.
  * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
  */
-export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): TimeSliced<string[]> {
+export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): TimeSlicedWork<string[]> {
   const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
   const turn = new TimeSlice();
   const reasons: string[] = [];

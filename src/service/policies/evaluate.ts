@@ -25,7 +25,7 @@ import { append } from '../writes/append.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
-import type { PlainAnswer, Replayed } from '../call/answer.ts';
+import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { approvalWrites, callApproval, type CallApproval } from '../approvals/call.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
@@ -99,7 +99,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
   services: Services,
   asked: EvaluationRequest,
   compose: (decided: PolicyOutcome) => AppendParts<Answer>,
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = asked.caller.project;
   const about = aboutOf(asked, services);
   let inForce = await services.policySets.current(projectId);

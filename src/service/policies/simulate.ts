@@ -17,7 +17,7 @@ import {
   type PolicyDecision,
   type PolicyVersion,
 } from '../../core/policies/set/in-force.ts';
-import { TimeSlice, type TimeSliced } from '../../core/policies/evaluate/time-slice.ts';
+import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
 import { judge } from '../../core/policies/explain/decisive-clauses.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
@@ -201,7 +201,7 @@ function* simulating(
   { set, ids, idle }: Simulation,
   checkpoint: PolicyInput,
   isExplained: boolean,
-): TimeSliced<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
+): TimeSlicedWork<{ decisions: SimulatedDecision[]; summary: PolicySummary; explained?: number }> {
   const { decisions: said, summary } = yield* set.deciding(checkpoint, { ids });
   const reasons = yield* reasonsOf({ decisions: said, set, checkpoint, idle });
   const explained = new Set(isExplained ? toExplain(said, set) : []);

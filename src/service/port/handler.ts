@@ -5,7 +5,7 @@
 import type { Input, Operation, Output } from '../../contract/operation.ts';
 import type { OperationId, Table } from '../../contract/table.ts';
 import type { Services } from './services.ts';
-import type { Replayed, Streamed, WrittenBody } from '../call/answer.ts';
+import type { ReplayedResponse, StreamResponse, WrittenBody } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
 
@@ -57,7 +57,7 @@ export interface Call<Row extends Operation> extends Input<Row> {
 type Handler<Row extends Operation> = (
   call: Call<Row>,
   services: Services,
-) => Promise<Output<Row> | Replayed | WrittenBody | Streamed>;
+) => Promise<Output<Row> | ReplayedResponse | WrittenBody | StreamResponse>;
 
 /** One handler for each row of the table; a missing handler does not compile. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Table[Id]> };

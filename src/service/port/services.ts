@@ -14,7 +14,7 @@ import type { Checkpoints } from '../log/checkpoints.ts';
 import type { Credentials } from '../credentials/callers.ts';
 import type { CronSecret } from '../hosting/cron-secret.ts';
 import type { Cursors } from '../call/cursors.ts';
-import type { Hosting } from '../hosting/parts.ts';
+import type { HostParts } from '../hosting/parts.ts';
 import type { KeySessions } from '../credentials/key-sessions.ts';
 import type { Forwards } from '../hosting/forwards.ts';
 import type { Indexer } from '../indexes/lists.ts';
@@ -101,7 +101,7 @@ export interface Services {
   /** The project of a plane; absent on a hosted service. */
   readonly planeProject?: string;
   /** Null on a plane. */
-  readonly hosting: Hosting | null;
+  readonly hosting: HostParts | null;
   readonly credentials: Credentials;
   /** Sessions of keys in the console. Null on a service, where people sign in. */
   readonly keySessions: KeySessions | null;

@@ -5,12 +5,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Streamed } from '../call/answer.ts';
+import type { StreamResponse } from '../call/answer.ts';
 import type { BundlePlan, Tasks } from '../call/work.ts';
 import type { Services } from '../port/services.ts';
 import { listAfter } from './bundle-lists.ts';
 
-export const streamedBundle = (services: Services, plan: BundlePlan): Streamed => ({
+export const streamedBundle = (services: Services, plan: BundlePlan): StreamResponse => ({
   status: 200,
   headers: { 'content-type': 'application/json; charset=utf-8' },
   bytes: plan.bytes,

@@ -20,7 +20,7 @@ import type { StoredProof } from '../../store/port/store.ts';
 import { append, type Meter, type PlainEffect, type PlainRequest } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
-import type { Replayed } from '../call/answer.ts';
+import type { ReplayedResponse } from '../call/answer.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { provedGraph, type ProvedGraph } from '../graphs/log.ts';
@@ -56,13 +56,16 @@ export interface MadeProof {
 }
 
 /** RUN_HAS_NO_EVENTS, CONFLICT where the lease of the job was lost, and errors of the append. */
-export const prove = (services: Services, request: ProveRequest): Promise<MadeProof | Replayed> =>
+export const prove = (services: Services, request: ProveRequest): Promise<MadeProof | ReplayedResponse> =>
   // where the graph is sealed meanwhile, the proof is about the sealed one
   untilStored(`the graph of run ${request.runId}`, () =>
     unlessOvertaken(attemptProof(services, request), 'GRAPH_SEALED'),
   );
 
-async function attemptProof(services: Services, request: ProveRequest): Promise<MadeProof | Replayed> {
+async function attemptProof(
+  services: Services,
+  request: ProveRequest,
+): Promise<MadeProof | ReplayedResponse> {
   const { projectId, runId, layers, schemaVersion } = request;
   const events = (await services.store.run(projectId, runId))?.events ?? 0;
   if (events === 0) throw await missingRun(services, request);

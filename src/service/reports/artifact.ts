@@ -5,7 +5,7 @@
 import type { ReportFormat } from '../../contract/report-parts.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
-import { notFound, type Streamed } from '../call/answer.ts';
+import { notFound, type StreamResponse } from '../call/answer.ts';
 import type { Conditions } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
 import type { ArtifactOf, ByteRange } from '../hosting/artifacts.ts';
@@ -75,7 +75,7 @@ export function artifactAnswer(
     readonly first?: () => Promise<void>;
     readonly still: () => Promise<void>;
   },
-): Promise<Streamed> {
+): Promise<StreamResponse> {
   const { found, format, complete, conditions, headers = {}, first = async () => {} } = of;
   const { projectId, documentId: executionId } = found.document;
   const { artifactId, made } = complete;

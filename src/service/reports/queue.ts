@@ -10,7 +10,7 @@ import type { ExecutionInput } from '../../contract/reports.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import { notFound, type PlainAnswer, type Replayed } from '../call/answer.ts';
+import { notFound, type PlainAnswer, type ReplayedResponse } from '../call/answer.ts';
 import { isDeletedProject } from '../call/deleted.ts';
 import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
 import { timeRange } from '../call/pages.ts';
@@ -72,7 +72,7 @@ export async function queueAsked<Answer extends PlainAnswer>(
     readonly idempotency: Idempotency | null;
     readonly answerOf: (queued: QueuedReport) => Answer;
   },
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { input, origin, idempotency, answerOf } = asked;
   const queued = await prepare(services, projectId, { input, origin });
   const answer = answerOf(queued);
@@ -88,7 +88,7 @@ async function store(
     readonly idempotency: Idempotency | null;
     readonly answer: PlainAnswer;
   },
-): Promise<Replayed | null> {
+): Promise<ReplayedResponse | null> {
   const { projectId, documentId: executionId, createdMs } = report;
   const stored = JSON.parse(report.data) as StoredReport;
   const context = { nowMs: createdMs, salt: services.salt, by: kept.origin.by };

@@ -2,7 +2,7 @@
  * One page of a search, with the cursor of the next. Proven by `test/service/search/handlers.engines.test.ts` and
  * `test/service/policies/evaluation-list.engines.test.ts`.
  */
-import type { Searched } from '../../core/search/terms.ts';
+import type { SearchQuery } from '../../core/search/terms.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { walk } from './walk.ts';
@@ -13,7 +13,7 @@ interface SearchRequest<Item> {
   readonly list: string;
   readonly cursor: string | undefined;
   readonly limit: number;
-  readonly wanted: Searched;
+  readonly wanted: SearchQuery;
   /** Returns what the page shows of a leaf that matches; null for nothing. */
   readonly open: (leaf: Leaf) => Promise<Item | null>;
 }

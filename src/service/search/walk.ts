@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { blockLeaves, readPlaces } from '../../core/search/places.ts';
-import { leafTerms, searchTerms, type Searched } from '../../core/search/terms.ts';
+import { leafTerms, searchTerms, type SearchQuery } from '../../core/search/terms.ts';
 import type { Leaf, Store } from '../../store/port/store.ts';
 import type { Slice } from '../call/slices.ts';
 import { termHash } from './block-task.ts';
@@ -19,7 +19,7 @@ export interface Walk<Item> {
   readonly store: Store;
   readonly projectId: string;
   readonly key: Uint8Array;
-  readonly wanted: Searched;
+  readonly wanted: SearchQuery;
   /** Returns what the page shows of a leaf that matches; null for nothing. */
   readonly open: (leaf: Leaf) => Promise<Item | null>;
   readonly slice: Slice;

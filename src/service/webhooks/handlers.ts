@@ -9,7 +9,7 @@ import { testEventKind } from '../../contract/webhook-events.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { AppendRequest, DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import { notFound, type Replayed } from '../call/answer.ts';
+import { notFound, type ReplayedResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { requireTag } from '../call/entity-tag.ts';
@@ -290,7 +290,7 @@ interface Judgement<Answer> {
 function judged<Answer extends object>(
   judge: () => Promise<Judgement<Answer>>,
   { services, caller }: { readonly services: Services; readonly caller: Caller },
-): Promise<Answer | Replayed> {
+): Promise<Answer | ReplayedResponse> {
   const { projectId } = caller.project;
   // each change of an endpoint also changes the cursor of the project
   return services.runs.inTurn({ projectId, runId: 'webhooks/' }, () =>

@@ -5,10 +5,10 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { AppendOutcome, AppendRequest, Effect, Expectations } from '../../store/port/store.ts';
-import type { Replayed } from '../call/answer.ts';
+import type { ReplayedResponse } from '../call/answer.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
 import type { Services } from '../port/services.ts';
-import { forgettingRefused, requiredOf, type Asking } from './asking.ts';
+import { forgettingRefused, requiredOf, type Requester } from './asking.ts';
 
 /** Effects that need a caller whom the store checks. */
 type CallersEffect = Extract<
@@ -50,15 +50,18 @@ export interface AppendOptions {
    * The caller, whom the store checks in the transaction: INVALID_CREDENTIAL and INSUFFICIENT_SCOPE where the
    * credential has changed since this process cached it.
    */
-  readonly by?: Asking;
+  readonly by?: Requester;
   /** What the request counts: QUOTA_EXCEEDED where the month has too few units left. Absent: nothing. */
   readonly meter?: Meter;
   /** The state that the caller decided on. Where it has changed, the result is a refusal. */
   readonly expect?: Expectations;
 }
 
-type RequestOf<Options> = Options extends { readonly by: Asking } ? CallersRequest : PlainRequest;
-type ResultOf<Options> = StoredAppend | Replayed | ('expect' extends keyof Options ? RefusedAppend : never);
+type RequestOf<Options> = Options extends { readonly by: Requester } ? CallersRequest : PlainRequest;
+type ResultOf<Options> =
+  | StoredAppend
+  | ReplayedResponse
+  | ('expect' extends keyof Options ? RefusedAppend : never);
 
 /**
  * Appends a request to the log of its project, whole or not at all, and returns when it is durable.
@@ -84,7 +87,7 @@ export async function append(
   services: Services,
   request: CallersRequest,
   { by, meter, expect }: AppendOptions = {},
-): Promise<StoredAppend | Replayed | RefusedAppend> {
+): Promise<StoredAppend | ReplayedResponse | RefusedAppend> {
   const { store, tail, checkpoints, now } = services;
   const required = by === undefined ? null : requiredOf(by, now());
   const whole: AppendRequest = {

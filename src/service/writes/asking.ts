@@ -10,7 +10,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 
 /** The caller, and the scopes that the change needs: those of the operation, and those that it grants. */
-export type Asking =
+export type Requester =
   | { readonly caller: Caller; readonly scopes: readonly [Scope, ...string[]] }
   | typeof byOperator;
 
@@ -18,14 +18,14 @@ export type Asking =
 export const byOperator = 'operator';
 
 /** The same caller, for a change that grants these scopes to others. */
-export const asksFor = (asking: Asking, gives: readonly string[]): Asking =>
+export const asksFor = (asking: Requester, gives: readonly string[]): Requester =>
   asking === byOperator ? asking : { caller: asking.caller, scopes: [...asking.scopes, ...gives] };
 
 /**
  * The caller that the store must check. Null for the operator, and for a person with an ID token, which the
  * store does not know.
  */
-export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null {
+export function requiredOf(asking: Requester, atMs: number): RequiredCaller | null {
   if (asking === byOperator || asking.caller.credential === null) return null;
   const { credential } = asking.caller;
   return { kind: 'requireCaller', credential, scopes: asking.scopes, atMs };
@@ -37,7 +37,7 @@ export function requiredOf(asking: Asking, atMs: number): RequiredCaller | null 
  */
 export async function forgettingRefused<Value>(
   { forgetCredential }: Pick<Services, 'forgetCredential'>,
-  asking: Asking,
+  asking: Requester,
   change: () => Promise<Value>,
 ): Promise<Value> {
   try {

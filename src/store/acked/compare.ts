@@ -9,7 +9,7 @@ import { rootFromTiles } from '../../core/merkle/tile.ts';
 import { meterTime } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { typeNumbers } from '../rules/decided.ts';
-import type { Acked, AckedHead } from './heads.ts';
+import type { AckedHeads, AckedHead } from './heads.ts';
 import type { Connection, Value } from '../file/connection.ts';
 import { endOf, positionOf, positionSql } from '../file/position.ts';
 import { tileReader } from '../file/tiles.ts';
@@ -35,7 +35,7 @@ export interface StoredLog {
 }
 
 /** The acknowledged head that a log lacks, or null. Cost: 5 µs if it is the newest one of the log. */
-export function lackedFinder(db: Connection, acked: Acked): (log: StoredLog) => AckedHead | null {
+export function lackedFinder(db: Connection, acked: AckedHeads): (log: StoredLog) => AckedHead | null {
   const read = tileReader(db);
   return ({ projectId, project, size, root }) => {
     const head = acked.find(projectId);
@@ -49,7 +49,10 @@ export function lackedFinder(db: Connection, acked: Acked): (log: StoredLog) => 
 }
 
 /** Returns the loss that the next append of a log must record, or null. `lastMs`: the newest time of the log. */
-export function lossFinder(db: Connection, acked: Acked): (log: StoredLog, lastMs: number) => Loss | null {
+export function lossFinder(
+  db: Connection,
+  acked: AckedHeads,
+): (log: StoredLog, lastMs: number) => Loss | null {
   const lacked = lackedFinder(db, acked);
   const newestLoss = db
     .prepare<Value[], string>(

@@ -17,7 +17,7 @@ import { unfit } from '../file/signed-heads.ts';
 
 export type { AckedHead } from '../../core/decided/loss.ts';
 
-export interface Acked {
+export interface AckedHeads {
   find(projectId: string): AckedHead | null;
   /** Remembers a head after its commit. A size below the remembered one changes nothing. Never throws. */
   raise(projectId: string, head: AckedHead): void;
@@ -39,7 +39,7 @@ const pairsAtOnce = 4096;
  * Opens the file, and creates it where it is missing. If no file can be written there, heads are remembered until the
  * process ends. `onWarning` receives losses and errors of the disk.
  */
-export function openAcked(dataDir: string, onWarning: (text: string) => void = () => {}): Acked {
+export function openAcked(dataDir: string, onWarning: (text: string) => void = () => {}): AckedHeads {
   const slots = openSlots(dataDir, onWarning);
   const unwritten: NotedLoss[] = [];
   let isBroken = false;

@@ -6,7 +6,7 @@
  * of a run of 5 million events: 5,000 rows.
  * Proven by `test/store/suite/log/lists.ts`.
  */
-import type { Pending } from './pending.ts';
+import type { PendingCommit } from './pending.ts';
 
 export const blockEvents = 1024;
 
@@ -23,7 +23,7 @@ export interface Filled {
 }
 
 /** The blocks that the requests of a commit filled. */
-export function filledBy({ runs, runTypeEvents }: Pick<Pending, 'runs' | 'runTypeEvents'>): Filled[] {
+export function filledBy({ runs, runTypeEvents }: Pick<PendingCommit, 'runs' | 'runTypeEvents'>): Filled[] {
   const filled: Filled[] = [];
   for (const { no: runNo, events } of runs.values()) {
     let added = 0;

@@ -48,7 +48,7 @@ export interface Plan {
   readonly types: Map<string, number>;
 }
 
-export class Pending {
+export class PendingCommit {
   readonly ledger: Ledger;
   lastMs: number;
   totals: Totals;

@@ -9,7 +9,7 @@ import type { MeteredType } from '../../contract/operation.ts';
 import { zeroTotals, type MeterOp, type Totals } from '../../core/planes/metering.ts';
 import { type LeafDraft } from '../../core/events/record.ts';
 import type { ClientEvents } from './repeats.ts';
-import type { Pending } from './pending.ts';
+import type { PendingCommit } from './pending.ts';
 import type { AppendOutcome, AppendRequest } from '../port/store.ts';
 import type { Period } from './period.ts';
 
@@ -25,7 +25,7 @@ type OverQuota = Extract<AppendOutcome, { outcome: 'over_quota' }>;
  * written nothing.
  */
 export function overQuota(
-  { ledger, totals }: Pending,
+  { ledger, totals }: PendingCommit,
   { meter, leaves }: AppendRequest,
   { period, clients }: { readonly period: Period; readonly clients: Pick<ClientEvents, 'has'> },
 ): OverQuota | null {

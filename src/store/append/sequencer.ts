@@ -29,7 +29,7 @@ import type { Effect } from '../port/store.ts';
 import { answerOf } from '../port/store.ts';
 import type { ClientEvents, KeptAnswers } from './repeats.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
-import { Pending, type PendingLeaf, type MeterRow, type Plan } from './pending.ts';
+import { PendingCommit, type PendingLeaf, type MeterRow, type Plan } from './pending.ts';
 import { overQuota, usedOf } from './quota.ts';
 import { periodAt } from './period.ts';
 import type { Period } from './period.ts';
@@ -70,14 +70,14 @@ export class Sequencer {
   /** Least recently written first. */
   readonly #ledgers = new Map<string, Ledger>();
   /** A new map for each commit: a cleared map keeps its full table in memory. */
-  #pending = new Map<string, Pending>();
+  #pending = new Map<string, PendingCommit>();
 
   constructor(parts: SequencerParts) {
     this.#parts = parts;
   }
 
   /** The additions of requests since the last `settle`, by project. */
-  get added(): Iterable<Pending> {
+  get added(): Iterable<PendingCommit> {
     return this.#pending.values();
   }
 
@@ -163,14 +163,14 @@ export class Sequencer {
     }
   }
 
-  #pendingOf(projectId: string): Pending {
+  #pendingOf(projectId: string): PendingCommit {
     let pending = this.#pending.get(projectId);
     if (pending !== undefined) return pending;
     const held = this.#ledgers.get(projectId);
     const ledger = held ?? this.#parts.openLedger(projectId);
     this.#ledgers.delete(projectId);
     this.#ledgers.set(projectId, ledger);
-    pending = new Pending(ledger);
+    pending = new PendingCommit(ledger);
     this.#pending.set(projectId, pending);
     const loss = held === undefined ? (this.#parts.lossOf?.(projectId, ledger) ?? null) : null;
     if (loss !== null) this.#record(pending, projectId, loss);
@@ -178,7 +178,7 @@ export class Sequencer {
   }
 
   /** Adds the leaf of a loss, before the leaves of any request. */
-  #record(pending: Pending, projectId: string, loss: Loss): void {
+  #record(pending: PendingCommit, projectId: string, loss: Loss): void {
     const plan = this.#newPlan(pending);
     const request = { projectId, leaves: [draftLoss(loss, plan.serverMs)] };
     this.#assignAll(pending, plan, request);
@@ -186,7 +186,7 @@ export class Sequencer {
     pending.loss = { ...loss, at: serverTime(plan.serverMs) };
   }
 
-  #find({ ledger }: Pending, { key, fingerprint }: IdempotencyKey): Repeated | null {
+  #find({ ledger }: PendingCommit, { key, fingerprint }: IdempotencyKey): Repeated | null {
     const kept = this.#parts.kept.find(ledger.no, key);
     if (kept === null) return null;
     return kept.fingerprint === fingerprint
@@ -194,7 +194,7 @@ export class Sequencer {
       : { outcome: 'key_reused' };
   }
 
-  #newPlan({ lastMs, period, totals }: Pending): Plan {
+  #newPlan({ lastMs, period, totals }: PendingCommit): Plan {
     const serverMs = Math.max(this.#parts.clock.now(), lastMs);
     return {
       serverMs,
@@ -206,14 +206,14 @@ export class Sequencer {
     };
   }
 
-  #assignAll(pending: Pending, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
+  #assignAll(pending: PendingCommit, plan: Plan, { leaves, fingerprints }: AppendRequest): void {
     leaves.forEach((draft, position) => {
       plan.assigned.push(this.#assign(pending, plan, { draft, fingerprint: fingerprints?.get(position) }));
     });
   }
 
   #assign(
-    pending: Pending,
+    pending: PendingCommit,
     plan: Plan,
     { draft, fingerprint }: { draft: LeafDraft; fingerprint: string | undefined },
   ): Assigned {
@@ -237,7 +237,7 @@ export class Sequencer {
 
   /** The outcome of an event with a known client id, or null for a new id. */
   #claimClientId(
-    pending: Pending,
+    pending: PendingCommit,
     plan: Plan,
     event: { draft: EventDraft; index: number; fingerprint: string | undefined },
   ): Assigned | null {
@@ -257,7 +257,11 @@ export class Sequencer {
   }
 
   /** Returns the event's run, with the event counted. */
-  #extendRun(pending: Pending, plan: Plan, { draft, index }: { draft: EventDraft; index: number }): RunState {
+  #extendRun(
+    pending: PendingCommit,
+    plan: Plan,
+    { draft, index }: { draft: EventDraft; index: number },
+  ): RunState {
     const { runId, timestampMs, aiSystemId } = draft;
     let run = plan.runs.get(runId);
     if (run === undefined) {
@@ -289,11 +293,11 @@ export class Sequencer {
     };
   }
 
-  #runOf({ ledger, runs }: Pending, runId: string): RunState | null {
+  #runOf({ ledger, runs }: PendingCommit, runId: string): RunState | null {
     return runs.get(runId) ?? ledger.runs.get(runId) ?? this.#parts.readRun(ledger.no, runId);
   }
 
-  #typeOf({ ledger, types }: Pending, plan: Plan, name: string): number {
+  #typeOf({ ledger, types }: PendingCommit, plan: Plan, name: string): number {
     const known = ledger.types.get(name) ?? types.get(name) ?? plan.types.get(name);
     if (known !== undefined) return known;
     const no = this.#parts.nextTypeNo(ledger.no);
@@ -301,7 +305,7 @@ export class Sequencer {
     return no;
   }
 
-  #keepAnswer(pending: Pending, request: AppendRequest, plan: Plan): StoredResponse | null {
+  #keepAnswer(pending: PendingCommit, request: AppendRequest, plan: Plan): StoredResponse | null {
     if (request.idempotency === undefined) return null;
     const { key, fingerprint, response: answer } = request.idempotency;
     const response = answerOf(answer, plan.assigned);
@@ -310,7 +314,7 @@ export class Sequencer {
   }
 
   /** From here on only a storage error can throw, and that fails the whole commit. */
-  #accept(pending: Pending, request: AppendRequest, plan: Plan): void {
+  #accept(pending: PendingCommit, request: AppendRequest, plan: Plan): void {
     this.#meter(pending, request, plan);
     for (const entry of plan.entries) this.#parts.rows.addEntry(pending.ledger.no, entry);
     pending.accept(plan);
@@ -318,7 +322,7 @@ export class Sequencer {
 
   /** Adds the metering leaf: one for each request that appends leaves or counts units. */
   #meter(
-    pending: Pending,
+    pending: PendingCommit,
     { meter = { op: 'none', units: 0 } }: AppendRequest,
     { entries, serverMs, period }: Plan,
   ): void {

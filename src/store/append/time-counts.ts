@@ -9,12 +9,12 @@
  */
 import { allTypes } from './blocks.ts';
 import { coarseWidth, fineWidth, spanRuns } from './buckets.ts';
-import type { Pending } from './pending.ts';
+import type { PendingCommit } from './pending.ts';
 
 type CountRow = readonly [typeNo: number, width: number, bucket: number, events: number];
 
 /** The events that a commit adds to each bucket. */
-export function addedCounts({ typeTimes }: Pick<Pending, 'typeTimes'>): CountRow[] {
+export function addedCounts({ typeTimes }: Pick<PendingCommit, 'typeTimes'>): CountRow[] {
   const rows: CountRow[] = [];
   const all = new Map<number, number>();
   const add = (typeNo: number, fine: ReadonlyMap<number, number>): void => {
@@ -37,7 +37,7 @@ export function addedCounts({ typeTimes }: Pick<Pending, 'typeTimes'>): CountRow
 type SpanRow = readonly [block: number, firstMs: number, lastMs: number];
 
 /** The times of the runs that a commit changes, by block. */
-export function changedSpans({ runs }: Pick<Pending, 'runs'>): SpanRow[] {
+export function changedSpans({ runs }: Pick<PendingCommit, 'runs'>): SpanRow[] {
   const spans = new Map<number, SpanRow>();
   for (const { no, firstMs, lastMs } of runs.values()) {
     const block = Math.floor(no / spanRuns);

@@ -9,18 +9,18 @@ import type { EventRecord } from '../../core/events/record.ts';
 
 /** A part of the check that gets the records other than events, in index order. */
 export interface RecordCheck {
-  visit(index: number, record: JsonObject, committed: Committed): void;
+  visit(index: number, record: JsonObject, committed: CommittedReader): void;
   finish(): void;
 }
 
 /** Opens the committed members of a record. Returns none of them if the body is altered or missing. */
-export type Committed = () => ReadonlyMap<string, Json>;
+export type CommittedReader = () => ReadonlyMap<string, Json>;
 
 export const committedBy = (row: {
   readonly idx: number;
   readonly record: string;
   readonly disclosures: string | null;
-}): Committed => {
+}): CommittedReader => {
   const { idx: index, record, disclosures } = row;
   return () =>
     disclosures !== null && disclosuresMatch(record, disclosures)

@@ -9,7 +9,7 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Store, StoreReader } from '../port/store.ts';
 import { RandomPool } from '../append/random.ts';
-import type { Acked } from '../acked/heads.ts';
+import type { AckedHeads } from '../acked/heads.ts';
 import type { OnLoss } from '../acked/losses.ts';
 import type { SignedHeads } from '../file/signed-heads.ts';
 import { approvalReads } from '../read/approvals.ts';
@@ -69,7 +69,7 @@ export interface PostgresOptions extends DatabaseOptions {
   /** The signed heads that this process's data directory remembers; the store closes them. Absent: none. */
   readonly heads?: SignedHeads | null;
   /** The acknowledged heads that this process's data directory remembers; the store closes them. Absent: none. */
-  readonly acked?: Acked | null;
+  readonly acked?: AckedHeads | null;
   /** What to do about acknowledged leaves that the database lacks. Default: `record`. */
   readonly onLoss?: OnLoss;
   /** Receives problems that an operator should know about but that do not stop the start. */

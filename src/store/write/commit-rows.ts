@@ -4,7 +4,7 @@
  */
 import type { BodySeal } from '../erasure/body-seal.ts';
 import { idsText, type SubjectKey } from '../erasure/subject-keys.ts';
-import type { PendingLeaf, MeterRow, Pending } from '../append/pending.ts';
+import type { PendingLeaf, MeterRow, PendingCommit } from '../append/pending.ts';
 import { baseText, type Period } from '../append/period.ts';
 import { typeNumber } from '../rules/decided.ts';
 import type { CommitSinks } from './commit-tables.ts';
@@ -51,7 +51,7 @@ export function addPeriod(to: CommitSinks, project: number, period: Period): voi
 /** Adds the runs and counters that the requests of a commit changed. */
 export function addRuns(
   to: CommitSinks,
-  { ledger: { no: project }, runs, types, typeEvents, runTypeEvents }: Pending,
+  { ledger: { no: project }, runs, types, typeEvents, runTypeEvents }: PendingCommit,
 ): void {
   for (const [name, no] of types) to.type.add({ project, no, name });
   for (const run of runs.values()) to.run.add({ ...run, project });

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import type { DoctorFinding } from '../../../src/cli/doctor/finding.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { Account } from '../support/account.ts';
 
@@ -30,7 +30,7 @@ const usePlane = (): Promise<unknown> => account.gov(['context', 'set', 'local',
 
 async function doctor(options: Parameters<Account['gov']>[1] = {}, words: readonly string[] = []) {
   const { code, stdout } = await account.gov(['doctor', '-o', 'json', ...words], options);
-  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Finding[] };
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: DoctorFinding[] };
   const of = (name: string) => checks.find((each) => each.name === name);
   return { code, ok, checks, of, statusOf: (name: string) => of(name)?.status };
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/client/sending/batch.ts';
-import type { Delivered } from '../../../src/client/sending/deliver.ts';
+import type { DeliveryResult } from '../../../src/client/sending/deliver.ts';
 import { lockDirectory } from '../../../src/client/sending/directory-lock.ts';
 import { Spool, type SpoolSession } from '../../../src/client/sending/spool.ts';
 import { SpoolQueue } from '../../../src/client/sending/spool-queue.ts';
@@ -36,8 +36,8 @@ const batch = (n: number, more: Partial<Batch> = {}): Batch => ({
   last: n,
   ...more,
 });
-const accepted: Delivered = { results: [{ eventId: 'evt_1', status: 'accepted' }], duplicates: 0 };
-const rejected: Delivered = {
+const accepted: DeliveryResult = { results: [{ eventId: 'evt_1', status: 'accepted' }], duplicates: 0 };
+const rejected: DeliveryResult = {
   results: [{ eventId: null, status: 'rejected', reason: 'invalid_field: x' }],
   duplicates: 0,
 };

@@ -8,7 +8,7 @@ import {
   leafTerms,
   searchTerms,
   type EventSearch,
-  type Searched,
+  type SearchQuery,
 } from '../../../src/core/search/terms.ts';
 
 const event = (members: Partial<AuditEvent> = {}): AuditEvent => ({
@@ -113,7 +113,7 @@ describe('terms of an evaluation', () => {
 
   it('find it by run, tool and decision, and never as an event', () => {
     const found = termsOf({});
-    const has = (wanted: Searched): boolean =>
+    const has = (wanted: SearchQuery): boolean =>
       searchTerms(wanted).every((term) => found?.terms.has(term) === true);
     const search = { runId: 'run-1', tool: 'pay', decision: 'deny' };
     expect(has({ kind: 'evaluation', search })).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Allowed } from '../../../src/host/outbound/allowed.ts';
+import { AllowList } from '../../../src/host/outbound/allowed.ts';
 
-const allowed = (...entries: string[]) => new Allowed(entries, 'plane.json /outboundAllow');
+const allowed = (...entries: string[]) => new AllowList(entries, 'plane.json /outboundAllow');
 
 describe('Allowed', () => {
   it('allows the usual ports of a host without a port, and no others', () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Allowed } from '../../../src/host/outbound/allowed.ts';
+import { AllowList } from '../../../src/host/outbound/allowed.ts';
 import { openOutbound } from '../../../src/host/outbound/open.ts';
 import type { OutboundAnswer } from '../../../src/service/hosting/outbound.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
@@ -39,7 +39,7 @@ interface Given {
 
 const sender = ({ allow = [], nameServers, ca = authority.cert }: Given = {}) =>
   openOutbound({
-    allowed: new Allowed(allow, 'test'),
+    allowed: new AllowList(allow, 'test'),
     authorities: ca,
     now: Date.now,
     version: '1.2.3',

@@ -9,12 +9,12 @@ import { createKeys, readKeys, type HostKeys } from '../../../src/host/keys/disk
 import { readServiceConfig } from '../../../src/host/service/config.ts';
 import { serviceInit } from '../../../src/host/service/init.ts';
 import { silentLog } from '../../../src/service/call/log.ts';
-import type { Hosting } from '../../../src/service/hosting/parts.ts';
+import type { HostParts } from '../../../src/service/hosting/parts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-hosting-'));
 const dataDir = join(folder, 'service');
 let keys: HostKeys;
-let hosting: Hosting;
+let hosting: HostParts;
 beforeAll(async () => {
   await serviceInit({ dataDir, name: 'gov.example.com', env: {} });
   keys = readKeys(dataDir);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import { GovError } from '../../../src/contract/problems.ts';
-import type { Replayed } from '../../../src/service/call/answer.ts';
+import type { ReplayedResponse } from '../../../src/service/call/answer.ts';
 import type { RefusedAppend, StoredAppend } from '../../../src/service/log/append-result.ts';
 import type { Services } from '../../../src/service/port/services.ts';
 import { append, type Meter } from '../../../src/service/writes/append.ts';
@@ -33,10 +33,10 @@ describe('append', () => {
   it('returns a refusal only to a caller who expects a state', async () => {
     const { services, requests } = answering({ outcome: 'outdated' });
     const refused = append(services, request, { expect: { policyIndex: 3 } });
-    expectTypeOf(refused).resolves.toEqualTypeOf<StoredAppend | Replayed | RefusedAppend>();
+    expectTypeOf(refused).resolves.toEqualTypeOf<StoredAppend | ReplayedResponse | RefusedAppend>();
     expect(await refused).toEqual({ outcome: 'outdated' });
     const plain = append(services, request);
-    expectTypeOf(plain).resolves.toEqualTypeOf<StoredAppend | Replayed>();
+    expectTypeOf(plain).resolves.toEqualTypeOf<StoredAppend | ReplayedResponse>();
     await expect(plain).rejects.toThrow('got outdated');
     expect(requests).toEqual([{ ...request, expect: { policyIndex: 3 } }, request]);
   });

@@ -2,7 +2,7 @@
 import { bundleParts, bundleText } from '../../doctor/bundle.ts';
 import { diagnose } from '../../doctor/diagnose.ts';
 import type { Diagnosis } from '../../doctor/diagnose.ts';
-import type { Finding } from '../../doctor/finding.ts';
+import type { DoctorFinding } from '../../doctor/finding.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { checkLines } from '../../terminal/checks.ts';
@@ -55,7 +55,7 @@ function shown(checks: Diagnosis['checks']) {
     checks.filter(({ status }) => status === 'skipped'),
     ({ detail }) => detail,
   );
-  const isGrouped = ({ status, detail }: Finding): boolean =>
+  const isGrouped = ({ status, detail }: DoctorFinding): boolean =>
     status === 'skipped' && (skips.get(detail)?.length ?? 0) > 1;
   const groups = [...skips].filter(([, each]) => each.length > 1);
   return [

@@ -5,7 +5,7 @@
 import type { Json } from '../../../core/json/parse.ts';
 import type { PolicyInput } from '../../../core/policies/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../core/policies/lint/check.ts';
-import type { Finding } from '../../../core/policies/lint/finding.ts';
+import type { LintFinding } from '../../../core/policies/lint/finding.ts';
 import { printText } from '../../../core/policies/language/text.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import type { Check, Checks } from '../../ci/checks.ts';
@@ -50,7 +50,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   return out.verdict;
 };
 
-interface FileFinding extends Omit<Finding, 'fix'> {
+interface FileFinding extends Omit<LintFinding, 'fix'> {
   readonly file: string;
   readonly fix?: string;
 }

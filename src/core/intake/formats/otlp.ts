@@ -18,7 +18,7 @@ import { namedTraces, SpanTree, startedRun } from '../otlp/tree.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from '../pieces/otlp-logs.ts';
 import { describeSpan } from '../pieces/otlp-spans.ts';
-import { recorded, type Timed } from '../pieces/otlp-timed.ts';
+import { recorded, type TimedDraft } from '../pieces/otlp-timed.ts';
 
 const name = 'otlp';
 
@@ -89,10 +89,10 @@ function write(
   return run.finish(spans.length + logs.length);
 }
 
-const isSpan = ({ metadata }: Timed): boolean => metadata['signal'] === 'span';
+const isSpan = ({ metadata }: TimedDraft): boolean => metadata['signal'] === 'span';
 
 /** Names a call or its result, which a span and a log may both report. */
-const callOf = ({ eventType, metadata }: Timed): string | undefined =>
+const callOf = ({ eventType, metadata }: TimedDraft): string | undefined =>
   /^tool\.(call|result)$/.test(eventType) && metadata['toolCallId'] !== undefined
     ? `${eventType} ${String(metadata['toolCallId'])}`
     : undefined;

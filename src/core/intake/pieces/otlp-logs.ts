@@ -9,7 +9,7 @@ import { isStepOfCodex } from '../codex-steps.ts';
 import { attributeOf, textAttribute, toolOutputOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
 import { isSource, shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
-import { otherAttributes, type Timed } from './otlp-timed.ts';
+import { otherAttributes, type TimedDraft } from './otlp-timed.ts';
 
 const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
 
@@ -17,7 +17,7 @@ const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
 const filtered = /^(sse_event|websocket_event|startup_phase|turn_ttft|config|flash_.*|ripgrep_.*)$/;
 
 /** Returns the events of a log record; none if it says nothing about an agent, which is counted. */
-export function describeLog(log: LogRecord, run: RunBuilder, key = keyOf(log)): Timed[] {
+export function describeLog(log: LogRecord, run: RunBuilder, key = keyOf(log)): TimedDraft[] {
   const hasSession = textAttribute(log.attributes, 'run') !== undefined;
   const name = log.name.replace(programs, '').replace(/^gen_ai\..+\.exception$/, 'api_error');
   const isOfModel = [name, ...Object.keys(log.attributes)].some((each) => /^(?:gen_ai|llm)\./.test(each));
@@ -35,7 +35,7 @@ function keyOf({ name, at, attributes, body, traceId, spanId }: LogRecord): stri
   return `log.${shortHash(content)}${shortHash(`2 ${content}`)}`;
 }
 
-function describe(name: string, { log, key }: { log: LogRecord; key: string }): Timed[] {
+function describe(name: string, { log, key }: { log: LogRecord; key: string }): TimedDraft[] {
   const { attributes, at } = log;
   const agent: Party = {
     name: textAttribute(attributes, 'agent') ?? textOf(log.resource['service.name']) ?? 'agent',
@@ -106,14 +106,14 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
   }
 }
 
-interface OfTool extends Pick<Timed, 'at' | 'key' | 'actor' | 'rank'> {
+interface OfTool extends Pick<TimedDraft, 'at' | 'key' | 'actor' | 'rank'> {
   readonly toolCallId: string | undefined;
   readonly tool: Party;
   readonly facts: Source;
   readonly attributes: Source;
 }
 
-function decided({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed {
+function decided({ toolCallId, tool, facts, attributes, ...shared }: OfTool): TimedDraft {
   const { decision, source: decidedBy } = attributes;
   return {
     ...shared,
@@ -166,7 +166,7 @@ const isRefusedByGemini = (log: LogRecord): boolean =>
   (log.attributes['error_type'] === 'policy_violation' || log.attributes['decision'] === 'reject');
 
 /** One record reports a call and its outcome. */
-function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Timed[] {
+function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): TimedDraft[] {
   const id = toolCallId ?? `import:${shared.key}`;
   const [output] = toolOutputOf(attributes);
   const stated = String(attributes['success'] ?? attributes['status']);

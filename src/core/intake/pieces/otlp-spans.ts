@@ -15,7 +15,7 @@ import {
 import type { SpanRecord } from '../otlp/records.ts';
 import { isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
-import { otherAttributes, type Timed } from './otlp-timed.ts';
+import { otherAttributes, type TimedDraft } from './otlp-timed.ts';
 
 const keyOf = ({ traceId, spanId }: Pick<SpanRecord, 'traceId' | 'spanId'>): string =>
   `span.${traceId}.${spanId}`;
@@ -24,7 +24,7 @@ const keyOf = ({ traceId, spanId }: Pick<SpanRecord, 'traceId' | 'spanId'>): str
 export function describeSpan(
   span: SpanRecord,
   { run, tree, awaits = false }: { run: RunBuilder; tree: SpanTree; awaits?: boolean },
-): Timed[] {
+): TimedDraft[] {
   const kind = isLoggedToo(span) ? 'workflow' : kindOf(span);
   if (kind === undefined) {
     run.changes.add('bookkeeping');
@@ -43,7 +43,7 @@ export function describeSpan(
   const result = readArguments(toolOutputOf(span.attributes)[0]);
   const outcome = outcomeOf(span, kind);
   const statusMessage = span.statusMessage ?? textOf(span.attributes['langfuse.observation.status_message']);
-  const first: Timed = {
+  const first: TimedDraft = {
     ...shared,
     observes: around.length > 0,
     key: keyOf(span),

@@ -2,7 +2,7 @@
 import { observationOf } from '../../coverage/report.ts';
 import type { Draft, Source } from '../run.ts';
 
-export type Timed = Draft & {
+export type TimedDraft = Draft & {
   readonly key: string;
   readonly metadata: Source;
   /** Order within one millisecond: containers, calls, results, models. */
@@ -12,7 +12,8 @@ export type Timed = Draft & {
 };
 
 /** Returns what a run records of an event: itself, or an observation. */
-export const recorded = (event: Timed): Draft => (event.observes === true ? observationOf(event) : event);
+export const recorded = (event: TimedDraft): Draft =>
+  event.observes === true ? observationOf(event) : event;
 
 /** Returns the attributes that have no member of their own in the event. */
 export function otherAttributes(attributes: Source, used: RegExp): Source | undefined {

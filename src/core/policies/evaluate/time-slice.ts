@@ -7,7 +7,7 @@ import { limits } from '../../../contract/limits.ts';
 import { workDone } from './budget.ts';
 
 /** Work that yields between its time slices and returns a result. */
-export type TimeSliced<Result> = Generator<undefined, Result, undefined>;
+export type TimeSlicedWork<Result> = Generator<undefined, Result, undefined>;
 
 export class TimeSlice {
   #since = workDone();
@@ -23,7 +23,7 @@ export class TimeSlice {
 }
 
 /** Runs all slices at once, for a worker thread or for short work. */
-export function atOnce<Result>(steps: TimeSliced<Result>): Result {
+export function atOnce<Result>(steps: TimeSlicedWork<Result>): Result {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

@@ -6,11 +6,11 @@
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 import { printText } from '../language/text-print.ts';
 
 /** Returns one finding for each literal text that is searched in a path; lint cannot know which type was meant. */
-export const ambiguousIns = (root: Clause): readonly Finding[] =>
+export const ambiguousIns = (root: Clause): readonly LintFinding[] =>
   leavesOf(root).flatMap(({ node, path }) => insOf(node).map((call) => finding(call, path)));
 
 interface TextIn {
@@ -37,7 +37,7 @@ function textIn({ op, args }: Call): readonly TextIn[] {
   return typeof needle.value === 'string' ? [{ needle, haystack }] : [];
 }
 
-function finding({ needle, haystack }: TextIn, path: string): Finding {
+function finding({ needle, haystack }: TextIn, path: string): LintFinding {
   const [text, within] = [printText(needle), printText(haystack)];
   const either = 'it accepts a list with this item and a text with this part';
   const instead = `write ${text} in substr(${within}, 0) for a text, some(${within}, @ == ${text}) for a list`;

@@ -8,7 +8,7 @@ import type { PolicyAction } from '../../../contract/policy-words.ts';
 import { canonicalize } from '../../json/parse.ts';
 import { ambiguousIns } from './ambiguity.ts';
 import { exactNames } from './exact-name.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 import { isConnective, type Node } from '../language/ast.ts';
 import { canonicalCondition } from '../language/canonical.ts';
 import { allOf, clausesOf, leavesOf, replaced } from '../evaluate/clause.ts';
@@ -29,7 +29,7 @@ export interface LintOptions {
 }
 
 /** Returns the findings, ordered by `findingCodes`, then by the condition. Cost: at worst quadratic in the clauses. */
-export function lint(node: Node, { action, seenPaths }: LintOptions): readonly Finding[] {
+export function lint(node: Node, { action, seenPaths }: LintOptions): readonly LintFinding[] {
   const root = clausesOf(node);
   return [
     ...constants(root, true),
@@ -45,8 +45,8 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly F
 }
 
 /** Returns findings for the outermost clauses that cannot have this result. */
-function constants(root: Clause, want: boolean): readonly Finding[] {
-  const found: Finding[] = [];
+function constants(root: Clause, want: boolean): readonly LintFinding[] {
+  const found: LintFinding[] = [];
   const walk = (clause: Clause): void => {
     if (!canBe(clause, want)) found.push(constant(root, clause, want));
     else for (const part of clause.parts) walk(part);
@@ -55,7 +55,7 @@ function constants(root: Clause, want: boolean): readonly Finding[] {
   return found;
 }
 
-function constant(root: Clause, clause: Clause, want: boolean): Finding {
+function constant(root: Clause, clause: Clause, want: boolean): LintFinding {
   const text = printText(clause.node);
   const isWhole = clause === root;
   const never = want ? 'true' : 'false';
@@ -71,9 +71,9 @@ function constant(root: Clause, clause: Clause, want: boolean): Finding {
 
 const shortened = (text: string): string => (text.length <= 120 ? text : `${text.slice(0, 119)}…`);
 
-function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly Finding[] {
+function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly LintFinding[] {
   if (seen === undefined || seen.size === 0) return [];
-  const found = new Map<string, Finding>();
+  const found = new Map<string, LintFinding>();
   for (const leaf of leavesOf(root)) {
     for (const { path } of leaf.reads) {
       const text = pathText(path);
@@ -86,12 +86,12 @@ function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly F
 }
 
 /** Returns findings for equal operands of one `and` or `or`. */
-function duplicates(root: Clause): readonly Finding[] {
+function duplicates(root: Clause): readonly LintFinding[] {
   return allOf(root)
     .filter(({ op, node }) => isConnective(node) && (op === 'and' || op === 'or'))
     .flatMap(({ parts }) => {
       const first = new Map<string, Clause>();
-      return parts.flatMap((part): Finding[] => {
+      return parts.flatMap((part): LintFinding[] => {
         const spelling = canonicalize(canonicalCondition(part.node));
         const twin = first.get(spelling);
         if (twin === undefined) {

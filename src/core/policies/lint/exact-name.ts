@@ -8,15 +8,15 @@ import type { Clause } from '../evaluate/clause.ts';
 import type { Node } from '../language/ast.ts';
 import { printText } from '../language/text-print.ts';
 import { bare } from '../tool-text/fold.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 
 const stops: ReadonlySet<PolicyAction> = new Set(['deny', 'escalate']);
 
 /** Returns one hint for each such clause of a policy that denies or escalates. The fix compares bare names. */
-export const exactNames = (root: Clause, action: PolicyAction): readonly Finding[] =>
+export const exactNames = (root: Clause, action: PolicyAction): readonly LintFinding[] =>
   !stops.has(action)
     ? []
-    : leavesOf(root).flatMap((leaf): Finding[] => {
+    : leavesOf(root).flatMap((leaf): LintFinding[] => {
         const instead = byBareName(leaf.node);
         if (instead === null) return [];
         const [got, wanted] = [leaf.node, instead].map((each) => printText(each).slice(0, 160));

@@ -13,7 +13,7 @@ const findingCodes = [
   'duplicate_clause',
 ] as const;
 
-export interface Finding {
+export interface LintFinding {
   readonly code: (typeof findingCodes)[number];
   readonly severity: 'error' | 'warning' | 'info';
   /** Path of the clause in the canonical JSON, such as `$.and[0].===`. */

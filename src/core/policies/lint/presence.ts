@@ -8,15 +8,15 @@ import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { Node, Segment } from '../language/ast.ts';
 import type { Clause, Path } from '../evaluate/clause.ts';
 import { decide } from '../evaluate/decision.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 import { factsOf } from './satisfiable.ts';
 import { pathText } from '../language/text-print.ts';
 
 type Guards = readonly (readonly Segment[])[];
 
 /** Returns one finding for each missing guard; the finding for the tool has the guarded condition as fix. */
-export function missingGuards(root: Clause, action: PolicyAction): readonly Finding[] {
-  const found = new Map<string, Finding>();
+export function missingGuards(root: Clause, action: PolicyAction): readonly LintFinding[] {
+  const found = new Map<string, LintFinding>();
   for (const { clause, path } of unguarded(root, [])) {
     const guard = guardOf(path);
     const text = pathText(guard);
@@ -97,7 +97,7 @@ interface Missing extends Unguarded {
   readonly action: PolicyAction;
 }
 
-function finding({ root, clause, path, guard, action }: Missing): Finding {
+function finding({ root, clause, path, guard, action }: Missing): LintFinding {
   const { decision } = decide(action, 'indeterminate');
   const found = { code: 'missing_guard', path: clause.path } as const;
   if (!tellsSteps(guard)) {

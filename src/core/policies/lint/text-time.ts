@@ -7,14 +7,14 @@ import { leavesOf, replaced } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
 import type { Node } from '../language/ast.ts';
 import { printText } from '../language/text-print.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 
 /**
  * Returns one finding for each clause that orders a value and a literal time as texts. The fix compares instants; a time
  * that `time` does not read, such as one without an offset, has no fix.
  */
-export const textTimes = (root: Clause): readonly Finding[] =>
-  leavesOf(root).flatMap((leaf): Finding[] => {
+export const textTimes = (root: Clause): readonly LintFinding[] =>
+  leavesOf(root).flatMap((leaf): LintFinding[] => {
     const { node, path } = leaf;
     const instead = instants(node);
     if (instead === node) return [];

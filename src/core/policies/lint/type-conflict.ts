@@ -6,22 +6,22 @@ import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
 import { leavesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
-import type { Finding } from './finding.ts';
+import type { LintFinding } from './finding.ts';
 import { withValue } from '../explain/nearest.ts';
 import { neededType } from '../evaluate/operand.ts';
 import { pathText, printText } from '../language/text-print.ts';
 
-export const typeConflicts = (root: Clause): readonly Finding[] => [
+export const typeConflicts = (root: Clause): readonly LintFinding[] => [
   ...undecidable(root),
   ...mixed(root),
   ...mixedLists(root),
 ];
 
 /** Returns findings for clauses of at most one path that are indeterminate for every type of value. */
-function undecidable(root: Clause): readonly Finding[] {
+function undecidable(root: Clause): readonly LintFinding[] {
   return leavesOf(root)
     .filter(isNeverDecided)
-    .map((leaf): Finding => {
+    .map((leaf): LintFinding => {
       const { node, path } = leaf;
       const isNull =
         node.kind === 'call' && node.args.some((arg) => arg.kind === 'literal' && arg.value === null);
@@ -71,9 +71,9 @@ function literalsOf(node: Node): readonly Json[] {
 }
 
 /** Returns findings for paths that one clause uses as text and another as number. */
-function mixed(root: Clause): readonly Finding[] {
+function mixed(root: Clause): readonly LintFinding[] {
   const first = new Map<string, { readonly type: string; readonly at: string }>();
-  const found = new Map<string, Finding>();
+  const found = new Map<string, LintFinding>();
   for (const leaf of leavesOf(root)) {
     const taken = typeOf(leaf.node);
     if (taken === undefined) continue;
@@ -87,10 +87,10 @@ function mixed(root: Clause): readonly Finding[] {
 }
 
 /** Returns findings for literal lists of two types after `in`, which is false for no value. */
-function mixedLists(root: Clause): readonly Finding[] {
+function mixedLists(root: Clause): readonly LintFinding[] {
   return leavesOf(root)
     .filter(({ node }) => node.kind === 'call' && node.op === 'in' && isMixed(node.args[1]))
-    .map(({ node, path }): Finding => {
+    .map(({ node, path }): LintFinding => {
       const effect =
         'a value outside of the list has another type than some item, which makes the clause indeterminate';
       const detail = `expected items of one type, got ${printText(node).slice(0, 120)}: ${effect}`;

@@ -16,7 +16,7 @@ import { Member, type PolicyDecision, type PolicyVersion } from './member.ts';
 import { MemberIndex } from './member-index.ts';
 import { type InForceProof, pathTo } from '../language/hash.ts';
 import { type ReadSet, readSet } from '../language/read-set.ts';
-import { atOnce, type TimeSliced, TimeSlice } from '../evaluate/time-slice.ts';
+import { atOnce, type TimeSlicedWork, TimeSlice } from '../evaluate/time-slice.ts';
 
 export type { Member, PolicyDecision, PolicyVersion } from './member.ts';
 
@@ -159,7 +159,10 @@ export class PolicySet {
   }
 
   /** The same in time slices, so that ten thousand policies or long lists delay no other work for long. */
-  *deciding(input: PolicyInput, { ids = [], defaultDecision }: DecideOptions = {}): TimeSliced<SetDecision> {
+  *deciding(
+    input: PolicyInput,
+    { ids = [], defaultDecision }: DecideOptions = {},
+  ): TimeSlicedWork<SetDecision> {
     if (ids.length > 0) {
       const asked = [...new Set(ids)].map((id) => this.get(id) ?? id);
       const decisions = yield* decisionsOf(asked, input);
@@ -172,7 +175,7 @@ export class PolicySet {
   }
 
   /** Returns the decisions of policies that matched or are indeterminate, ordered by id. */
-  *#voices(input: PolicyInput): TimeSliced<PolicyDecision[]> {
+  *#voices(input: PolicyInput): TimeSlicedWork<PolicyDecision[]> {
     const candidates = this.#candidates(input);
     const decisions = yield* decisionsOf(candidates ?? this.#list, input);
     const voices = decisions.filter(({ outcome }) => counts(outcome));
@@ -257,7 +260,10 @@ const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
   one.size === other.size && [...one].every((name) => other.has(name));
 
 /** A policy outside of the set is given by its id. */
-function* decisionsOf(asked: readonly (Member | string)[], input: PolicyInput): TimeSliced<PolicyDecision[]> {
+function* decisionsOf(
+  asked: readonly (Member | string)[],
+  input: PolicyInput,
+): TimeSlicedWork<PolicyDecision[]> {
   const slice = new TimeSlice();
   const decisions: PolicyDecision[] = [];
   for (const each of asked) {

@@ -6,7 +6,7 @@ import type { Draft } from '../templates/draft.ts';
 import { count } from '../templates/period.ts';
 import type { ReportSource } from '../templates/source.ts';
 import type { Tally } from '../counts/tally.ts';
-import type { Examined } from './verdict.ts';
+import type { Examination } from './verdict.ts';
 
 interface Findings {
   readonly kinds: ReadonlyMap<string, number>;
@@ -24,7 +24,7 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
   const losses = tally.recorded('gov.loss/1');
   const unseen = unseenText(covered);
   /** Only a plane that reports can be seen to break its log, or to skip a report. */
-  const planes = (types: readonly string[], what: string): Examined => {
+  const planes = (types: readonly string[], what: string): Examination => {
     const n = types.reduce((sum, type) => sum + (kinds.get(type) ?? 0), 0);
     return {
       // a fault is a thing to examine where no report arrived, too
@@ -88,7 +88,7 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
  * Whether an index leaf below the checkpoint covers the period. The index follows the log by up to `limits.indexLeaves`
  * leaves, so a smaller gap shows nothing.
  */
-export async function indexOf({ source, period }: Draft): Promise<Examined> {
+export async function indexOf({ source, period }: Draft): Promise<Examination> {
   const { reader, projectId, treeSize } = source;
   const filter = { type: 'gov.index/1', beforeIndex: treeSize } as const;
   const [leaf] = await reader.leavesOf(projectId, filter, { order: 'desc', limit: 1 });

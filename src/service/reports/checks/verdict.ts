@@ -12,7 +12,7 @@ declare const judgedHere: unique symbol;
 /** A check whose status follows from what was examined. */
 export type JudgedCheck = ReportCheck & { readonly [judgedHere]: true };
 
-export interface Examined {
+export interface Examination {
   /** Things of this data that were looked at. Each of them could have made the check fail. */
   readonly examined: number;
   /** How many of them did. */
@@ -25,7 +25,7 @@ export interface Examined {
   readonly missing?: string | null;
 }
 
-export function judged(name: string, of: Examined): JudgedCheck {
+export function judged(name: string, of: Examination): JudgedCheck {
   const { examined, failed, detail, none, missing = null } = of;
   if (!Number.isSafeInteger(examined) || !Number.isSafeInteger(failed) || failed < 0 || failed > examined)
     throw new Error(`${name}: expected 0 to ${examined} failed things, got ${failed}`);

@@ -16,7 +16,7 @@ import {
 import { typeId } from '../../../core/id.ts';
 import { canonicalText } from '../../../core/json/canonical.ts';
 import type { DocumentChange, StoredDocument } from '../../../store/port/store.ts';
-import { notFound, type PlainAnswer, type Replayed } from '../../call/answer.ts';
+import { notFound, type PlainAnswer, type ReplayedResponse } from '../../call/answer.ts';
 import type { Caller } from '../../call/caller.ts';
 import type { Handlers } from '../../port/handler.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
@@ -307,7 +307,7 @@ async function change(
     readonly idempotency?: Idempotency | null;
     readonly answer?: PlainAnswer;
   },
-): Promise<Replayed | null> {
+): Promise<ReplayedResponse | null> {
   const { what, document, caller, changes, idempotency = null, answer } = of;
   const { now, salt } = services;
   const { documentId: reportTemplateId, projectId } = document;

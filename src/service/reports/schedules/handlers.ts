@@ -14,7 +14,7 @@ import type { Caller } from '../../call/caller.ts';
 import type { Handlers } from '../../port/handler.ts';
 import { requireTag } from '../../call/entity-tag.ts';
 import { idempotencyWrite, type Idempotency } from '../../call/idempotency.ts';
-import type { PlainAnswer, Replayed } from '../../call/answer.ts';
+import type { PlainAnswer, ReplayedResponse } from '../../call/answer.ts';
 import { byAge, listPage, pageLimit } from '../../call/pages.ts';
 import { fieldError, isSameJson, refuseReadOnly } from '../../call/schema.ts';
 import { isTimeZone } from '../../call/settings.ts';
@@ -190,7 +190,7 @@ async function change(
     readonly idempotency?: Idempotency | null;
     readonly answer?: PlainAnswer;
   },
-): Promise<Replayed | null> {
+): Promise<ReplayedResponse | null> {
   const { what, document, stored, caller, changes, idempotency = null, answer } = of;
   const { now, salt } = services;
   const { documentId: scheduleId, status, projectId } = document;

@@ -15,7 +15,7 @@ import {
   oversightChecks,
   oversightOf,
 } from './approvals.ts';
-import type { Examined } from '../checks/verdict.ts';
+import type { Examination } from '../checks/verdict.ts';
 import { applicability, logging } from './clauses.ts';
 import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
@@ -195,7 +195,7 @@ function loggingOf(draft: Draft, tally: Tally, recorders: Recorders) {
 }
 
 /** A program that records leaves its mark while the run goes on. An import, or an event typed by hand, has none. */
-function recordedOf({ runCount: all }: Tally, { automatic, lossy }: Recorders): Examined {
+function recordedOf({ runCount: all }: Tally, { automatic, lossy }: Recorders): Examination {
   const shown = new Set([...automatic, ...lossy]).size;
   const without = Math.max(0, all - shown);
   return {

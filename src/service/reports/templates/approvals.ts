@@ -9,7 +9,7 @@ import { escalationReason, openEvaluation, type OpenEvaluation } from '../../../
 import { openLeaf } from '../../../core/decided/leaf.ts';
 import type { ReportCell } from '../../../core/reports/model.ts';
 import { parseTimestamp } from '../../../core/time.ts';
-import type { Examined } from '../checks/verdict.ts';
+import type { Examination } from '../checks/verdict.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn, timeText, type Period } from './period.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
@@ -216,7 +216,7 @@ export const oversightChecks = ['answered', 'tookTime', 'notOwnRequest'] as cons
 export function oversightOf(
   figures: ApprovalFigures,
   more: number,
-): Readonly<Record<(typeof oversightChecks)[number], Examined>> {
+): Readonly<Record<(typeof oversightChecks)[number], Examination>> {
   const { total, byStatus, quick, own } = figures;
   const decided = decidedOf(figures);
   const open = openOf(figures);

@@ -11,7 +11,7 @@ import type {
   ReportTable,
 } from '../../../core/reports/model.ts';
 import { checks as checkNames, type CheckId } from '../checks/names.ts';
-import { judged, settled, type Examined, type JudgedCheck } from '../checks/verdict.ts';
+import { judged, settled, type Examination, type JudgedCheck } from '../checks/verdict.ts';
 import { completed, draftOf, type Draft, type OwnParts } from './draft.ts';
 import type { ReportSource, TableSpec } from './source.ts';
 
@@ -40,7 +40,7 @@ type Block = string | ReportBlock;
 interface Found {
   /** In the order of the summary. */
   readonly figures: Readonly<Record<string, FigureValue>>;
-  readonly checks: Readonly<Record<string, Examined>>;
+  readonly checks: Readonly<Record<string, Examination>>;
   readonly blocks: Readonly<Record<string, readonly Block[] | undefined>>;
   readonly tables: readonly ReportTable[];
 }
@@ -51,7 +51,7 @@ type CheckOf<Spec> = Spec extends { readonly checks: readonly (infer Id extends 
 /** `Found`, with a value for each declared name. */
 interface FoundOf<All extends Sections> {
   readonly figures: Readonly<Record<FigureOf<All[keyof All]>, FigureValue>>;
-  readonly checks: Readonly<Record<CheckOf<All[keyof All]>, Examined>>;
+  readonly checks: Readonly<Record<CheckOf<All[keyof All]>, Examination>>;
   readonly blocks: { readonly [Key in keyof All]?: readonly Block[] };
   readonly tables: Found['tables'];
 }

@@ -12,7 +12,7 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { columnCheck, type Columns } from '../columns.ts';
-import { shown, type Committed, type RecordCheck } from '../record.ts';
+import { shown, type CommittedReader, type RecordCheck } from '../record.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionSql } from '../../file/position.ts';
@@ -24,7 +24,7 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
   const compareColumns = columnCheck(check, 'approval_mismatch');
   const compare = (id: string, logged: Columns): void =>
     compareColumns(`${projectId}/approval/${id}`, find.get(no, id), logged);
-  const visit = (index: number, record: JsonObject, committed: Committed): void => {
+  const visit = (index: number, record: JsonObject, committed: CommittedReader): void => {
     if (record['type'] === 'gov.evaluation/1' && isObject(record['approval'])) {
       compare(shown(record['approval']['id']), openedBy(index, record, committed));
     }
@@ -47,7 +47,7 @@ export function approvalCheck(check: Check, { no, projectId }: CheckedProject): 
 }
 
 /** The record may be altered, which is reported elsewhere: its members may have any type. */
-function openedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+function openedBy(index: number, clear: JsonObject, committed: CommittedReader): Columns {
   const opened = openEvaluation({ index, clear, committed: committed() });
   const { id, runId, approval, evaluatedAt, decisions, list } = opened;
   return {
@@ -61,7 +61,7 @@ function openedBy(index: number, clear: JsonObject, committed: Committed): Colum
   };
 }
 
-function decidedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+function decidedBy(index: number, clear: JsonObject, committed: CommittedReader): Columns {
   const decided = openApproval({ index, clear, committed: committed() });
   const { runId, evaluationId, outcome, approver, at, reason } = decided;
   return {
@@ -74,7 +74,7 @@ function decidedBy(index: number, clear: JsonObject, committed: Committed): Colu
   };
 }
 
-function usedBy(index: number, clear: JsonObject, committed: Committed): Columns {
+function usedBy(index: number, clear: JsonObject, committed: CommittedReader): Columns {
   const { runId, evaluationId, at } = openUse({ index, clear, committed: committed() });
   return { run_id: shown(runId), used_by: shown(evaluationId), used_ms: parseTimestamp(shown(at)) };
 }

@@ -12,7 +12,7 @@ import type { Check } from '../check.ts';
 import type { StoredPolicyVersion } from '../../port/store.ts';
 import { columnCheck, type Columns } from '../columns.ts';
 import { PolicyLives } from './policy-life.ts';
-import { committedBy, parseRecord, type Committed, type RecordCheck } from '../record.ts';
+import { committedBy, parseRecord, type CommittedReader, type RecordCheck } from '../record.ts';
 import { openedRow } from '../../file/body-seal.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
@@ -22,7 +22,7 @@ export function policyCheck(check: Check, project: CheckedProject): RecordCheck 
   const { no, auditSize } = project;
   const checkVersion = versionCheck(check, project);
   const lives = new PolicyLives();
-  const visit = (index: number, record: JsonObject, committed: Committed): void => {
+  const visit = (index: number, record: JsonObject, committed: CommittedReader): void => {
     if (record['type'] !== 'gov.policy/1') return;
     const { policyId, version } = record;
     if (typeof policyId !== 'string' || typeof version !== 'number') return; // another check reports the altered record

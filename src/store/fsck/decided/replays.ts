@@ -11,7 +11,7 @@ import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { columnCheck, type Columns } from '../columns.ts';
-import { shown, type Committed, type RecordCheck } from '../record.ts';
+import { shown, type CommittedReader, type RecordCheck } from '../record.ts';
 import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionOf } from '../../file/position.ts';
@@ -26,7 +26,7 @@ export function replayCheck(check: Check, { no, projectId }: CheckedProject): Re
   const erasure = db.prepare<Value[], unknown>(
     `SELECT 1 FROM leaf WHERE position = ? AND (record LIKE '%"type":"gov.erasure/1"%' OR record LIKE '%"type":"gov.prune/1"%')`,
   );
-  const visit = (index: number, record: JsonObject, committed: Committed): void => {
+  const visit = (index: number, record: JsonObject, committed: CommittedReader): void => {
     if (record['type'] !== 'gov.replay/1') return;
     const id = shown(record['replayId']);
     const row = find.get(no, id);
@@ -59,7 +59,7 @@ export function replayCheck(check: Check, { no, projectId }: CheckedProject): Re
 }
 
 /** The record may be altered, which is reported elsewhere: its members may have any type. */
-function loggedOf(index: number, clear: JsonObject, committed: Committed): Columns {
+function loggedOf(index: number, clear: JsonObject, committed: CommittedReader): Columns {
   const { runId, at, steps, warnings, driftCount, result } = openReplay({
     index,
     clear,

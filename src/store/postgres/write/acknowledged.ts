@@ -11,7 +11,7 @@ import { lossOf, readLoss, type AckedHead, type Loss, type LossRecord } from '..
 import { meterTime } from '../../../core/planes/metering.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import type { Ledger } from '../../append/ledger.ts';
-import type { Acked } from '../../acked/heads.ts';
+import type { AckedHeads } from '../../acked/heads.ts';
 import { lossRefused } from '../../acked/compare.ts';
 import type { OnLoss } from '../../acked/losses.ts';
 import { sql, step } from '../../read/queries.ts';
@@ -37,7 +37,7 @@ const sizeAt = sql<{ size: number }>(
 
 export class Acknowledged {
   readonly #database: Database;
-  readonly #acked: Acked;
+  readonly #acked: AckedHeads;
   readonly #onLoss: OnLoss;
   /** Called for a log that lacks leaves; an append records the loss. */
   readonly #found: (projectId: string) => void;
@@ -45,7 +45,7 @@ export class Acknowledged {
 
   constructor(
     database: Database,
-    { acked, onLoss, found }: { acked: Acked; onLoss: OnLoss; found: (projectId: string) => void },
+    { acked, onLoss, found }: { acked: AckedHeads; onLoss: OnLoss; found: (projectId: string) => void },
   ) {
     this.#database = database;
     this.#acked = acked;

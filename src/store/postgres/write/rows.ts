@@ -6,7 +6,7 @@
  */
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
 import type { BodySeal } from '../../erasure/body-seal.ts';
-import type { PendingLeaf, MeterRow, Pending } from '../../append/pending.ts';
+import type { PendingLeaf, MeterRow, PendingCommit } from '../../append/pending.ts';
 import type { Period } from '../../append/period.ts';
 import { changedParts } from '../../append/tile-parts.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -116,7 +116,7 @@ export class CommitRows {
   /**
    * Returns all steps of the commit except its effects and COMMIT; the heads come last, by compare-and-swap.
    */
-  steps(added: Iterable<Pending>): Step[] {
+  steps(added: Iterable<PendingCommit>): Step[] {
     const all = [...added];
     for (const pending of all) addRuns(this.#rows, pending);
     const rows = [...Object.values(this.#rows), this.#subjectKeys, this.clients, this.kept];
@@ -139,11 +139,11 @@ const fillBlocks = sql(
 );
 
 /** Run after the rows of the events. */
-const blockSteps = (pending: Pending): Step[] =>
+const blockSteps = (pending: PendingCommit): Step[] =>
   filledBy(pending).map(({ runNo, from, to }) => step(fillBlocks, pending.ledger.no, runNo, from, to));
 
 /** Extends a tree and moves its head. */
-function treeSteps(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): Step[] {
+function treeSteps(tree: TreeName, { ledger, lastMs }: PendingCommit, hashes: readonly Buffer[]): Step[] {
   if (hashes.length === 0) return [];
   const edge = tree === 'audit' ? ledger.audit : ledger.metering;
   const storedSize = edge.size;

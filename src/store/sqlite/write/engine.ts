@@ -4,7 +4,7 @@
  * Proven by `test/store/sqlite/suite.alone.test.ts` and `test/store/sqlite/write/thread.alone.test.ts`.
  */
 import type { GovError } from '../../../contract/problems.ts';
-import type { Acked } from '../../acked/heads.ts';
+import type { AckedHeads } from '../../acked/heads.ts';
 import type { Connection } from '../../file/connection.ts';
 import type { Faults } from '../../file/faults.ts';
 import { confirmWritable } from '../../file/filesystem.ts';
@@ -53,7 +53,7 @@ export interface EngineOptions {
   readonly randomBytes: (size: number) => Buffer;
   readonly faults?: Faults | undefined;
   /** Remembers what commits acknowledge; the engine closes it. */
-  readonly acked: Acked;
+  readonly acked: AckedHeads;
   /** Called once, when writing has stopped permanently. */
   readonly stopped: (error: GovError) => void;
   /** Called when the disk is full. */

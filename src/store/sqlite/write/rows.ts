@@ -7,7 +7,7 @@
 import { GovError } from '../../../contract/problems.ts';
 import { allTypes, blockEvents, filledBy } from '../../append/blocks.ts';
 import { addedCounts, changedSpans } from '../../append/time-counts.ts';
-import type { PendingLeaf, MeterRow, Pending } from '../../append/pending.ts';
+import type { PendingLeaf, MeterRow, PendingCommit } from '../../append/pending.ts';
 import type { TreeName } from '../../port/store.ts';
 import type { Period } from '../../append/period.ts';
 import { treeNumber } from '../../append/trees.ts';
@@ -83,7 +83,7 @@ export class CommitRows {
   }
 
   /** Writes all rows of the commit; the caller runs COMMIT. */
-  flush(projects: Iterable<Pending>): void {
+  flush(projects: Iterable<PendingCommit>): void {
     const all = [...projects];
     for (const pending of all) addRuns(this.#buffers, pending);
     for (const rows of Object.values(this.#buffers)) rows.flush();
@@ -100,14 +100,14 @@ export class CommitRows {
     for (const rows of Object.values(this.#buffers)) rows.clear();
   }
 
-  #flushTimes(pending: Pending): void {
+  #flushTimes(pending: PendingCommit): void {
     const { no } = pending.ledger;
     for (const row of addedCounts(pending)) this.#raiseCount.run(no, ...row);
     for (const row of changedSpans(pending)) this.#widenSpan.run(no, ...row);
   }
 
   /** Runs after the rows of the events are written. */
-  #flushBlocks(pending: Pending): void {
+  #flushBlocks(pending: PendingCommit): void {
     for (const { runNo, from, to } of filledBy(pending)) {
       const range = [pending.ledger.no, runNo, from, to];
       this.#fillBlocks.run(...range, ...range);
@@ -115,7 +115,7 @@ export class CommitRows {
   }
 
   /** Extends a tree and moves its head by compare-and-swap. */
-  #flushTree(tree: TreeName, { ledger, lastMs }: Pending, hashes: readonly Buffer[]): void {
+  #flushTree(tree: TreeName, { ledger, lastMs }: PendingCommit, hashes: readonly Buffer[]): void {
     if (hashes.length === 0) return;
     const edge = tree === 'audit' ? ledger.audit : ledger.metering;
     const storedSize = edge.size;

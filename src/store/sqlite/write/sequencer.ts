@@ -8,7 +8,7 @@ import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.t
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type Repeated } from '../../append/sequencer.ts';
 import { sealOf, subjectsOf } from '../../file/body-seal.ts';
-import type { Acked } from '../../acked/heads.ts';
+import type { AckedHeads } from '../../acked/heads.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import { lossFinder } from '../../acked/compare.ts';
 import { runner } from '../effects/writing.ts';
@@ -28,7 +28,7 @@ export interface SequencerOptions {
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
   /** Remembers what commits acknowledge. */
-  readonly acked: Acked;
+  readonly acked: AckedHeads;
 }
 
 export interface CommitSequencer extends Participant {

@@ -9,7 +9,7 @@ import { parseCondition } from '../../../../src/core/policies/language/parse.ts'
 import { policyHash } from '../../../../src/core/policies/language/hash.ts';
 import { reasoning } from '../../../../src/core/policies/explain/reasoning.ts';
 import { PolicySet, type PolicyVersion } from '../../../../src/core/policies/set/in-force.ts';
-import type { TimeSliced } from '../../../../src/core/policies/evaluate/time-slice.ts';
+import type { TimeSlicedWork } from '../../../../src/core/policies/evaluate/time-slice.ts';
 import { recomputes } from '../../../../src/core/replay/again.ts';
 
 function policy(policyId: string, condition: Json, action: PolicyAction = 'deny'): PolicyVersion {
@@ -18,7 +18,7 @@ function policy(policyId: string, condition: Json, action: PolicyAction = 'deny'
 }
 
 /** The result, and the work of each turn. */
-function turnsOf<Result>(steps: TimeSliced<Result>): { result: Result; turns: number[] } {
+function turnsOf<Result>(steps: TimeSlicedWork<Result>): { result: Result; turns: number[] } {
   const turns: number[] = [];
   for (;;) {
     const before = workDone();

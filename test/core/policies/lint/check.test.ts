@@ -7,7 +7,7 @@ import { clausesOf } from '../../../../src/core/policies/evaluate/clause.ts';
 import { compile } from '../../../../src/core/policies/evaluate/compile.ts';
 import { lint, seenPaths } from '../../../../src/core/policies/lint/check.ts';
 import type { LintOptions } from '../../../../src/core/policies/lint/check.ts';
-import type { Finding } from '../../../../src/core/policies/lint/finding.ts';
+import type { LintFinding } from '../../../../src/core/policies/lint/finding.ts';
 import { canBe } from '../../../../src/core/policies/lint/satisfiable.ts';
 import { parseText, printText } from '../../../../src/core/policies/language/text.ts';
 import { anyCheckpoint, anyFields, anyPolicy, anyTree } from '../trees.ts';
@@ -19,9 +19,9 @@ function ofTool(node: Node): Node {
   return { ...node, path: ['context', 'tool', ...node.path.slice(1)] };
 }
 
-const findings = (text: string, options: Partial<LintOptions> = {}): readonly Finding[] =>
+const findings = (text: string, options: Partial<LintOptions> = {}): readonly LintFinding[] =>
   lint(parseText(text), { action: 'deny', ...options });
-const found = (code: Finding['code'], text: string, options: Partial<LintOptions> = {}): string[] =>
+const found = (code: LintFinding['code'], text: string, options: Partial<LintOptions> = {}): string[] =>
   findings(text, options)
     .filter((finding) => finding.code === code)
     .map(({ path }) => path);
@@ -143,7 +143,7 @@ describe('paths that are read without a guard', () => {
   });
 
   it('the fixed condition is still indeterminate for an input that lacks the fact', () => {
-    const [{ fix }] = findings('tool.name == "pay" && arguments.amount > 9') as [Finding];
+    const [{ fix }] = findings('tool.name == "pay" && arguments.amount > 9') as [LintFinding];
     expect(compile(fix!).evaluate({ context: { tool: { name: 'pay' } } })).toBe('indeterminate');
     expect(compile(fix!).evaluate({ context: {} })).toBe('false');
   });
