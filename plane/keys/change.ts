@@ -24,7 +24,7 @@ import {
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { keyFolders, refuseForeignKeys, settleKeys } from './own.ts';
-import type { KeysChanged, KeyOrder } from './order.ts';
+import type { KeyChangeResult, KeyOrder } from './order.ts';
 
 interface OpenPlane {
   readonly dataDir: string;
@@ -59,7 +59,7 @@ interface KeyTarget {
 export async function changeKeys(
   { dataDir, store, taken }: KeyTarget,
   order: KeyOrder,
-): Promise<KeysChanged> {
+): Promise<KeyChangeResult> {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId, origin } = file;
   const history = await logKeys(store, projectId);
@@ -84,7 +84,7 @@ export async function changeKeys(
 }
 
 /** Signs with the new keys. If signing fails, the change still holds, and the result carries a warning. */
-export async function signed(changed: KeysChanged, sign: () => Promise<void>): Promise<KeysChanged> {
+export async function signed(changed: KeyChangeResult, sign: () => Promise<void>): Promise<KeyChangeResult> {
   if (changed.warning !== null) return changed;
   try {
     await sign();

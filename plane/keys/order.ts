@@ -3,7 +3,7 @@
  */
 import type { KeyChange } from '../../src/core/note/key-history.ts';
 
-export interface KeysChanged {
+export interface KeyChangeResult {
   readonly change: KeyChange['change'];
   /** The verifier keys that the change added or retired. */
   readonly keys: readonly string[];

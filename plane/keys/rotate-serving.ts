@@ -22,7 +22,7 @@ import { storeFiles } from '../../src/store/file/paths.ts';
 import { takeLock } from '../../src/store/file/lock.ts';
 import type { PlaneKeys } from './own.ts';
 import type { KeyOrder } from './order.ts';
-import type { KeysChanged } from './order.ts';
+import type { KeyChangeResult } from './order.ts';
 
 interface Order {
   /** 32 hex digits. */
@@ -33,7 +33,7 @@ interface Order {
 }
 
 type Answer = { readonly id: string } & (
-  | { readonly changed: KeysChanged }
+  | { readonly changed: KeyChangeResult }
   | { readonly refused: { readonly code: string; readonly detail: string } }
 );
 
@@ -74,7 +74,7 @@ function isHeld(lock: string): boolean {
  * Orders the change and returns the result of the serving process. CONFLICT where it does not answer in time,
  * or another order waits.
  */
-export async function askServing(dataDir: string, order: KeyOrder, pid: number): Promise<KeysChanged> {
+export async function askServing(dataDir: string, order: KeyOrder, pid: number): Promise<KeyChangeResult> {
   const id = randomBytes(16).toString('hex');
   const answerFile = answerPath(dataDir, id);
   placeOrder(dataDir, { id, order, untilMs: now() + limits.keyOrderSeconds * 1000 });
@@ -116,7 +116,7 @@ function placeOrder(dataDir: string, order: Order): void {
   }
 }
 
-function resultOf(answer: Answer): KeysChanged {
+function resultOf(answer: Answer): KeyChangeResult {
   if ('changed' in answer) return answer.changed;
   const { code, detail } = answer.refused;
   throw new GovError(Object.hasOwn(problems, code) ? (code as ProblemCode) : 'INTERNAL', detail);
@@ -233,7 +233,7 @@ async function refuseUnsigned(
 async function changeHere(
   order: KeyOrder,
   { dataDir, store, keys, log }: KeyOrdersOptions,
-): Promise<KeysChanged> {
+): Promise<KeyChangeResult> {
   const { changeKeys } = await import('./change.ts');
   const taken = async (): Promise<void> => {
     try {

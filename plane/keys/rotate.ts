@@ -17,19 +17,19 @@ import type { Store } from '../../src/store/port/store.ts';
 import { openStore } from '../../src/store/sqlite/store.ts';
 import { settleKeys } from './own.ts';
 import { askServing, servingProcess } from './rotate-serving.ts';
-import type { KeysChanged, KeyOrder } from './order.ts';
+import type { KeyChangeResult, KeyOrder } from './order.ts';
 import { changeKeys, signed } from './change.ts';
 
 /**
  * NOT_FOUND where there is no plane. CONFLICT where the keys before the last rotation still sign, or where the
  * serving process does not answer.
  */
-export const rotateKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'rotate');
+export const rotateKeys = (dataDir: string): Promise<KeyChangeResult> => changing(resolve(dataDir), 'rotate');
 
 /** CONFLICT where the plane has one pair of keys, or where the serving process does not answer. */
-export const retireKeys = (dataDir: string): Promise<KeysChanged> => changing(resolve(dataDir), 'retire');
+export const retireKeys = (dataDir: string): Promise<KeyChangeResult> => changing(resolve(dataDir), 'retire');
 
-async function changing(dataDir: string, order: KeyOrder): Promise<KeysChanged> {
+async function changing(dataDir: string, order: KeyOrder): Promise<KeyChangeResult> {
   // first, because opening a store makes the files of one where there is no plane
   const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
   const serving = servingProcess(dataDir);

@@ -5,17 +5,17 @@
 import type { Background } from '../../src/host/process/run.ts';
 import type { Log } from '../../src/service/call/log.ts';
 
-export interface Reporting extends Background {
+export interface ReportingBackground extends Background {
   /** Reasons for health. Empty until the work is loaded. */
   reasons(): readonly string[];
 }
 
 /** Starts `afterMs` after `start()` what `load` loads and the function that it returns then creates. */
 export function lazyBackground(
-  load: () => Promise<() => Reporting>,
+  load: () => Promise<() => ReportingBackground>,
   { afterMs, log, failure }: { readonly afterMs: number; readonly log: Log; readonly failure: string },
-): Reporting {
-  let work: Reporting | undefined;
+): ReportingBackground {
+  let work: ReportingBackground | undefined;
   let starting: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

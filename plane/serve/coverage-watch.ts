@@ -12,7 +12,7 @@ import type { Log } from '../../src/service/call/log.ts';
 import { Poller } from '../../src/service/call/poller.ts';
 import type { TaskRunner } from '../../src/service/call/work.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
-import type { Reporting } from './background.ts';
+import type { ReportingBackground } from './background.ts';
 
 const everyMs = 60_000;
 /** Runs that are looked at, and the age at which a run is no longer recent. */
@@ -41,7 +41,7 @@ interface CoverageLook {
   readonly isConfirmed: boolean;
 }
 
-export class CoverageWatch implements Reporting {
+export class CoverageWatch implements ReportingBackground {
   readonly #options: WatchOptions;
   #runs = new Map<string, CoverageLook>();
   readonly #poller: Poller;

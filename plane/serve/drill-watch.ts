@@ -10,25 +10,25 @@ import {
   drillStates,
   readDrill,
   type DrillResult,
-  type DrillsWanted,
+  type DrillSchedule,
 } from '../../src/core/agents/drills.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import { Poller } from '../../src/service/call/poller.ts';
 import { openLeaf } from '../../src/service/events/handlers.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';
-import type { Reporting } from './background.ts';
+import type { ReportingBackground } from './background.ts';
 
 const everyMs = 60_000;
 
 interface DrillWatchOptions {
   readonly projectId: string;
   readonly store: Pick<StoreReader, 'run' | 'events'>;
-  readonly wanted: DrillsWanted;
+  readonly wanted: DrillSchedule;
   readonly now: () => number;
   readonly log: Log;
 }
 
-export class DrillWatch implements Reporting {
+export class DrillWatch implements ReportingBackground {
   readonly #options: DrillWatchOptions;
   readonly #sinceMs: number;
   #seen = 0;

@@ -40,7 +40,7 @@ import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
-import { lazyBackground, type Reporting } from './background.ts';
+import { lazyBackground, type ReportingBackground } from './background.ts';
 import type { SyncOptions } from '../config/sync.ts';
 import type { TelemetryOptions } from '../telemetry/schedule.ts';
 import { planeGauges, signedOf, type SignedSize } from './gauges.ts';
@@ -188,7 +188,7 @@ async function holdToTelemetry(dataDir: string): Promise<void> {
 }
 
 /** Loads telemetry 100 ms after startup. Calls `options` then. */
-const lazyTelemetry = (options: () => TelemetryOptions, log: Log): Reporting =>
+const lazyTelemetry = (options: () => TelemetryOptions, log: Log): ReportingBackground =>
   lazyBackground(
     async () => {
       const { Telemetry } = await import('../telemetry/schedule.ts');
@@ -202,7 +202,7 @@ function lazyWatches(
   { projectId, drills: wanted = {} }: PlaneConfig,
   services: () => Services,
   log: Log,
-): readonly Reporting[] {
+): readonly ReportingBackground[] {
   const coverage = async () => {
     const { CoverageWatch } = await import('./coverage-watch.ts');
     return () => new CoverageWatch({ ...services(), projectId, log });
@@ -222,7 +222,7 @@ function lazyWatches(
 }
 
 /** Loads the client that fetches configurations once the plane listens: a plane that enrols meanwhile needs it at once. */
-const lazySync = (options: SyncOptions): Reporting =>
+const lazySync = (options: SyncOptions): ReportingBackground =>
   lazyBackground(
     async () => {
       const { ConfigSync } = await import('../config/sync.ts');

@@ -17,7 +17,14 @@ import type { LinkAnswer, LinkMessage } from '../service/link.ts';
 import type { OutboxReport, StoredChallenge, StoredReport } from './outbox.ts';
 import { reportTime, type Maker } from './maker.ts';
 import { makeReports } from './report.ts';
-import { failureOf, messageOf, settleAnswer, settleReport, type Unsettled, type Verdict } from './settle.ts';
+import {
+  failureOf,
+  messageOf,
+  settleAnswer,
+  settleReport,
+  type UnsettledMessage,
+  type Verdict,
+} from './settle.ts';
 
 /** Number of reports to mark together as handed over. Each mark syncs the disk. */
 const handedAhead = 15;
@@ -273,7 +280,7 @@ export class Sender {
     maker.outbox.note(null, nowMs);
   }
 
-  #failed({ failure, retryAfterSeconds }: Unsettled): void {
+  #failed({ failure, retryAfterSeconds }: UnsettledMessage): void {
     const { maker, random, log } = this.#options;
     this.#failures += 1;
     const waitMs = Math.max(backoffMs(backoff, this.#failures, random()), retryAfterSeconds * 1000);

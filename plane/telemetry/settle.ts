@@ -23,10 +23,10 @@ export interface ServiceAnswer {
 export type Verdict =
   | { readonly kind: 'accepted'; readonly warning: string | null }
   | { readonly kind: 'refused'; readonly reason: string }
-  | Unsettled;
+  | UnsettledMessage;
 
 /** The message must be sent again. */
-export interface Unsettled {
+export interface UnsettledMessage {
   readonly kind: 'unsettled';
   /**
    * Begins with one of these words: `unreachable`, `clock_skew`, `credential_refused`, `redirected`,
@@ -147,7 +147,7 @@ function sentence({ code, detail, body }: NonNullable<ReturnType<typeof problemO
   return `${code}${typeof reason === 'string' ? ` (${reason})` : ''}: ${detail}`.slice(0, 1000);
 }
 
-function unsettled(answer: ServiceAnswer, nowMs: number): Unsettled {
+function unsettled(answer: ServiceAnswer, nowMs: number): UnsettledMessage {
   const asked = retryAfter(answer.headers['retry-after'], Date.parse(answer.headers['date'] ?? '')) ?? 0;
   const retryAfterSeconds = Math.min(asked, limits.telemetryRetryAfterSeconds);
   return { kind: 'unsettled', failure: failureOf(answer, nowMs), retryAfterSeconds };

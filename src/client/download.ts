@@ -46,7 +46,7 @@ interface FileOptions extends Common {
   };
 }
 
-export interface Downloaded {
+export interface DownloadResult {
   readonly sizeBytes: number;
   /**
    * Hash of all bytes, including kept ones, as the service sent it. The artifact may be newer than the one asked for.
@@ -62,7 +62,7 @@ export const downloadExport = (
   client: Client,
   sink: DownloadSink,
   { exportId, ...options }: DownloadOptions,
-): Promise<Downloaded> =>
+): Promise<DownloadResult> =>
   downloadFile(client, sink, {
     ...options,
     from: { operation: 'downloadExport', input: { params: { exportId } } },
@@ -73,7 +73,7 @@ export async function downloadFile(
   client: Client,
   sink: DownloadSink,
   options: FileOptions,
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   const download = new Download(client, sink, options);
   const held = await download.begin();
   if (held !== null) return held;
@@ -110,7 +110,7 @@ class Download {
   }
 
   /** Hashes the kept bytes. Returns a result if they are already complete, else null. */
-  async begin(): Promise<Downloaded | null> {
+  async begin(): Promise<DownloadResult | null> {
     if (this.#sink.held === 0) return null;
     for await (const chunk of this.#sink.read()) this.#take(chunk);
     const sha256 = `sha256:${this.#hash.copy().digest('hex')}`;
@@ -118,7 +118,7 @@ class Download {
   }
 
   /** Asks for the missing bytes. */
-  async attempt(): Promise<Downloaded> {
+  async attempt(): Promise<DownloadResult> {
     const reply = await this.#open();
     let total = totalOf(reply, this.received);
     const isOther = reply.status === 206 && (reply.headers['etag'] ?? this.#etag) !== this.#etag;
@@ -157,7 +157,7 @@ class Download {
     this.received = 0;
   }
 
-  #whole(reply: OpenReply, total: number): Downloaded {
+  #whole(reply: OpenReply, total: number): DownloadResult {
     if (this.received < total) throw cutShort(this.received, total);
     const sha256 = this.#hash.copy().digest();
     const told = reprDigest(reply.headers['repr-digest']);

@@ -2,7 +2,7 @@
 export { createClient } from './create.ts';
 export type { Answer, CallInput, Client, ClientNote, ClientOptions, Method } from './create.ts';
 export { downloadExport } from './download.ts';
-export type { Downloaded, DownloadOptions, DownloadSink } from './download.ts';
+export type { DownloadResult, DownloadOptions, DownloadSink } from './download.ts';
 export {
   GovAuthError,
   GovBadRequestError,

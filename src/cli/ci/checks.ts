@@ -1,6 +1,6 @@
 /** The checks of a command, as pipelines understand them. Tested by `test/cli/ci/report.test.ts`. */
 
-export interface Finding {
+export interface CiFinding {
   /** Stable name of the kind of finding, such as `lint/missing_guard`. */
   readonly rule: string;
   readonly level: 'error' | 'warning' | 'note';
@@ -15,7 +15,7 @@ export interface Check {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
   /** A check that passed may have found something to warn of. */
-  readonly finding?: Finding;
+  readonly finding?: CiFinding;
 }
 
 export interface Checks {

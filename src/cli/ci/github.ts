@@ -8,7 +8,7 @@ import { CliError, exit } from '../program/exit.ts';
 import { whyUnwritable } from '../program/write-fault.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import { summaryOf } from './checks.ts';
-import type { Check, Checks, Finding } from './checks.ts';
+import type { Check, Checks, CiFinding } from './checks.ts';
 
 /** GitHub shows ten annotations of each kind for a step, and drops the others. */
 export const annotationsOfKind = 10;
@@ -22,7 +22,7 @@ const escaped = (text: string): string =>
   String(Safe.clean(text)).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 const escapedProperty = (text: string): string => escaped(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
-const findingsOf = ({ checks }: Checks): (Check & { finding: Finding })[] =>
+const findingsOf = ({ checks }: Checks): (Check & { finding: CiFinding })[] =>
   checks.flatMap((check) =>
     check.finding === undefined || check.outcome === 'skipped' ? [] : [{ ...check, finding: check.finding }],
   );

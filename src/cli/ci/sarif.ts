@@ -7,10 +7,10 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { version } from '../../client/version.ts';
 import { Safe } from '../terminal/safe.ts';
-import type { Check, Checks, Finding } from './checks.ts';
+import type { Check, Checks, CiFinding } from './checks.ts';
 
 interface CheckWithFinding extends Check {
-  readonly finding: Finding;
+  readonly finding: CiFinding;
 }
 
 /** `cwd`: a file below this folder gets a relative address, as code scanning needs. */

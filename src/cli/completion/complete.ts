@@ -11,7 +11,7 @@ import { kebab } from '../program/flags.ts';
 import type { Io } from '../terminal/io.ts';
 import { Safe } from '../terminal/safe.ts';
 import { flagsAt, readTyped } from './typed.ts';
-import type { Typed, Word } from './typed.ts';
+import type { CommandLine, Word } from './typed.ts';
 import { valuesOf } from './values.ts';
 import type { Offer } from './values.ts';
 
@@ -34,7 +34,7 @@ export async function complete(argv: readonly string[], io: Io): Promise<void> {
   }
 }
 
-async function offerAt(typed: Typed, io: Io): Promise<Offer> {
+async function offerAt(typed: CommandLine, io: Io): Promise<Offer> {
   const { expected, current, args, path } = typed;
   switch (expected.kind) {
     case 'flag':
@@ -57,7 +57,7 @@ async function offerAt(typed: Typed, io: Io): Promise<Offer> {
   }
 }
 
-function flagWords({ spec, flags, globals }: Typed): Word[] {
+function flagWords({ spec, flags, globals }: CommandLine): Word[] {
   const open = flagsAt(spec).filter(({ name, flag, isGlobal }) => {
     const isGiven = (isGlobal ? globals : flags)[name] !== undefined;
     return flag.hidden !== true && (!isGiven || flag.type === 'strings');

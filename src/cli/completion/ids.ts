@@ -16,7 +16,7 @@ import { schemaOf } from '../program/schema.ts';
 import { viewOf } from '../terminal/answer-view.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Row } from '../terminal/out.ts';
-import type { Typed, Word } from './typed.ts';
+import type { CommandLine, Word } from './typed.ts';
 
 /** A person waits at Tab. */
 const timeoutMs = 1000;
@@ -70,7 +70,7 @@ const queries: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Returns the ids for an argument or flag; none where no list has them. Errors: those of the call. */
-export async function idsOf(name: string, typed: Typed, io: Io): Promise<Word[]> {
+export async function idsOf(name: string, typed: CommandLine, io: Io): Promise<Word[]> {
   const id = lists[name];
   const input = id === undefined ? undefined : inputOf(id, typed);
   if (id === undefined || input === undefined) return [];
@@ -98,7 +98,7 @@ export async function idsOf(name: string, typed: Typed, io: Io): Promise<Word[]>
 }
 
 /** Fills in what the list needs from the line; undefined if that is missing. */
-function inputOf(id: OperationId, { args, flags, spec, path }: Typed): UncheckedInput | undefined {
+function inputOf(id: OperationId, { args, flags, spec, path }: CommandLine): UncheckedInput | undefined {
   const row: Operation = table[id];
   const known = new Map<string, unknown>(Object.entries(flags));
   for (const [at, { name }] of (spec?.args ?? []).entries()) known.set(name, args[at]);

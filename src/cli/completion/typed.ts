@@ -22,7 +22,7 @@ type Expectation =
   | { readonly kind: 'word'; readonly arg: ArgSpec | undefined }
   | { readonly kind: 'value'; readonly name: string; readonly flag: FlagSpec; readonly before: string };
 
-export interface Typed {
+export interface CommandLine {
   /** The command or group, such as `risk config`. */
   readonly path: string;
   readonly spec: CommandSpec | undefined;
@@ -68,7 +68,7 @@ function pathOf(words: readonly string[]): { path: string; count: number } {
 }
 
 /** Reads the words after `gov`; the last one is being typed, and may be empty. */
-export function readTyped(words: readonly string[]): Typed {
+export function readTyped(words: readonly string[]): CommandLine {
   const current = words.at(-1) ?? '';
   const plain: string[] = [];
   const flags: Record<string, string | boolean> = {};

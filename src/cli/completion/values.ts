@@ -11,7 +11,7 @@ import { formats } from '../program/globals.ts';
 import { fieldsOf, outputOf } from '../program/prints.ts';
 import type { ArgSpec, FlagSpec } from '../program/spec.ts';
 import type { Io } from '../terminal/io.ts';
-import type { Typed, Word } from './typed.ts';
+import type { CommandLine, Word } from './typed.ts';
 
 export interface Offer {
   readonly words: readonly Word[];
@@ -20,12 +20,12 @@ export interface Offer {
 }
 
 type Completable = Pick<ArgSpec, 'name'> & Partial<Pick<FlagSpec, 'type' | 'choices' | 'value'>>;
-type Source = (typed: Typed, io: Io) => readonly Word[] | Promise<readonly Word[]>;
+type Source = (typed: CommandLine, io: Io) => readonly Word[] | Promise<readonly Word[]>;
 
 const plain = /^[A-Za-z0-9/][\w.:@/+=-]*$/;
 
 /** Returns the offer; `asked` is an argument or a flag by its camelCase name. Errors: those of the configuration. */
-export async function valuesOf(asked: Completable, typed: Typed, io: Io): Promise<Offer> {
+export async function valuesOf(asked: Completable, typed: CommandLine, io: Io): Promise<Offer> {
   const { name, type, choices, value = '' } = asked;
   const found = choices?.map((word) => ({ word })) ?? (await wordsOf(name, typed, io));
   const words = found.filter(({ word }) => plain.test(word));
@@ -39,7 +39,7 @@ export async function valuesOf(asked: Completable, typed: Typed, io: Io): Promis
 /** Arguments that are files, or may be one. */
 const fileArguments = new Set(['file', 'config', 'command', 'report', 'proof', 'policy']);
 
-async function wordsOf(name: string, typed: Typed, io: Io): Promise<readonly Word[]> {
+async function wordsOf(name: string, typed: CommandLine, io: Io): Promise<readonly Word[]> {
   const [noun] = typed.path.split(' ', 1);
   const key = name === 'name' || name === 'from' ? `${noun} ${name}` : name;
   const source = sources[key];
@@ -81,7 +81,7 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 /** Help has topics, and the words of every command. */
-async function topicWords({ args }: Typed): Promise<readonly Word[]> {
+async function topicWords({ args }: CommandLine): Promise<readonly Word[]> {
   const begun = args.map((word) => `${word} `).join('');
   const verbs = allSpecs().flatMap(({ name }) =>
     name.startsWith(begun) ? [name.slice(begun.length).split(' ', 1)[0] ?? ''] : [],

@@ -3,7 +3,7 @@
  * Tested by `test/cli/download/deliver.test.ts` with a server that breaks connections, changes bytes and refuses.
  */
 import type { Client } from '../../client/create.ts';
-import { downloadExport, type Downloaded, type DownloadSink } from '../../client/download.ts';
+import { downloadExport, type DownloadResult, type DownloadSink } from '../../client/download.ts';
 import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { isOpen } from '../../contract/job-words.ts';
@@ -92,7 +92,7 @@ async function toFile(
   delivery: Delivery,
   client: Client,
   { exported, file }: { readonly exported: ExportJob; readonly file: PartFile },
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   if (file.held > 0) await delivery.out.note(safe`continues ${file.path} after ${file.held} bytes`);
   try {
     return await fetched(delivery, client, { exported, sink: file });
@@ -110,7 +110,7 @@ async function fetched(
   delivery: Delivery,
   client: Client,
   { exported, sink }: { readonly exported: ExportJob; readonly sink: DownloadSink },
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   const { exportId, sha256, sizeBytes } = exported;
   const progress = startProgress(delivery);
   try {
@@ -191,7 +191,7 @@ async function told(
   out: Out,
   of: {
     readonly exported: ExportJob;
-    readonly got: Downloaded;
+    readonly got: DownloadResult;
     readonly target: string;
     readonly flags: Flags;
   },

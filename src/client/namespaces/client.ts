@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../core/time.ts';
 import { GovBadRequestError, GovConflictError, GovNotFoundError, GovTooLargeError } from '../answers.ts';
 import { jsonText } from '../json-text.ts';
 import { mergePatch } from './merge-patch.ts';
-import { type Redacted, Sealing, type SealedValue } from './sealing.ts';
+import { type RedactedValue, ValueSealer, type SealedValue } from './sealing.ts';
 import { namespaceNames } from './store.ts';
 import type { NamespaceName, NamespaceStore, Scalar, StoredRecord } from './store.ts';
 
@@ -70,7 +70,7 @@ export type Namespaces = { readonly [Name in NamespaceName]: Namespace };
 /** Returns the namespaces of a store. */
 export function createNamespaces(store: NamespaceStore): Namespaces {
   const { secretsKey } = store;
-  const sealing = secretsKey === null ? null : new Sealing(secretsKey);
+  const sealing = secretsKey === null ? null : new ValueSealer(secretsKey);
   const all = namespaceNames.map((name) => [
     name,
     detachable(new Records(store, name, name === 'secrets' ? new SealedForm(sealing) : plain)),
@@ -96,7 +96,7 @@ export async function revealSecret(store: NamespaceStore, id: string): Promise<D
   const record = await store.find('secrets', id);
   if (record === null) throw notFound('secrets', id);
   const { secretsKey } = store;
-  return new SealedForm(secretsKey === null ? null : new Sealing(secretsKey)).read(record);
+  return new SealedForm(secretsKey === null ? null : new ValueSealer(secretsKey)).read(record);
 }
 
 /** How the data of a namespace is stored and shown. */
@@ -116,9 +116,9 @@ const plain: Form = {
 
 class SealedForm implements Form {
   readonly canFilter = false;
-  readonly #sealing: Sealing | null;
+  readonly #sealing: ValueSealer | null;
 
-  constructor(sealing: Sealing | null) {
+  constructor(sealing: ValueSealer | null) {
     this.#sealing = sealing;
   }
 
@@ -139,13 +139,13 @@ class SealedForm implements Form {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  show({ data }: Pick<StoredRecord, 'data'>): Readonly<Record<string, Redacted>> {
+  show({ data }: Pick<StoredRecord, 'data'>): Readonly<Record<string, RedactedValue>> {
     return Object.fromEntries(
       sealedIn(data).map(([name, { fingerprint }]) => [name, { redacted: true, fingerprint } as const]),
     );
   }
 
-  #required(): Sealing {
+  #required(): ValueSealer {
     if (this.#sealing === null) throw badRequest('expected a store with a secretsKey, got one without');
     return this.#sealing;
   }

@@ -13,7 +13,7 @@ export interface SealedValue {
 }
 
 /** What the operations return instead of a value. */
-export interface Redacted {
+export interface RedactedValue {
   readonly redacted: true;
   /** 32 hex digits; equal for equal values under one key. */
   readonly fingerprint: string;
@@ -31,7 +31,7 @@ const nonceBytes = 12;
 /** Node and browsers each declare a type of their own. */
 type SecretKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-export class Sealing {
+export class ValueSealer {
   readonly #cipher: Promise<SecretKey>;
   readonly #mac: Promise<SecretKey>;
 

@@ -1,7 +1,7 @@
 /** Two versions of a policy, clause by clause, as `gov policy diff` compares them. */
 import type { PolicyVersion } from '../../contract/policies.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { diffLines, isChanged, type Ruling } from '../../core/policies/language/diff-lines.ts';
+import { diffLines, isChanged, type PolicyRuling } from '../../core/policies/language/diff-lines.ts';
 import { parseCondition } from '../../core/policies/language/parse.ts';
 import { RemoteText } from '../parts/remote-text.tsx';
 import { visibleLine } from '../../core/visible.ts';
@@ -33,7 +33,12 @@ export function Diff({ before, after }: DiffProps) {
 
 const lineClasses = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 
-function rulingOf({ action, severity, requireSignedApproval, normalized }: PolicyVersion): Ruling | null {
+function rulingOf({
+  action,
+  severity,
+  requireSignedApproval,
+  normalized,
+}: PolicyVersion): PolicyRuling | null {
   try {
     return { action, severity, requireSignedApproval, node: parseCondition(normalized as Json) };
   } catch {

@@ -9,9 +9,9 @@ import type { DialogEnds } from '../parts/dialogs.tsx';
 import { Choices, SelectField, TextField } from '../parts/field.tsx';
 import { deliveriesOf, Recipients, type Recipient } from './recipients.tsx';
 import { TemplateFields, useTemplate } from './template.tsx';
-import { cronOf, monthDays, monthDayText, weekdays, windowTexts, type When } from './when.ts';
+import { cronOf, monthDays, monthDayText, weekdays, windowTexts, type ScheduleChoice } from './when.ts';
 
-interface Draft extends When {
+interface Draft extends ScheduleChoice {
   readonly name: string;
   readonly templateId: string;
   readonly runId: string;

@@ -16,7 +16,7 @@ export const weekdays = [
 /** A day of the month that is not in every month is no choice; `L` is its last day. */
 export const monthDays: readonly string[] = [...Array.from({ length: 28 }, (_, at) => String(at + 1)), 'L'];
 
-export interface When {
+export interface ScheduleChoice {
   readonly every: 'day' | 'week' | 'month' | 'cron';
   /** `06:00`. */
   readonly time: string;
@@ -27,7 +27,7 @@ export interface When {
   readonly cron: string;
 }
 
-export function cronOf({ every, time, weekday, day, cron }: When): string {
+export function cronOf({ every, time, weekday, day, cron }: ScheduleChoice): string {
   if (every === 'cron') return cron.trim();
   const [hour, minute] = time.split(':').map(Number);
   const onDay = every === 'month' ? day : '*';

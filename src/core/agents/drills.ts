@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /** How often drills must pass, in `plane.json`. */
-export interface DrillsWanted {
+export interface DrillSchedule {
   /** Of every client on every machine that has drilled once. Absent: results are not required. */
   readonly everyHours?: number;
   /** By client, in place of `everyHours`. A client here must have a result, also if it never drilled. */
@@ -83,7 +83,7 @@ export function drillStates(results: readonly DrillResult[], nowMs: number): Dri
 /** What health says: failed and overdue drills. `sinceMs`: when the plane began to look. */
 export function drillReasons(
   states: readonly DrillState[],
-  { everyHours, clients = {} }: DrillsWanted,
+  { everyHours, clients = {} }: DrillSchedule,
   { nowMs, sinceMs }: { readonly nowMs: number; readonly sinceMs: number },
 ): string[] {
   const reasons: string[] = [];

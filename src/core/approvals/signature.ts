@@ -13,7 +13,7 @@ import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { asserted } from './passkey.ts';
 import { sshSignatureFault } from './ssh.ts';
 import { readStatement, sshNamespace, statementHash } from './statement.ts';
-import { maskedInput, shownOf, type Masked } from '../decided/view.ts';
+import { maskedInput, shownOf, type MaskFingerprints } from '../decided/view.ts';
 import { shownHash } from '../decided/view-hash.ts';
 
 /** An enrolled approver and the leaves of its life. */
@@ -154,7 +154,7 @@ function differingView(statement: JsonObject, seen: SignedContent | null): strin
   return statement['shownHash'] === shownHash(shownOf(input, seen)) ? null : 'shownHash';
 }
 
-const isMasked = (value: Json): value is Masked =>
+const isMasked = (value: Json): value is MaskFingerprints =>
   isObject(value) && Object.values(value).every((each) => typeof each === 'string');
 
 /** Whether a statement binds a view that could not be compared: the input is withheld, and values were masked. */

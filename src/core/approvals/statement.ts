@@ -28,7 +28,7 @@ import type { ApprovalOutcome } from '../../contract/approvals.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { strictObject } from '../events/run-entry.ts';
-import type { Masked } from '../decided/view.ts';
+import type { MaskFingerprints } from '../decided/view.ts';
 
 const statementType = 'gov.approval-statement/1';
 export const sshNamespace = 'gov-approval@v1';
@@ -48,7 +48,7 @@ export type Statement = {
   readonly shownHash: string;
   readonly view?: 2;
   readonly hidden?: number;
-  readonly masked?: Masked;
+  readonly masked?: MaskFingerprints;
   readonly policies: readonly { policyId: string; version: number | null; policyHash: string | null }[];
   readonly policySetHash: string;
   readonly expiresAt: string;

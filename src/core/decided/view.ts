@@ -20,7 +20,7 @@ export interface CallView {
 }
 
 /** Fingerprints of replaced values by their JSON pointer in the input: `{"/arguments/card": "hmac-sha256:…"}`. */
-export type Masked = Readonly<Record<string, string>>;
+export type MaskFingerprints = Readonly<Record<string, string>>;
 
 /** What is shown of the input of an evaluation; of one that is not of a tool call, the whole input. Null: it was erased. */
 export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall: boolean }): CallView {
@@ -38,7 +38,7 @@ export const membersOf = ({ tool, arguments: given, actor, context }: CallView):
   ({ tool, arguments: given, actor, context }) as unknown as JsonObject;
 
 /** The input with the values at these places replaced, as an approver saw it; null where it lacks a place. */
-export function maskedInput(input: JsonObject, masked: Masked): JsonObject | null {
+export function maskedInput(input: JsonObject, masked: MaskFingerprints): JsonObject | null {
   let shown: Json | undefined = input;
   for (const [pointer, fingerprint] of Object.entries(masked)) {
     const path = pointer.split('/').slice(1).map(memberName);

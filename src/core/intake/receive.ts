@@ -16,7 +16,7 @@ import { capture } from './otlp/capture.ts';
 import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
-import { observed, sourceIdOf, sourceNameOf, type Observed } from './otlp/sources.ts';
+import { observed, sourceIdOf, sourceNameOf, type SourceActivity } from './otlp/sources.ts';
 import { SpanTree, startedRun } from './otlp/tree.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
 
@@ -26,24 +26,24 @@ export interface Batch {
   readonly spans: readonly SpanRecord[];
   readonly logs: readonly LogRecord[];
   readonly metrics: number;
-  readonly rejected: Rejected;
+  readonly rejected: RejectionCount;
   /** By `sourceId`. */
-  readonly sources: ReadonlyMap<string, Observed>;
+  readonly sources: ReadonlyMap<string, SourceActivity>;
   /** Numbers of records by session, with the source of the session. */
   readonly sequences: ReadonlyMap<string, { readonly source: string; readonly numbers: number[] }>;
 }
 
 /** Records that were refused alone, and why the first one was. */
-interface Rejected {
+interface RejectionCount {
   count: number;
   reason: string | null;
 }
 
 /** Reads the records of a request. Each that cannot be read is refused alone. */
 export function readBatch(signal: Signal, request: Source, atMs: number): Batch {
-  const sources = new Map<string, Observed>();
-  const rejected: Rejected = { count: 0, reason: null };
-  const seen = (resource: Source): Observed => {
+  const sources = new Map<string, SourceActivity>();
+  const rejected: RejectionCount = { count: 0, reason: null };
+  const seen = (resource: Source): SourceActivity => {
     const id = sourceIdOf(resource);
     const known = sources.get(id) ?? observed(sourceNameOf(resource));
     sources.set(id, known);
@@ -105,7 +105,7 @@ export interface ReceivedEvent {
   readonly startedIn: string | null;
 }
 
-export interface Received {
+export interface IntakeResult {
   readonly events: readonly ReceivedEvent[];
   /** Runs of traces to remember, by trace id. */
   readonly traces: ReadonlyMap<string, string>;
@@ -130,7 +130,7 @@ const isTraceId = (id: string | undefined): id is string => id !== undefined && 
 /** The run of a trace that nothing has named yet. */
 export const unnamedRun = (traceId: string): string => `trace:${traceId}`;
 
-interface Described {
+interface PendingTraceRun {
   readonly timed: TimedDraft;
   readonly record: number;
   readonly source: string;
@@ -138,16 +138,16 @@ interface Described {
 }
 
 /** Returns the events of a batch, in the order of their times, in their runs. */
-export function receive(batch: Batch, options: ReceiveOptions): Received {
+export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   const { spans } = batch;
   const logs = options.capture === 'full' ? batch.logs : batch.logs.map(withPlainName);
   const named = new Map([...options.known].filter(([trace, run]) => run !== unnamedRun(trace)));
   const fresh = tracesNamed({ spans, logs });
   const tree = new SpanTree(spans, new Map([...fresh, ...named]));
-  const builders = new Map<string, { run: RunBuilder; described: Described[] }>();
+  const builders = new Map<string, { run: RunBuilder; described: PendingTraceRun[] }>();
   const filtered = new Map<string, number>();
   const traces = new Map<string, string>();
-  const write = (id: string, at: Omit<Described, 'timed'>, of: (run: RunBuilder) => TimedDraft[]) => {
+  const write = (id: string, at: Omit<PendingTraceRun, 'timed'>, of: (run: RunBuilder) => TimedDraft[]) => {
     const found = builders.get(id) ?? { run: builderOf(id, options), described: [] };
     builders.set(id, found);
     const events = of(found.run);
@@ -200,7 +200,7 @@ const logKey = ({ name, at, attributes, body, traceId, spanId, resource, scope }
 const digest = (value: unknown): string => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32);
 
 function eventsOf(
-  { run, described }: { readonly run: RunBuilder; readonly described: readonly Described[] },
+  { run, described }: { readonly run: RunBuilder; readonly described: readonly PendingTraceRun[] },
   { capture: policy }: ReceiveOptions,
 ): ReceivedEvent[] {
   const sorted = described.toSorted(inOrder);
@@ -215,7 +215,7 @@ function eventsOf(
   });
 }
 
-const inOrder = ({ timed: a }: Described, { timed: b }: Described): number =>
+const inOrder = ({ timed: a }: PendingTraceRun, { timed: b }: PendingTraceRun): number =>
   (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank;
 
 /** A record of a call and its result gives its number to both; the result keeps it. */

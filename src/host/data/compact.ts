@@ -5,14 +5,14 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { compactStore, type Compacted, type CompactProgress } from '../../store/sqlite/store.ts';
+import { compactStore, type CompactionResult, type CompactProgress } from '../../store/sqlite/store.ts';
 import { storeFiles } from '../../store/file/paths.ts';
 
 /** Compacts as `compactStore` does. NOT_FOUND also where the database is on PostgreSQL. */
 export function compactLog(
   dataDir: string,
   onProgress: CompactProgress,
-): Promise<Compacted & { readonly dataDir: string }> {
+): Promise<CompactionResult & { readonly dataDir: string }> {
   const path = resolve(dataDir);
   if (!existsSync(storeFiles(path).main) && existsSync(join(path, 'service.json'))) {
     const detail = `expected a service on SQLite in ${path}; on PostgreSQL VACUUM FULL does it (docs/explanation/how-erasure-works.md)`;

@@ -9,11 +9,11 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { contentCaptures, subjectPointerPattern, type ContentCapture } from '../../contract/projects.ts';
 import { agentClients } from '../../core/agents/clients.ts';
-import type { DrillsWanted } from '../../core/agents/drills.ts';
+import type { DrillSchedule } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import type { OnLoss } from '../../store/acked/losses.ts';
-import type { ExportHolding, Project } from '../../store/port/store.ts';
+import type { ExportHoldings, Project } from '../../store/port/store.ts';
 import {
   layers,
   oneOf,
@@ -94,7 +94,7 @@ export interface PlaneFile
   readonly tlsClientCa?: string;
   readonly config?: PlaneSync;
   /** How often drills of agents must pass. Absent: a failed drill is reported, a missing one is not. */
-  readonly drills?: DrillsWanted;
+  readonly drills?: DrillSchedule;
 }
 
 const typeIdOf = (prefix: string): JsonSchema => ({
@@ -178,7 +178,7 @@ export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' 
   readonly listen: Address;
   readonly metricsListen: Address | null;
   readonly logLevel: LogLevel;
-  readonly exportsMost: ExportHolding;
+  readonly exportsMost: ExportHoldings;
   readonly targets: readonly ForwardTarget[];
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
-import type { ExportHolding } from '../../store/port/store.ts';
+import type { ExportHoldings } from '../../store/port/store.ts';
 import { invalid, whole, type Variables } from '../config/layers.ts';
 
 /** Members of `plane.json` and `service.json`. */
@@ -42,7 +42,7 @@ export const exportHoursOf = (inFile: number | undefined, env: Variables): numbe
 /**
  * GOV_EXPORTS_OPEN, GOV_EXPORTS_KEPT and GOV_EXPORT_MEBIBYTES, else the values of the file. VALIDATION_ERROR.
  */
-export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding {
+export function exportsMostOf(file: ExportsFile, env: Variables): ExportHoldings {
   const read = (name: string, asked: Omit<WholeSetting, 'name'>): number => wholeOf({ name, ...asked }, env);
   const open = read('GOV_EXPORTS_OPEN', {
     inFile: file.exportsOpen,
@@ -66,7 +66,7 @@ export function exportsMostOf(file: ExportsFile, env: Variables): ExportHolding 
 }
 
 /** The values without any configuration. */
-export const defaultExportsMost: ExportHolding = exportsMostOf({}, {});
+export const defaultExportsMost: ExportHoldings = exportsMostOf({}, {});
 
 function wholeOf({ name, inFile, fallback, most, unit }: WholeSetting, env: Variables): number {
   const set = env[name];

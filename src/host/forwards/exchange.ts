@@ -7,7 +7,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { limits } from '../../contract/limits.ts';
 import type { TlsPlaces } from './config.ts';
 import { secureContextOf } from './secure.ts';
-import { failed, type Failed } from './transport.ts';
+import { failed, type TransportFailure } from './transport.ts';
 
 export interface Answer {
   readonly status: number;
@@ -108,7 +108,7 @@ export const isRefusedContent = (status: number): boolean =>
   status === 400 || status === 413 || status === 422;
 
 /** What a status outside 2xx says. A refused content is final: the batch is split until one record is found. */
-export function refusalOf({ status, text, retryAfterMs }: Answer): Failed {
+export function refusalOf({ status, text, retryAfterMs }: Answer): TransportFailure {
   const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, 120);
   return failed(`the receiver answered ${status}${line === '' ? '' : `: ${line}`}`, {
     retryAfterMs,

@@ -10,7 +10,7 @@ import {
   failed,
   reasonOf,
   type Batch,
-  type Failed,
+  type TransportFailure,
   type Line,
   type SendOutcome,
   type Transport,
@@ -143,7 +143,7 @@ const collectorFormat = 6;
  * What the HTTP Event Collector adds to a 400. A fault of its settings can be mended, so it is tried again. A number that
  * names none of the lines counts for nothing.
  */
-function ofCollector({ status, text }: Answer, { lines }: Batch): Partial<Failed> {
+function ofCollector({ status, text }: Answer, { lines }: Batch): Partial<TransportFailure> {
   const { code, 'invalid-event-number': at } = membersOf(readAnswer(text));
   if (status !== 400) return {};
   if (collectorSettings.has(code)) return { isRefused: false };

@@ -23,7 +23,7 @@ import {
   type HeldCursor,
 } from './cursor.ts';
 import { gather, lineOf } from './gather.ts';
-import type { Batch, Failed, SendOutcome, Transport } from './transport.ts';
+import type { Batch, TransportFailure, SendOutcome, Transport } from './transport.ts';
 
 export type LaneStore = Pick<StoreReader, 'head' | 'leaves' | 'prunedBelow'> & CursorStore;
 
@@ -147,7 +147,7 @@ export class Lane {
   }
 
   /** Sends a batch, and takes each part that the receiver has. Returns what stopped it, or null. */
-  async #deliver(batch: Batch): Promise<Failed | null> {
+  async #deliver(batch: Batch): Promise<TransportFailure | null> {
     for (let rest = batch; ;) {
       this.#transport ??= await this.#options.open(this.target);
       const state = this.#open?.state ?? this.#held?.cursor.state ?? null;
@@ -166,7 +166,7 @@ export class Lane {
   }
 
   /** The receiver does not say which record it refuses: sends halves, until that record is alone. */
-  async #halves(batch: Batch): Promise<Failed | null> {
+  async #halves(batch: Batch): Promise<TransportFailure | null> {
     const { lines } = batch;
     const middle = lines.length >> 1;
     const cut = lines[middle]?.index ?? batch.to;

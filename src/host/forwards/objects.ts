@@ -14,7 +14,7 @@ import {
   failed,
   reasonOf,
   type Batch,
-  type Failed,
+  type TransportFailure,
   type SendOutcome,
   type Transport,
   type TransportOptions,
@@ -67,7 +67,7 @@ export class ObjectTransport implements Transport {
   }
 
   /** Returns null where the object is stored. */
-  async #put(key: string, body: Buffer<ArrayBuffer>, type: string): Promise<Failed | null> {
+  async #put(key: string, body: Buffer<ArrayBuffer>, type: string): Promise<TransportFailure | null> {
     try {
       const answer = await this.#bucket.put(key, body, type);
       return answer.status >= 200 && answer.status <= 299 ? null : { ...refusalOf(answer), isRefused: false };

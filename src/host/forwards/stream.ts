@@ -10,7 +10,14 @@ import { limits } from '../../contract/limits.ts';
 import { octetCounted } from '../../core/forwards/syslog.ts';
 import type { StreamTarget } from './config.ts';
 import { secureContextOf } from './secure.ts';
-import { failed, reasonOf, type Batch, type Failed, type SendOutcome, type Transport } from './transport.ts';
+import {
+  failed,
+  reasonOf,
+  type Batch,
+  type TransportFailure,
+  type SendOutcome,
+  type Transport,
+} from './transport.ts';
 
 const timeoutMs = limits.forwardTimeoutSeconds * 1000;
 
@@ -69,7 +76,7 @@ export class StreamTransport implements Transport {
       : failed(`the connection broke: ${how}`);
   }
 
-  #broken(why: string): Failed {
+  #broken(why: string): TransportFailure {
     this.close();
     return failed(why);
   }

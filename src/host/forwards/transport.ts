@@ -29,9 +29,9 @@ export type SendOutcome =
       readonly refused?: number;
       readonly said?: string;
     }
-  | Failed;
+  | TransportFailure;
 
-export interface Failed {
+export interface TransportFailure {
   readonly ok: false;
   /** In words, without secrets and without the text of the receiver beyond a line. */
   readonly failed: string;
@@ -57,7 +57,10 @@ export interface TransportOptions {
   readonly log: Log;
 }
 
-export const failed = (text: string, more: Partial<Omit<Failed, 'ok' | 'failed'>> = {}): Failed => ({
+export const failed = (
+  text: string,
+  more: Partial<Omit<TransportFailure, 'ok' | 'failed'>> = {},
+): TransportFailure => ({
   ok: false,
   failed: escapedLine(text).slice(0, 300),
   retryAfterMs: null,

@@ -8,7 +8,7 @@ export interface Answer {
 }
 
 /** A person who typed an address, when, and for which request. */
-export interface Identified {
+export interface DevIdentity {
   readonly email: string;
   readonly atMs: number;
   readonly nonce: string | null;

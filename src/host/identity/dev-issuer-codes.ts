@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isLoopback } from '../../client/proxy.ts';
 import { callbackFile } from '../../contract/auth-words.ts';
-import { emailOf, refused, type Answer, type Identified } from './dev-issuer-answers.ts';
+import { emailOf, refused, type Answer, type DevIdentity } from './dev-issuer-answers.ts';
 import { authorizePage, faultPage } from './dev-issuer-pages.ts';
 
 const codeSeconds = 60;
@@ -20,7 +20,7 @@ interface Parts {
   readonly randomBytes: (size: number) => Buffer;
 }
 
-interface IssuedCode extends Identified {
+interface IssuedCode extends DevIdentity {
   readonly redirectUri: string;
   readonly challenge: string;
   readonly untilMs: number;
@@ -72,7 +72,7 @@ export class AuthorizationCodes {
   }
 
   /** The person of a code, which from now on is used up. Null for a code that is unknown, too old, or another client's. */
-  take(form: URLSearchParams): Identified | Answer {
+  take(form: URLSearchParams): DevIdentity | Answer {
     const code = form.get('code') ?? '';
     const issued = this.#issued.get(code);
     this.#issued.delete(code);

@@ -14,7 +14,7 @@ import { isLoopback } from '../../client/proxy.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Log } from '../../service/call/log.ts';
-import { emailOf, refused, type Answer, type Identified } from './dev-issuer-answers.ts';
+import { emailOf, refused, type Answer, type DevIdentity } from './dev-issuer-answers.ts';
 import { AuthorizationCodes } from './dev-issuer-codes.ts';
 import { confirmedPage, signInPage } from './dev-issuer-pages.ts';
 import type { IssuerConfig } from './id-token.ts';
@@ -85,7 +85,7 @@ export async function startDevIssuer(options: DevIssuerOptions): Promise<DevIssu
 interface WaitingDevice {
   readonly userCode: string;
   readonly untilMs: number;
-  person: Identified | null;
+  person: DevIdentity | null;
 }
 
 interface Parts extends Pick<DevIssuerOptions, 'now' | 'randomBytes'> {
@@ -226,7 +226,7 @@ class Issuer {
     return 'status' in found ? found : this.#tokensFor(found);
   }
 
-  #takeDevice(form: URLSearchParams): Identified | Answer {
+  #takeDevice(form: URLSearchParams): DevIdentity | Answer {
     const deviceCode = form.get('device_code') ?? '';
     const device = this.#waiting.get(deviceCode);
     if (device === undefined) return refused(400, 'invalid_grant');
@@ -236,7 +236,7 @@ class Issuer {
     return device.person;
   }
 
-  async #tokensFor({ email, atMs, nonce }: Identified): Promise<Answer> {
+  async #tokensFor({ email, atMs, nonce }: DevIdentity): Promise<Answer> {
     const { url, now, privateKey, randomBytes } = this.#parts;
     const nowSeconds = Math.floor(now() / 1000);
     const claims = {

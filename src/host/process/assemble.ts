@@ -27,7 +27,7 @@ import { Webhooks } from '../../service/webhooks/work.ts';
 import type { Forwards } from '../../service/hosting/forwards.ts';
 import type { Witnesses } from '../../service/hosting/witnesses.ts';
 import type { TaskRunner } from '../../service/call/work.ts';
-import type { ExportHolding, Store } from '../../store/port/store.ts';
+import type { ExportHoldings, Store } from '../../store/port/store.ts';
 import { lostLeaves, type NotedLoss } from '../../store/acked/losses.ts';
 import { clockJumpMs, now, randomBytes } from './clock.ts';
 import { createClockWatch, type ClockWatch } from './clock-watch.ts';
@@ -39,7 +39,7 @@ import type { Artifacts } from '../../service/hosting/artifacts.ts';
 import { noOutbound, type OutboundConfig } from '../outbound/config.ts';
 import { openOutbound } from '../outbound/open.ts';
 import type { Senders } from '../outbound/senders.ts';
-import { schedulingOf, type Scheduling } from './scheduling.ts';
+import { schedulingOf, type SchedulingOptions } from './scheduling.ts';
 import { Scheduler } from '../../service/reports/scheduler.ts';
 
 /** An open store with the worker threads that read it. */
@@ -71,13 +71,13 @@ export interface Parts {
   /** Hours that export artifacts are kept. Absent: `limits.exportHours`. */
   readonly exportHours?: number | undefined;
   /** Number of artifacts kept per project. Absent: `defaultExportsMost`. */
-  readonly exportsMost?: ExportHolding | undefined;
+  readonly exportsMost?: ExportHoldings | undefined;
   /** Receivers inside our networks. Absent: none. */
   readonly outbound?: OutboundConfig | undefined;
   /** Mail server and folder of deliveries. Absent: none. */
   readonly senders?: Senders | undefined;
   /** Absent: the timer, and no calls of a scheduler. */
-  readonly scheduling?: Scheduling | undefined;
+  readonly scheduling?: SchedulingOptions | undefined;
   /** See `Services.witnesses`. */
   readonly witnesses?: Witnesses | undefined;
   /** See `Services.forwards`. */

@@ -24,7 +24,7 @@ export const schedulingMembers = {
   cronSecretFile: filePath,
 } satisfies Readonly<Record<keyof SchedulingFile, JsonSchema>>;
 
-export interface Scheduling {
+export interface SchedulingOptions {
   readonly hasTimer: boolean;
   readonly cronSecret: CronSecret;
 }
@@ -36,7 +36,7 @@ export interface Scheduling {
 export function schedulingOf(
   file: SchedulingFile,
   { dataDir, path, env }: { readonly dataDir: string; readonly path: string; readonly env: Variables },
-): Scheduling {
+): SchedulingOptions {
   const set = env['GOV_SCHEDULER'];
   const isSet = set !== undefined && set !== '';
   const scheduler = isSet ? set : (file.scheduler ?? 'timer');

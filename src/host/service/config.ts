@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Environment } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
-import type { ExportHolding } from '../../store/port/store.ts';
+import type { ExportHoldings } from '../../store/port/store.ts';
 import type { OnLoss } from '../../store/acked/losses.ts';
 import { parseSubnet } from '../../http/admit/address.ts';
 import type { RateOptions } from '../../http/admit/rates.ts';
@@ -44,7 +44,7 @@ import { smtpMembers } from '../outbound/smtp.ts';
 import {
   schedulingMembers,
   schedulingOf,
-  type Scheduling,
+  type SchedulingOptions,
   type SchedulingFile,
 } from '../process/scheduling.ts';
 import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
@@ -166,7 +166,7 @@ export interface ServiceConfig {
   readonly sessionHours: number;
   /** Hours that export artifacts are kept. */
   readonly exportHours: number;
-  readonly exportsMost: ExportHolding;
+  readonly exportsMost: ExportHoldings;
   readonly targets: readonly ForwardTarget[];
   /** A folder that all processes of a service on PostgreSQL share. Null stores artifacts in the database. */
   readonly exportDir: string | null;
@@ -188,7 +188,7 @@ export interface ServiceConfig {
   readonly witnessing: WitnessesConfig | null;
   readonly outbound: OutboundConfig;
   readonly senders: Senders;
-  readonly scheduling: Scheduling;
+  readonly scheduling: SchedulingOptions;
   /** Null: HTTP without TLS. */
   readonly tls: TlsFiles | null;
 }

@@ -3,7 +3,7 @@
  * second run changes nothing. Proven by `test/host/service/migrate.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { migrate, type Migrated } from '../../store/postgres/store.ts';
+import { migrate, type MigrationResult } from '../../store/postgres/store.ts';
 import type { Variables } from '../config/layers.ts';
 import { databaseOf } from '../config/secrets.ts';
 
@@ -15,7 +15,7 @@ export interface ServiceMigrateOptions {
   readonly env?: Variables;
 }
 
-export interface ServiceMigrated extends Migrated {
+export interface ServiceMigrated extends MigrationResult {
   readonly role: string;
 }
 

@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { otlpSignals, receiverOf, receivers, type OtlpSignal } from '../../contract/otlp.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { Encoding } from '../../core/intake/otlp/answer.ts';
+import type { OtlpEncoding } from '../../core/intake/otlp/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import { DenialError, type OperationPlace } from '../../service/credentials/shown.ts';
 import { authenticate, spend } from '../admit/gate.ts';
@@ -93,7 +93,7 @@ function environmentOf({ headers }: FastifyRequest): Environment {
 }
 
 /** UNSUPPORTED_MEDIA_TYPE for other types than the two of the protocol. */
-function encodingOf({ headers }: FastifyRequest): Encoding {
+function encodingOf({ headers }: FastifyRequest): OtlpEncoding {
   const type = headers['content-type'] ?? '';
   if (/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(type)) return 'json';
   if (/^application\/x-protobuf\s*$/i.test(type)) return 'protobuf';

@@ -23,10 +23,10 @@ export interface Secrets {
    */
   fingerprint(text: string): string;
   /** The same of a long text, part by part. */
-  fingerprinting(): Fingerprinting;
+  fingerprinting(): FingerprintHasher;
 }
 
-export interface Fingerprinting {
+export interface FingerprintHasher {
   add(part: string): void;
   finish(): string;
 }

@@ -38,7 +38,7 @@ export interface TaskHost {
   /** Drops a saved map that an older map function made. */
   dropMap(): Promise<void>;
   /** Returns what the index of the log says of lists, in an index leaf that covers S; null where it has none yet. */
-  listed(asked: ListsAsked): Promise<ListedKeys | null>;
+  listed(asked: ListQuestion): Promise<ListedKeys | null>;
   /** Starts the next file of a report: `pdf`, `csv`, `json` or `preview`. Later writes go to it. */
   file(name: string): Promise<void>;
   /** The file that answers a question, and its count; null where the log has no index yet, or grows too fast. */
@@ -52,7 +52,7 @@ export interface TaskHost {
   bundle(of: { readonly proofId: string; readonly most: number }): Promise<Uint8Array | null>;
 }
 
-export type ListsAsked = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
+export type ListQuestion = Pick<IndexInput, 'treeSize' | 'lists' | 'keys'>;
 /** `entries`: those of `lists`, then those of `keys`. */
 export type ListedKeys = Pick<IndexAnswer, 'entries' | 'size' | 'fn'> & { readonly leafIndex: number };
 

@@ -3,7 +3,7 @@
  * which `gov run` started a program to the conversations that the program names.
  * Proven by `test/http/otlp/receive.engines.test.ts`.
  */
-import { unnamedRun, type Received, type ReceivedEvent } from '../../core/intake/receive.ts';
+import { unnamedRun, type IntakeResult, type ReceivedEvent } from '../../core/intake/receive.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import { factNames, type Facts } from './facts.ts';
@@ -15,7 +15,7 @@ interface Start {
   readonly name: string;
 }
 
-export function startsOf({ events }: Received): Start[] {
+export function startsOf({ events }: IntakeResult): Start[] {
   const starts = new Map<string, Start>();
   for (const { startedIn: run, event } of events) {
     if (run === null || run === event.runId) continue;
@@ -33,7 +33,7 @@ interface Linking {
   readonly facts: Facts;
 }
 
-export function linksOf(received: Received, { known, atMs, facts }: Linking): ReceivedEvent[] {
+export function linksOf(received: IntakeResult, { known, atMs, facts }: Linking): ReceivedEvent[] {
   const source = received.events[0]?.source ?? '';
   const link = (
     runId: string,

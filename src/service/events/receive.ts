@@ -12,7 +12,7 @@ import {
   extendService,
   extendSource,
   serviceId,
-  type Observed,
+  type SourceActivity,
   type SequenceState,
   type ServiceState,
   type SourceState,
@@ -22,7 +22,7 @@ import {
   receive,
   traceIdsOf,
   type Batch,
-  type Received,
+  type IntakeResult,
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
 import { observationOf, reportKey } from '../../core/coverage/report.ts';
@@ -110,7 +110,7 @@ const recordBatch = (services: Services, caller: Caller, batch: Batch): Promise<
 
 /** A batch as it is to be appended. */
 interface Plan {
-  readonly received: Received;
+  readonly received: IntakeResult;
   readonly events: readonly ReceivedEvent[];
   readonly judged: readonly JudgedEvent[];
   readonly facts: Facts;
@@ -192,7 +192,7 @@ function unreported(
 }
 
 interface NoteInput {
-  readonly received: Received;
+  readonly received: IntakeResult;
   readonly events: readonly ReceivedEvent[];
   readonly judged: readonly JudgedEvent[];
   readonly facts: Facts;
@@ -229,7 +229,7 @@ function noteSources(batch: Batch, { received, events, judged, facts, atMs }: No
 
 type Count = 'kept' | 'repeated' | 'filtered' | 'rejected' | 'missing';
 
-function bump(added: ReadonlyMap<string, Observed>, id: string, count: Count, more: number): void {
+function bump(added: ReadonlyMap<string, SourceActivity>, id: string, count: Count, more: number): void {
   const counted = added.get(id);
   if (counted !== undefined) counted[count] += more;
 }

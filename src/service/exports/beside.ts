@@ -14,7 +14,7 @@ import { graphRoot } from '../../core/graphs/rows.ts';
 import { hashText } from '../../core/hash.ts';
 import { ListRoot } from '../../core/merkle/list-root.ts';
 import type { Leaf, StoredGraph } from '../../store/port/store.ts';
-import type { Exporting, LeafPages } from './exporting.ts';
+import type { ExportSelection, LeafPages } from './exporting.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { timeRange } from '../call/pages.ts';
 import { contradiction, missingLeaf } from '../log/contradiction.ts';
@@ -23,7 +23,7 @@ import type { TaskContext } from '../call/work.ts';
 /** Rows of a page; each includes its proof or graph. */
 const largePage = 16;
 
-export async function* proofs({ reader, breathe }: TaskContext, exporting: Exporting): LeafPages {
+export async function* proofs({ reader, breathe }: TaskContext, exporting: ExportSelection): LeafPages {
   const { projectId, filters, treeSize } = exporting;
   const { startMs = -Infinity, endMs = Infinity } = timeRange(filters, 'body');
   const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };
@@ -51,7 +51,7 @@ function isLogged(leaf: ExportLeaf, proof: string): boolean {
 }
 
 /** The newest logged graph of each run. */
-export async function* graphs(context: TaskContext, exporting: Exporting): LeafPages {
+export async function* graphs(context: TaskContext, exporting: ExportSelection): LeafPages {
   const { reader, breathe } = context;
   const { projectId, filters, treeSize } = exporting;
   const filter = { beforeIndex: treeSize, ...(filters.runId === undefined ? {} : { runId: filters.runId }) };

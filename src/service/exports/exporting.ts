@@ -5,7 +5,7 @@
 import type { ExportFilters } from '../../contract/exports.ts';
 import type { ExportLeaf, LoggedResource } from '../../core/exports/row.ts';
 
-export interface Exporting {
+export interface ExportSelection {
   readonly projectId: string;
   readonly resource: LoggedResource;
   readonly filters: ExportFilters;

@@ -14,7 +14,7 @@ import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
 import { LeaseLost } from '../jobs/lease-lost.ts';
 import type { Services } from '../port/services.ts';
-import type { ExportOutput, ListedKeys, ListsAsked } from '../call/work.ts';
+import type { ExportOutput, ListedKeys, ListQuestion } from '../call/work.ts';
 
 /**
  * The request that the job stores in addition to the export's row: the root of the log at that time, base64.
@@ -56,7 +56,7 @@ export async function runExport(services: Services, job: ClaimedJob, signal: Abo
     const host = {
       write: (bytes: Uint8Array) => (writing = write(bytes)),
       sign: () => witnessedNote(services, projectId),
-      listed: (asked: ListsAsked) => listed(services, projectId, asked),
+      listed: (asked: ListQuestion) => listed(services, projectId, asked),
     };
     // counts as large however few its rows are, so that exports run one after the other
     const built = await exports.work.run('export', input, {
@@ -96,7 +96,7 @@ export async function witnessedNote(
 async function listed(
   { checkpoints, indexer }: Services,
   projectId: string,
-  asked: ListsAsked,
+  asked: ListQuestion,
 ): Promise<ListedKeys | null> {
   const { size, root } = (await checkpoints.sign(projectId)).checkpoint;
   const found = await indexer.index({ projectId, mode: 'leaf', signed: { size, root }, ...asked });

@@ -11,7 +11,7 @@ import { systemRun } from '../../core/events/record.ts';
 import { readRecord } from '../../core/events/run-entry.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
-import type { Exporting, LeafPages } from './exporting.ts';
+import type { ExportSelection, LeafPages } from './exporting.ts';
 import { graphs, proofs } from './beside.ts';
 import { timeRange } from '../call/pages.ts';
 import { loggedResult } from '../jobs/result.ts';
@@ -24,7 +24,7 @@ const pageLeaves = 64;
 const largePage = 16;
 
 /** `filters` must be accepted by `createExport`. */
-export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages {
+export function leavesOf(context: TaskContext, exporting: ExportSelection): LeafPages {
   switch (exporting.resource) {
     case 'audit_events':
       return exporting.filters.runId === undefined
@@ -44,7 +44,10 @@ export function leavesOf(context: TaskContext, exporting: Exporting): LeafPages 
 }
 
 /** All events. Pruned events are in an archive; events of the system run are never pruned. */
-async function* allEvents(context: TaskContext, { projectId, filters, treeSize }: Exporting): LeafPages {
+async function* allEvents(
+  context: TaskContext,
+  { projectId, filters, treeSize }: ExportSelection,
+): LeafPages {
   const { reader, breathe } = context;
   const isWanted = eventFilter(filters);
   const below = Math.min(await reader.prunedBelow(projectId), treeSize);
@@ -84,7 +87,7 @@ function eventFilter(filters: ExportFilters): (leaf: ExportLeaf) => boolean {
 
 async function* eventsOfRun(
   { reader, breathe }: TaskContext,
-  exporting: Exporting,
+  exporting: ExportSelection,
   runId: string,
 ): LeafPages {
   const { projectId, filters, treeSize } = exporting;
@@ -105,7 +108,7 @@ async function* eventsOfRun(
 /** Pages of leaves of one type. */
 async function* logged(
   { reader, breathe }: TaskContext,
-  { projectId, filters: { runId }, treeSize }: Exporting,
+  { projectId, filters: { runId }, treeSize }: ExportSelection,
   type: 'gov.decision/1' | 'gov.evaluation/1' | 'gov.replay/1',
 ): AsyncGenerator<Leaf[], void, undefined> {
   const filter = { type, beforeIndex: treeSize, ...(runId === undefined ? {} : { runId }) };
@@ -122,7 +125,7 @@ async function* logged(
 
 async function* decided(
   context: TaskContext,
-  exporting: Exporting,
+  exporting: ExportSelection,
   type: 'gov.decision/1' | 'gov.evaluation/1',
 ): LeafPages {
   const isWanted = timeFilter(exporting.filters);
@@ -131,7 +134,7 @@ async function* decided(
   }
 }
 
-async function* replays(context: TaskContext, exporting: Exporting): LeafPages {
+async function* replays(context: TaskContext, exporting: ExportSelection): LeafPages {
   const isWanted = timeFilter(exporting.filters);
   for await (const leaves of logged(context, exporting, 'gov.replay/1')) {
     for (const leaf of leaves) {

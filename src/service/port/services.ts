@@ -5,7 +5,7 @@ import type { ProblemCode } from '../../contract/problems.ts';
 import type { OperationId } from '../../contract/table.ts';
 import type { DsseEnvelope } from '../../core/note/dsse.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
-import type { ExportHolding, Store } from '../../store/port/store.ts';
+import type { ExportHoldings, Store } from '../../store/port/store.ts';
 import type { PlaneConfig } from '../hosting/plane-config.ts';
 import type { Upkeep } from '../hosting/upkeep.ts';
 import type { Artifacts } from '../hosting/artifacts.ts';
@@ -23,7 +23,7 @@ import type { Outbound } from '../hosting/outbound.ts';
 import type { PolicySets } from '../in-force/policies.ts';
 import type { Runs } from '../log/runs.ts';
 import type { StoredSettings } from '../call/settings.ts';
-import type { Fingerprinting, Seal } from '../call/secrets.ts';
+import type { FingerprintHasher, Seal } from '../call/secrets.ts';
 import type { SearchIndexer } from '../indexes/search.ts';
 import type { Slices } from '../call/slices.ts';
 import type { Tail } from '../log/tail.ts';
@@ -39,7 +39,7 @@ export interface Services {
   /** A fresh salt of 16 bytes, base64url. */
   readonly salt: () => string;
   readonly fingerprint: (text: string) => string;
-  readonly fingerprinting: () => Fingerprinting;
+  readonly fingerprinting: () => FingerprintHasher;
   readonly cursors: Cursors;
   readonly tail: Tail;
   readonly checkpoints: Checkpoints;
@@ -62,7 +62,7 @@ export interface Services {
     readonly work: TaskRunner;
     readonly keptMs: number;
     /** The limit of one project. */
-    readonly most: ExportHolding;
+    readonly most: ExportHoldings;
   };
   /** Seals answers and documents that contain secrets, with a key of the installation. */
   readonly seal: Seal;

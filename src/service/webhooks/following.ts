@@ -10,7 +10,7 @@ import { Turns, type Turn } from '../call/turns.ts';
 import { follow, isAltered } from '../outbox/follow.ts';
 import { calledLane, endpointData, endpointKind, isEnabled, laneKind } from './endpoint.ts';
 import { deliveryIdOf, eventMessage, newDelivery } from './message.ts';
-import { mayHave, needsBody, occurredIn, type Occurred } from './occurred.ts';
+import { mayHave, needsBody, occurredIn, type WebhookOccurrence } from './occurred.ts';
 
 export const cursorKind = 'webhook_cursor';
 /** The one cursor of a project. */
@@ -189,8 +189,8 @@ async function occurredAmong(
     readonly leaves: readonly Leaf[];
     readonly skipped: (error: unknown) => void;
   },
-): Promise<Occurred[]> {
-  const found: Occurred[] = [];
+): Promise<WebhookOccurrence[]> {
+  const found: WebhookOccurrence[] = [];
   const whole = (index: number): Promise<Leaf | null> =>
     store.leaf(of.projectId, index).catch((error: unknown) => {
       if (!isAltered(error)) throw error;
@@ -208,7 +208,7 @@ async function occurredAmong(
 async function messagesOf(
   { store }: Services,
   projectId: string,
-  occurred: readonly Occurred[],
+  occurred: readonly WebhookOccurrence[],
   nowMs: number,
 ): Promise<DocumentChange[]> {
   const page = { limit: 1000 }; // beyond the bound of endpoints

@@ -11,7 +11,7 @@ import type { WebhookDelivery, WebhookDeliveryStatus } from '../../contract/webh
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
-import type { Occurred } from './occurred.ts';
+import type { WebhookOccurrence } from './occurred.ts';
 import { withoutProject } from './stored.ts';
 
 export const deliveryKind = 'webhook_delivery';
@@ -37,7 +37,10 @@ export const deliveryData = ({ data }: StoredDocument): DeliveryData => JSON.par
 const dayMs = 86_400_000;
 
 /** `id.seconds.body` of an event: the same for every endpoint. */
-export function eventMessage(occurred: Occurred, projectId: string): { eventId: string; payload: string } {
+export function eventMessage(
+  occurred: WebhookOccurrence,
+  projectId: string,
+): { eventId: string; payload: string } {
   const { type, index, atMs, data } = occurred;
   const body: WebhookPayload = {
     type,
@@ -54,7 +57,7 @@ export function eventMessage(occurred: Occurred, projectId: string): { eventId: 
 }
 
 export const deliveryIdOf = (
-  { type, index, atMs }: Occurred,
+  { type, index, atMs }: WebhookOccurrence,
   projectId: string,
   endpointId: string,
 ): string => typeId('dlv', atMs, digest([projectId, index, type, endpointId]));

@@ -12,7 +12,7 @@ import { isObject } from '../../core/json/object.ts';
 import { parseTimestamp } from '../../core/time.ts';
 import type { Leaf } from '../../store/port/store.ts';
 
-export interface Occurred {
+export interface WebhookOccurrence {
   readonly type: WebhookEventKind;
   /** Index of its leaf. */
   readonly index: number;
@@ -26,7 +26,7 @@ export const mayHave = ({ record }: Pick<Leaf, 'record'>): boolean =>
   systemEvent.test(record) || otherLeaf.test(record);
 
 /** Returns the events of a leaf. The body of a system event is needed, that of other leaves is not. */
-export function occurredIn(leaf: Leaf): Occurred[] {
+export function occurredIn(leaf: Leaf): WebhookOccurrence[] {
   const { clear, committed } = openLeaf(leaf);
   const found = isSystemEvent(clear)
     ? fromSystem(clear, {
@@ -49,7 +49,7 @@ const otherLeaf = /"type":"gov\.(?:proof|replay|decision|policy|evaluation|appro
 interface Occurrence {
   readonly type: WebhookEventKind;
   readonly at: number;
-  readonly data: Occurred['data'];
+  readonly data: WebhookOccurrence['data'];
 }
 
 const isSystemEvent = (clear: JsonObject): boolean =>

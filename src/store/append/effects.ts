@@ -13,7 +13,7 @@ import { readJson, type Json } from '../../core/json/parse.ts';
 import type {
   Assigned,
   Copies,
-  ExportHolding,
+  ExportHoldings,
   GovernanceEffect,
   NewJob,
   StoredGraph,
@@ -42,7 +42,7 @@ interface EventTermRows {
 export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, DocumentRows, EventTermRows {
   saveProof(proof: StoredProof): void;
   saveGraph(graph: StoredGraph): void;
-  heldExports(): ExportHolding;
+  heldExports(): ExportHoldings;
   createExport(exported: EffectOf<'createExport'>['exported']): void;
   /** False if the export is already complete. */
   finishExport(effect: EffectOf<'finishExport'>): boolean;

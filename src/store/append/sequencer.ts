@@ -61,7 +61,7 @@ export interface SequencerParts {
   };
 }
 
-export type Repeated = Extract<AppendOutcome, { outcome: 'replayed' | 'key_reused' }>;
+export type RepeatOutcome = Extract<AppendOutcome, { outcome: 'replayed' | 'key_reused' }>;
 
 type IdempotencyKey = Pick<IdempotencyWrite, 'key' | 'fingerprint'>;
 
@@ -112,7 +112,7 @@ export class Sequencer {
   }
 
   /** The outcome of an earlier request with this idempotency key, or null for a new key. */
-  repeated(projectId: string, idempotency: IdempotencyKey): Repeated | null {
+  repeated(projectId: string, idempotency: IdempotencyKey): RepeatOutcome | null {
     return this.#find(this.#pendingOf(projectId), idempotency);
   }
 
@@ -186,7 +186,7 @@ export class Sequencer {
     pending.loss = { ...loss, at: serverTime(plan.serverMs) };
   }
 
-  #find({ ledger }: PendingCommit, { key, fingerprint }: IdempotencyKey): Repeated | null {
+  #find({ ledger }: PendingCommit, { key, fingerprint }: IdempotencyKey): RepeatOutcome | null {
     const kept = this.#parts.kept.find(ledger.no, key);
     if (kept === null) return null;
     return kept.fingerprint === fingerprint

@@ -44,7 +44,7 @@ export interface ExportDone {
 }
 
 /** Numbers of exports of a project: those that it has, or the most that it may have. */
-export interface ExportHolding {
+export interface ExportHoldings {
   /** Not finished. */
   readonly open: number;
   /** With an artifact. An expired artifact counts until it is removed. */
@@ -61,7 +61,7 @@ export type ExportEffect =
    */
   | {
       readonly kind: 'createExport';
-      readonly most: ExportHolding;
+      readonly most: ExportHoldings;
       readonly exported: Omit<StoredExport, 'status' | 'startedMs' | 'errorSummary' | 'done'>;
     }
   /**
@@ -70,7 +70,7 @@ export type ExportEffect =
    */
   | {
       readonly kind: 'finishExport';
-      readonly most: ExportHolding;
+      readonly most: ExportHoldings;
       readonly exportId: string;
       readonly done: ExportDone;
     };
@@ -92,7 +92,7 @@ export interface ExportReader {
   loggedProofs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredProof[]>;
   /** The newest graph of each run below `beforeIndex`, in the order of the log. `after` is a leaf index. */
   loggedGraphs(projectId: string, filter: LoggedFilter, page: Page<number>): Promise<StoredGraph[]>;
-  heldExports(projectId: string): Promise<ExportHolding>;
+  heldExports(projectId: string): Promise<ExportHoldings>;
   /** Completed exports of all projects with at least `leastBytes`; the oldest completion comes first. */
   oldestExports(
     atMs: number,

@@ -13,7 +13,7 @@ import type { AckedHeads } from '../acked/heads.ts';
 import type { OnLoss } from '../acked/losses.ts';
 import type { SignedHeads } from '../file/signed-heads.ts';
 import { approvalReads } from '../read/approvals.ts';
-import { Acknowledged } from './write/acknowledged.ts';
+import { AcknowledgedHeads } from './write/acknowledged.ts';
 import { checkpointSaver, cosignatureSaver } from './write/checkpoints.ts';
 import { Committer } from './write/commit.ts';
 import { Condition } from './connection/condition.ts';
@@ -38,7 +38,7 @@ import { policyReads } from '../read/policies.ts';
 import { decidedReads } from './read/decided.ts';
 import { eventReads } from './read/events.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './read/leaves.ts';
-import { Remembered } from './connection/remembered.ts';
+import { RememberedHeads } from './connection/remembered.ts';
 import { runReads } from './read/runs.ts';
 import { tenantMaker } from './effects/make-tenant.ts';
 import { newestVersion } from './schema/tables.ts';
@@ -57,7 +57,7 @@ export type { DatabaseOptions } from './connection/database.ts';
 export { inspectDatabase } from './connection/inspect.ts';
 export { inspectHeads } from './connection/remembered.ts';
 export type { ExportChunks } from './effects/export-chunks.ts';
-export { migrate, type Migrated, type MigrateOptions } from './schema/migrate.ts';
+export { migrate, type MigrationResult, type MigrateOptions } from './schema/migrate.ts';
 export { newestVersion } from './schema/tables.ts';
 export { fsckPostgres } from './write/fsck.ts';
 
@@ -105,7 +105,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   try {
     await tryConnection({ url: options.url, waitMs: options.waitMs ?? 10_000 });
     await assertVersion(database);
-    if (options.heads) await new Remembered(database, options.heads).judgeNewest();
+    if (options.heads) await new RememberedHeads(database, options.heads).judgeNewest();
     return assemble(database, options);
   } catch (error) {
     await database.close();
@@ -152,9 +152,11 @@ function assemble(
     queue.append({ projectId, leaves: [] }).catch(() => {});
   };
   const acknowledged =
-    acked === null ? undefined : new Acknowledged(database, { acked, onLoss, found: record });
+    acked === null ? undefined : new AcknowledgedHeads(database, { acked, onLoss, found: record });
   const remembered =
-    heads === null ? null : new Remembered(database, heads, { warn, acknowledged: acknowledged ?? null });
+    heads === null
+      ? null
+      : new RememberedHeads(database, heads, { warn, acknowledged: acknowledged ?? null });
   const numbers = projectNumbers(database, async (project) => remembered?.judgeFirst(project));
   const numberOf = numbers.of;
   const committer = new Committer({ database, numberOf, clock, random, faults, acknowledged });

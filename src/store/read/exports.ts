@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/governance/exports.ts`.
  */
 import { endOfTime } from '../port/bounds.ts';
-import type { ExportHolding, ExportName, ExportReader, StoredExport, StoredGraph } from '../port/store.ts';
+import type { ExportHoldings, ExportName, ExportReader, StoredExport, StoredGraph } from '../port/store.ts';
 import {
   exportColumns,
   exportOf,
@@ -57,7 +57,7 @@ const graphsLogged = both<StoredGraph>(
    ORDER BY leaf_index LIMIT $5`,
 );
 
-export const heldExports = both<ExportHolding>(heldSql('$1'));
+export const heldExports = both<ExportHoldings>(heldSql('$1'));
 
 export function exportReads(queries: Queries): ExportReader {
   const readExport = (row: ExportRow, atMs: number): StoredExport =>

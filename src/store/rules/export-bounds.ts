@@ -3,7 +3,7 @@
  * Proven by `test/store/suite/governance/export-bounds.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { ExportHolding } from '../port/store.ts';
+import type { ExportHoldings } from '../port/store.ts';
 
 /** Seconds after which an export under construction may be finished. */
 const againSeconds = 5;
@@ -11,7 +11,7 @@ const againSeconds = 5;
 const expireSeconds = 3600;
 
 /** Call it before the creation of an export. Throws RATE_LIMITED or EXPORT_LIMIT. */
-export function refuseMoreExports(held: ExportHolding, most: ExportHolding): void {
+export function refuseMoreExports(held: ExportHoldings, most: ExportHoldings): void {
   if (held.open >= most.open) {
     throw new GovError(
       'RATE_LIMITED',
@@ -26,7 +26,7 @@ export function refuseMoreExports(held: ExportHolding, most: ExportHolding): voi
 }
 
 /** Call it with the finished export counted. Throws EXPORT_LIMIT. */
-export function refuseMoreBytes({ keptBytes }: ExportHolding, most: ExportHolding): void {
+export function refuseMoreBytes({ keptBytes }: ExportHoldings, most: ExportHoldings): void {
   if (keptBytes <= most.keptBytes) return;
   refuse(`${most.keptBytes} bytes of exports that a project keeps`, `${keptBytes} with this one`);
 }

@@ -4,7 +4,7 @@
  */
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { JobStatus } from '../../contract/job-words.ts';
-import type { ExportDone, ExportHolding, StoredExport } from '../port/exports.ts';
+import type { ExportDone, ExportHoldings, StoredExport } from '../port/exports.ts';
 
 export interface ExportRow {
   project_id: string;
@@ -51,13 +51,13 @@ export const isRemovable = (at: string): string =>
 export const isDone = (at: string, leastBytes: string): string =>
   `e.removed = 0 AND e.completed_ms IS NOT NULL AND e.expires_ms > ${at} AND e.size_bytes >= ${leastBytes}`;
 
-/** SQL: the `ExportHolding` of a project, over rows that are not removed. A failed or cancelled export counts as nothing. */
+/** SQL: the `ExportHoldings` of a project, over rows that are not removed. A failed or cancelled export counts as nothing. */
 export const heldSql = (project: string): string =>
   `SELECT count(*) FILTER (WHERE e.completed_ms IS NULL AND j.status NOT IN ('failed', 'cancelled')) AS open,
      count(*) FILTER (WHERE e.completed_ms IS NOT NULL) AS kept,
      CAST(coalesce(sum(e.size_bytes), 0) AS bigint) AS "keptBytes"
    FROM ${exportTables} WHERE e.project = ${project} AND e.removed = 0`;
-export const nothingHeld: ExportHolding = { open: 0, kept: 0, keptBytes: 0 };
+export const nothingHeld: ExportHoldings = { open: 0, kept: 0, keptBytes: 0 };
 
 /** SQL: the resources whose rows contain committed values. */
 export const erasableSql = "resource IN ('audit_events', 'policy_evaluations', 'risk_decisions')";

@@ -34,7 +34,7 @@ import { openAcked } from '../acked/heads.ts';
 import type { OfProject } from './write/operations.ts';
 
 export { openReader } from './read/reader.ts';
-export { compactStore, type Compacted, type CompactProgress } from './upkeep/compact.ts';
+export { compactStore, type CompactionResult, type CompactProgress } from './upkeep/compact.ts';
 export { isRewriteDue } from './upkeep/rewrite.ts';
 
 /** Room that a start needs beside the database, such as for `run.json`. */

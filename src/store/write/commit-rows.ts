@@ -10,7 +10,7 @@ import { typeNumber } from '../rules/decided.ts';
 import type { CommitSinks } from './commit-tables.ts';
 
 /** How bodies are sealed: `keysOf` returns the keys of subjects. */
-export interface Sealing {
+export interface BodySealer {
   readonly seal: Pick<BodySeal, 'seal'>;
   keysOf(project: number, subjects: readonly string[]): readonly SubjectKey[];
 }
@@ -21,7 +21,7 @@ export function addEntry(
   to: CommitSinks,
   project: number,
   { draft, index, record, event }: PendingLeaf,
-  { seal, keysOf }: Sealing,
+  { seal, keysOf }: BodySealer,
 ): void {
   const position = { project, index };
   to.leaf.add({ position, record });

@@ -11,13 +11,13 @@ import {
 } from '../../../src/cli/ci/github.ts';
 import { junitText } from '../../../src/cli/ci/junit.ts';
 import { sarifText } from '../../../src/cli/ci/sarif.ts';
-import type { Checks, Finding } from '../../../src/cli/ci/checks.ts';
+import type { Checks, CiFinding } from '../../../src/cli/ci/checks.ts';
 import { event } from '../../support/serving.ts';
 import { startPolicyPlane, type PolicyPlane } from '../support/policy-plane.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
 const hostile = `a::error file=x::b\r\n::set-output name=k::v\n##[error]%0A::stop-commands::t ]]> <b a="'&"> \u001b[31m \u202e \ufffe \ud800 | \`x\` $(id)`;
-const finding = (more: Partial<Finding> = {}): Finding => ({
+const finding = (more: Partial<CiFinding> = {}): CiFinding => ({
   rule: 'test/case',
   level: 'error',
   message: hostile,
@@ -33,7 +33,7 @@ const checks: Checks = {
     { group: 'two', name: 'later', outcome: 'skipped', finding: finding({ level: 'note' }) },
   ],
 };
-const many = (count: number, level: Finding['level'] = 'error'): Checks => ({
+const many = (count: number, level: CiFinding['level'] = 'error'): Checks => ({
   command: 'policy lint',
   checks: Array.from({ length: count }, (_, at) => ({
     group: 'g',

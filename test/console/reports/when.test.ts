@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { cronOf, monthDays, weekdays, whenText, type When } from '../../../src/console/reports/when.ts';
+import {
+  cronOf,
+  monthDays,
+  weekdays,
+  whenText,
+  type ScheduleChoice,
+} from '../../../src/console/reports/when.ts';
 import { readCron } from '../../../src/core/schedules/cron.ts';
 
-const base: When = { every: 'day', time: '06:05', weekday: 'Monday', day: '1', cron: '' };
+const base: ScheduleChoice = { every: 'day', time: '06:05', weekday: 'Monday', day: '1', cron: '' };
 
 describe('when a schedule is due', () => {
   it.each([
@@ -16,7 +22,7 @@ describe('when a schedule is due', () => {
   });
 
   it('every choice is an expression that the scheduler understands, and reads as words', () => {
-    const choices: When[] = [
+    const choices: ScheduleChoice[] = [
       ...weekdays.map((weekday) => ({ ...base, every: 'week', weekday }) as const),
       ...monthDays.map((day) => ({ ...base, every: 'month', day }) as const),
     ];

@@ -9,7 +9,7 @@ import { planeDoctor } from '../../../plane/serve/doctor.ts';
 import { retireKeys, rotateKeys } from '../../../plane/keys/rotate.ts';
 import { signed } from '../../../plane/keys/change.ts';
 import type { KeyOrder } from '../../../plane/keys/order.ts';
-import type { KeysChanged } from '../../../plane/keys/order.ts';
+import type { KeyChangeResult } from '../../../plane/keys/order.ts';
 import { planeInit } from '../../../plane/data/init.ts';
 import { planeServe } from '../../../plane/serve/start.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
@@ -173,7 +173,7 @@ describe('what fails after the leaf', () => {
   });
 
   it('a change of keys reports a failure to sign as a warning too', async () => {
-    const changed = { leaf: 7, warning: null } as KeysChanged;
+    const changed = { leaf: 7, warning: null } as KeyChangeResult;
     const full = () => Promise.reject(new Error('disk full'));
     const { leaf, warning } = await signed(changed, full);
     expect([leaf, warning]).toEqual([7, expect.stringContaining('keys in force yet: disk full')]);

@@ -1,5 +1,5 @@
 /** Exports as the suite makes them, with their jobs; all times are given. */
-import type { ExportDone, ExportHolding, Store, StoredExport } from '../../../src/store/port/store.ts';
+import type { ExportDone, ExportHoldings, Store, StoredExport } from '../../../src/store/port/store.ts';
 import { request, startMs, stored } from './fixture.ts';
 
 export const lease = 60_000;
@@ -26,7 +26,7 @@ export const create = (store: Store, id: string, more: Partial<StoredExport> = {
 export async function createWithin(
   store: Store,
   id: string,
-  { most, ...more }: Partial<StoredExport> & { most: ExportHolding },
+  { most, ...more }: Partial<StoredExport> & { most: ExportHoldings },
 ) {
   const exported = asked(id, more);
   const { projectId, exportId, jobId, createdMs } = exported;

@@ -11,7 +11,7 @@ import { exit, usage } from '../../program/exit.ts';
 import { isThere } from '../../terminal/input.ts';
 import type { Out } from '../../terminal/out.ts';
 import { diffLines, isChanged } from '../../../core/policies/language/diff-lines.ts';
-import type { Ruling } from '../../../core/policies/language/diff-lines.ts';
+import type { PolicyRuling } from '../../../core/policies/language/diff-lines.ts';
 import type { DiffLine } from '../../../core/line-diff.ts';
 import { readPolicies } from '../../policies/file.ts';
 import type { PolicyFile } from '../../policies/file.ts';
@@ -91,7 +91,7 @@ function numberOf(text: string): number {
 }
 
 // conditions come from response bodies
-const rulingOf = ({ action, severity, requireSignedApproval, condition }: PolicyVersion): Ruling => ({
+const rulingOf = ({ action, severity, requireSignedApproval, condition }: PolicyVersion): PolicyRuling => ({
   action,
   severity,
   requireSignedApproval,

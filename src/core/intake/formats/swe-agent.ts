@@ -7,7 +7,7 @@
  * of a step name their history messages (`historyIndex`) and keep texts that differ. Each message without a step gives an
  * event of its own.
  */
-import { alignHistory, type Aligned } from '../pieces/swe-align.ts';
+import { alignHistory, type HistoryAlignment } from '../pieces/swe-align.ts';
 import { opening, readCalls } from '../pieces/chat-messages.ts';
 import { CallIds } from '../call-ids.ts';
 import { exitCodeIn, saysFailure } from '../failure.ts';
@@ -166,7 +166,7 @@ class StepWriter {
     for (const index of this.#history.keys()) this.#writeMessage(index);
   }
 
-  #writeStep(step: Source, { index, aligned }: { index: number; aligned: Aligned }): void {
+  #writeStep(step: Source, { index, aligned }: { index: number; aligned: HistoryAlignment }): void {
     const { action, observation, response, thought, messages, query, ...rest } = step;
     const saidAt = aligned.said[index];
     const said = saidAt === undefined ? undefined : this.#history[saidAt];

@@ -7,13 +7,13 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { rejectedCounts } from '../../../contract/otlp.ts';
 import type { Signal } from './protobuf.ts';
 
-export type Encoding = 'json' | 'protobuf';
+export type OtlpEncoding = 'json' | 'protobuf';
 
 /** Without rejected records the message is empty: the protocol leaves `partialSuccess` out then. */
 export function encodeSuccess(
   signal: Signal,
   { rejected, reason }: { readonly rejected: number; readonly reason: string | null },
-  encoding: Encoding,
+  encoding: OtlpEncoding,
 ): string | Uint8Array {
   const message = reason ?? '';
   if (encoding === 'json') {
@@ -32,7 +32,7 @@ export function encodeSuccess(
 }
 
 /** `status`: of HTTP. */
-export function encodeFailure(status: number, message: string, encoding: Encoding): string | Uint8Array {
+export function encodeFailure(status: number, message: string, encoding: OtlpEncoding): string | Uint8Array {
   const code = rpcCodes[status] ?? (status >= 500 ? 13 : 3);
   if (encoding === 'json') return JSON.stringify({ code, message });
   return new BinaryWriter()

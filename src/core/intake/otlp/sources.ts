@@ -30,7 +30,7 @@ export interface SourceState extends SourceName {
 }
 
 /** What one request adds. */
-export interface Observed extends SourceName {
+export interface SourceActivity extends SourceName {
   kept: number;
   repeated: number;
   filtered: number;
@@ -54,7 +54,7 @@ export function sourceNameOf(resource: Source): SourceName {
   };
 }
 
-export const observed = (name: SourceName): Observed => ({
+export const observed = (name: SourceName): SourceActivity => ({
   ...name,
   kept: 0,
   repeated: 0,
@@ -78,7 +78,7 @@ export const sourceId = ({ service, instance }: SourceName): string =>
   hash('sha256', JSON.stringify([service, instance]), 'hex').slice(0, 32);
 
 /** Returns the state after a request. */
-export function extendSource(before: SourceState | null, added: Observed, atMs: number): SourceState {
+export function extendSource(before: SourceState | null, added: SourceActivity, atMs: number): SourceState {
   const { service, instance, kept, repeated, filtered, rejected, metrics, missing, newestMs } = added;
   const offset = newestMs === null ? null : atMs - newestMs;
   const offsets = [before?.offsetMs ?? null, offset].filter((each) => each !== null);

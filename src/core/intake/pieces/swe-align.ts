@@ -4,7 +4,7 @@
  */
 import type { Source } from '../run.ts';
 
-export interface Aligned {
+export interface HistoryAlignment {
   /** Messages before the first step: system prompt, demonstration, task. */
   readonly before: readonly number[];
   /** Per step: its assistant message, if the history has it. */
@@ -16,7 +16,7 @@ export interface Aligned {
 }
 
 /** Each index of the history is in exactly one member of the result. Cost: steps × messages in the worst case. */
-export function alignHistory(steps: readonly Source[], history: readonly Source[]): Aligned {
+export function alignHistory(steps: readonly Source[], history: readonly Source[]): HistoryAlignment {
   const roles = history.map((message) => message['role']);
   const assistants = [...history.keys()].filter((index) => roles[index] === 'assistant');
   const said = matchInOrder(steps, { history, assistants });

@@ -20,13 +20,13 @@ interface Allowance {
  * A clause and its result. The clauses below are evaluated on demand, which most never are; beyond the limit they count as
  * indeterminate.
  */
-export class Judged {
+export class ClauseResult {
   readonly clause: Clause;
   readonly truth: Truth;
   readonly #input: PolicyInput;
   readonly #allowance: Allowance;
-  #below: readonly Judged[] | undefined;
-  #found: readonly Judged[] | undefined;
+  #below: readonly ClauseResult[] | undefined;
+  #found: readonly ClauseResult[] | undefined;
 
   constructor(clause: Clause, input: PolicyInput, allowance: Allowance = { units: limits.reasoningUnits }) {
     const before = workDone();
@@ -37,18 +37,18 @@ export class Judged {
     allowance.units -= workDone() - before;
   }
 
-  get parts(): readonly Judged[] {
-    this.#below ??= this.clause.parts.map((part) => new Judged(part, this.#input, this.#allowance));
+  get parts(): readonly ClauseResult[] {
+    this.#below ??= this.clause.parts.map((part) => new ClauseResult(part, this.#input, this.#allowance));
     return this.#below;
   }
 
   /** The decisive clauses below, in text order; for a leaf the leaf itself. */
-  get deciders(): readonly Judged[] {
+  get deciders(): readonly ClauseResult[] {
     this.#found ??= this.#find();
     return this.#found;
   }
 
-  #find(): readonly Judged[] {
+  #find(): readonly ClauseResult[] {
     const chosen = deciding(this.clause.op, this.truth, this.parts);
     const [only] = chosen;
     // A connective that its parts do not explain is decisive itself: it exceeded its budget.
@@ -58,9 +58,10 @@ export class Judged {
 }
 
 /** Returns the results of the clauses of a condition. Cost: one more evaluation of each clause that is read. */
-export const judge = (node: Node, input: PolicyInput): Judged => new Judged(clausesOf(node), input);
+export const judge = (node: Node, input: PolicyInput): ClauseResult =>
+  new ClauseResult(clausesOf(node), input);
 
-function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly Judged[] {
+function deciding(op: string, truth: Truth, parts: readonly ClauseResult[]): readonly ClauseResult[] {
   switch (op) {
     case 'and':
       return truth === 'true' ? parts : cheapest(parts, truth);
@@ -77,10 +78,10 @@ function deciding(op: string, truth: Truth, parts: readonly Judged[]): readonly 
 }
 
 /** Returns the part with this truth that the fewest paths decide; the first of equals. */
-function cheapest(parts: readonly Judged[], truth: Truth): readonly Judged[] {
+function cheapest(parts: readonly ClauseResult[], truth: Truth): readonly ClauseResult[] {
   const candidates = parts.filter((part) => part.truth === truth);
   if (candidates.length < 2) return candidates;
-  let best: Judged | undefined;
+  let best: ClauseResult | undefined;
   let least = Infinity;
   for (const part of candidates) {
     const count = pathsOf(part.deciders).length;
@@ -90,8 +91,8 @@ function cheapest(parts: readonly Judged[], truth: Truth): readonly Judged[] {
 }
 
 /** Returns the tests of an `if` up to the first that was not false, and the value that it chose. */
-function branch(parts: readonly Judged[]): readonly Judged[] {
-  const passed: Judged[] = [];
+function branch(parts: readonly ClauseResult[]): readonly ClauseResult[] {
+  const passed: ClauseResult[] = [];
   for (let at = 0; at < parts.length; at += 2) {
     const [test, value] = parts.slice(at, at + 2);
     if (test !== undefined) passed.push(test);
@@ -102,7 +103,7 @@ function branch(parts: readonly Judged[]): readonly Judged[] {
 }
 
 /** Returns the paths that clauses read, as texts, each once. */
-export function pathsOf(judged: readonly Judged[]): readonly string[] {
+export function pathsOf(judged: readonly ClauseResult[]): readonly string[] {
   const [only] = judged;
   if (only !== undefined && judged.length === 1) return only.clause.readTexts;
   return [...new Set(judged.flatMap(({ clause }) => clause.readTexts))];

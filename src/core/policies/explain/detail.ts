@@ -14,7 +14,7 @@ import { nearest } from './nearest.ts';
 import type { Change } from './nearest.ts';
 import { pathText } from '../language/text-print.ts';
 import { judge, pathsOf } from './decisive-clauses.ts';
-import type { Judged } from './decisive-clauses.ts';
+import type { ClauseResult } from './decisive-clauses.ts';
 
 interface TraceEntry {
   /** Path of the clause in the canonical JSON, such as `$.and[0].===`. */
@@ -53,9 +53,9 @@ export function explain(node: Node, input: PolicyInput, { masked = [] }: Explain
 }
 
 /** Returns leaves, and connectives that are decisive themselves. */
-function traced(root: Judged, decisive: ReadonlySet<Judged>): readonly Judged[] {
-  const all: Judged[] = [];
-  const walk = (judged: Judged): void => {
+function traced(root: ClauseResult, decisive: ReadonlySet<ClauseResult>): readonly ClauseResult[] {
+  const all: ClauseResult[] = [];
+  const walk = (judged: ClauseResult): void => {
     if (judged.parts.length === 0 || decisive.has(judged)) all.push(judged);
     for (const part of judged.parts) walk(part);
   };
@@ -69,7 +69,7 @@ interface ExplainedInput {
   readonly masked: Masks;
 }
 
-const entry = ({ clause, truth }: Judged, decisive: boolean, given: ExplainedInput): TraceEntry => ({
+const entry = ({ clause, truth }: ClauseResult, decisive: boolean, given: ExplainedInput): TraceEntry => ({
   path: clause.path,
   op: clause.op,
   reads: readsAt(clause, given),

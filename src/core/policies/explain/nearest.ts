@@ -13,7 +13,7 @@ import type { Masks } from './echo.ts';
 import { movesOf } from './move.ts';
 import type { Change, Move } from './move.ts';
 import { pathText } from '../language/text-print.ts';
-import type { Judged } from './decisive-clauses.ts';
+import type { ClauseResult } from './decisive-clauses.ts';
 import { isObject } from '../../json/object.ts';
 
 export type { Change } from './move.ts';
@@ -22,7 +22,7 @@ export type { Change } from './move.ts';
  * Returns the changes, sorted by path; an empty array if the search found none. A true condition becomes false, a false
  * one true. An indeterminate condition becomes true or false: the nearer one, and false if both need as many changes.
  */
-export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): readonly Change[] {
+export function nearest(root: ClauseResult, input: PolicyInput, masked: Masks = []): readonly Change[] {
   const search = new Search(root, input);
   const moves = candidates(root, input, masked);
   const found = search.among(moves.map((move) => [move])) ?? search.among(pairs(moves));
@@ -31,9 +31,9 @@ export function nearest(root: Judged, input: PolicyInput, masked: Masks = []): r
 }
 
 /** Returns moves of all leaves, those of decisive clauses first, each once. */
-function candidates(root: Judged, input: PolicyInput, masked: Masks): readonly Move[] {
-  const leaves: Judged[] = [];
-  const walk = (judged: Judged): void => {
+function candidates(root: ClauseResult, input: PolicyInput, masked: Masks): readonly Move[] {
+  const leaves: ClauseResult[] = [];
+  const walk = (judged: ClauseResult): void => {
     if (judged.parts.length === 0) leaves.push(judged);
     for (const part of judged.parts) walk(part);
   };
@@ -62,12 +62,12 @@ function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
 const triedUnits = 300;
 
 class Search {
-  readonly #root: Judged;
+  readonly #root: ClauseResult;
   readonly #input: PolicyInput;
   #left: number = limits.nearestEvaluations;
   readonly #begun = workDone();
 
-  constructor(root: Judged, input: PolicyInput) {
+  constructor(root: ClauseResult, input: PolicyInput) {
     this.#root = root;
     this.#input = input;
   }

@@ -23,9 +23,9 @@ import type { Masks } from './echo.ts';
 import type { PolicyDecision } from '../set/member.ts';
 import { Phrasebook } from './phrase.ts';
 import { judge } from './decisive-clauses.ts';
-import type { Judged } from './decisive-clauses.ts';
+import type { ClauseResult } from './decisive-clauses.ts';
 
-export interface Reasoned {
+export interface ReasoningInput {
   readonly action: PolicyAction;
   readonly version: number;
   readonly node: Node;
@@ -34,7 +34,7 @@ export interface Reasoned {
 }
 
 /** Returns the sentence. Cost: evaluates each clause once. */
-export function reasoning({ action, version, node, input, masked = [] }: Reasoned): string {
+export function reasoning({ action, version, node, input, masked = [] }: ReasoningInput): string {
   addWork(reasoningUnits);
   const root = judge(node, input);
   const phrases = new Phrasebook(input, masked);
@@ -64,7 +64,11 @@ export const unexplained = ({ decision, version, outcome }: PolicyDecision): str
   `${decision} v${version}: ${outcome}; there is no room to explain the decisions of all policies`;
 
 /** Joins as many parts as fit, and always states how many are omitted. */
-function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged) => string): string {
+function sentence(
+  head: string,
+  parts: readonly ClauseResult[],
+  phrase: (part: ClauseResult) => string,
+): string {
   let text = `${head}: `;
   for (const [at, part] of parts.entries()) {
     const next = (at === 0 ? '' : '; ') + phrase(part);
@@ -79,7 +83,7 @@ function sentence(head: string, parts: readonly Judged[], phrase: (part: Judged)
 const more = (count: number): string => `; and ${count} more`;
 
 /** Removes `exists` clauses whose path another clause explains. */
-function withoutGuards(deciders: readonly Judged[]): readonly Judged[] {
+function withoutGuards(deciders: readonly ClauseResult[]): readonly ClauseResult[] {
   const others = deciders.filter(({ clause }) => !isGuard(clause)).flatMap(({ clause }) => clause.reads);
   const kept = deciders.filter(
     ({ clause, truth }) =>

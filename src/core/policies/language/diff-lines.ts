@@ -7,7 +7,7 @@ import { lineDiff, type DiffLine } from '../../line-diff.ts';
 import { isConnective, type Node } from './ast.ts';
 import { printText } from './text-print.ts';
 
-export interface Ruling {
+export interface PolicyRuling {
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
   readonly requireSignedApproval: boolean;
@@ -15,14 +15,14 @@ export interface Ruling {
 }
 
 /** Returns removed lines of `before`, added lines of `after`, and common lines. Cost: the product of their numbers. */
-export function diffLines(before: Ruling, after: Ruling): DiffLine[] {
+export function diffLines(before: PolicyRuling, after: PolicyRuling): DiffLine[] {
   return lineDiff(rulingLines(before), rulingLines(after));
 }
 
 export const isChanged = (lines: readonly DiffLine[]): boolean => lines.some(({ sign }) => sign !== ' ');
 
 /** Returns a version as lines: action, severity, a required signature, and a line for each clause. */
-function rulingLines({ action, severity, requireSignedApproval, node }: Ruling): string[] {
+function rulingLines({ action, severity, requireSignedApproval, node }: PolicyRuling): string[] {
   const signed = requireSignedApproval ? ['signed approval required'] : [];
   return [`action ${action}`, `severity ${severity ?? 'none'}`, ...signed, 'when', ...laidOut(node, '  ')];
 }

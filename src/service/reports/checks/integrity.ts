@@ -1,7 +1,7 @@
 /** The checks of the template `integrity-completeness`. */
 import { limits } from '../../../contract/limits.ts';
 import { readIndex } from '../../../core/completeness/index-leaf.ts';
-import { alarmText, callsOf, unseenText, type Covered } from '../templates/coverage.ts';
+import { alarmText, callsOf, unseenText, type CoverageTable } from '../templates/coverage.ts';
 import type { Draft } from '../templates/draft.ts';
 import { count } from '../templates/period.ts';
 import type { ReportSource } from '../templates/source.ts';
@@ -11,7 +11,7 @@ import type { Examination } from './verdict.ts';
 interface Findings {
   readonly kinds: ReadonlyMap<string, number>;
   readonly tally: Tally;
-  readonly covered: Covered;
+  readonly covered: CoverageTable;
   /** Services that sent telemetry, and those of them that fell silent. */
   readonly sources: { readonly services: number; readonly silent: number };
   /** Usage reports of data planes that were received in the period. */

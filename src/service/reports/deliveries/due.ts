@@ -18,7 +18,7 @@ import { disableTarget } from '../schedules/disable.ts';
 import { mostAttempts, pauseAfter } from '../../outbox/attempts.ts';
 import { deliveryKind, type StoredDelivery } from './document.ts';
 import { deliveryFailed, reportDelivered } from './events.ts';
-import { refused, send, type Sending } from './send.ts';
+import { refused, send, type DeliveryToSend } from './send.ts';
 import type { DeliverySlots, Turn } from './slots.ts';
 
 /** A delivery to a slow receiver that finds no slot is due again after this time. */
@@ -135,7 +135,7 @@ async function attempt(
 function sendingOf(
   parent: StoredDocument,
   { delivery, deliveryId, nowMs }: { delivery: StoredDelivery; deliveryId: string; nowMs: number },
-): Sending | null {
+): DeliveryToSend | null {
   const report = dataOf<StoredReport>(parent);
   const artifact = report.artifacts.find(({ format }) => format === delivery.format);
   if (artifact === undefined || artifact.made === null) return null;
@@ -149,7 +149,7 @@ interface SettledDelivery {
   readonly document: StoredDocument;
   readonly delivery: StoredDelivery;
   readonly answer: OutboundAnswer;
-  readonly sending?: Sending;
+  readonly sending?: DeliveryToSend;
   readonly scheduleId?: string | null;
 }
 

@@ -11,7 +11,7 @@ import { visibleLine } from '../../../core/visible.ts';
 import { filledName } from './file-name.ts';
 import type { MadeArtifact, StoredReport } from '../stored.ts';
 
-export interface Delivered {
+export interface DeliveryContent {
   readonly deliveryId: string;
   readonly executionId: string;
   readonly report: StoredReport;
@@ -26,11 +26,11 @@ export const mediaTypes: Readonly<Record<ReportFormat, string>> = {
 };
 
 /** The signature that goes with the report; null for a format that contains or has none, and for an older report. */
-export const signatureOf = ({ report, format }: Delivered): string | null =>
+export const signatureOf = ({ report, format }: DeliveryContent): string | null =>
   format === 'json' ? (report.signature ?? null) : null;
 
 /** Template and id are ours: letters, digits, hyphens and underscores. */
-export const filenameOf = ({ report, executionId, format }: Delivered): string =>
+export const filenameOf = ({ report, executionId, format }: DeliveryContent): string =>
   `${report.reportTemplateId}-${executionId}.${format}`;
 
 /** The period in the time zone of the report, such as `2026-03-01 to 2026-03-31 (Europe/Zurich)`. */
@@ -45,7 +45,7 @@ function periodOf({ parameters, timezone }: StoredReport): string {
 
 const mostFigures = 20;
 
-export function mailOf(delivered: Delivered): { readonly subject: string; readonly text: string } {
+export function mailOf(delivered: DeliveryContent): { readonly subject: string; readonly text: string } {
   const { report, executionId, made } = delivered;
   const words = formatter(report.locale, report.timezone);
   const { summary, title } = report;
@@ -80,7 +80,7 @@ export function mailOf(delivered: Delivered): { readonly subject: string; readon
  * The body of a webhook. `content`: the artifact in base64, or null where it is too large; the receiver downloads it.
  * `signature`: the DSSE envelope of a JSON report, else null.
  */
-export function webhookBody(delivered: Delivered, content: string | null): Uint8Array {
+export function webhookBody(delivered: DeliveryContent, content: string | null): Uint8Array {
   const { deliveryId, executionId, report, format, made } = delivered;
   const { reportTemplateId, title, parameters, completedMs, summary } = report;
   const signature = signatureOf(delivered);
@@ -106,7 +106,7 @@ export function webhookBody(delivered: Delivered, content: string | null): Uint8
 }
 
 /** The name of a file with its placeholders replaced. `{date}` is the last day of the period. */
-export function fileNameOf(target: string, { executionId, report, format }: Delivered): string {
+export function fileNameOf(target: string, { executionId, report, format }: DeliveryContent): string {
   const day = new Intl.DateTimeFormat('en-CA', { timeZone: report.timezone, dateStyle: 'short' });
   const date = day.format(parseTimestamp(report.parameters.endTime) ?? 0);
   return filledName(target, { executionId, format, date, template: report.reportTemplateId });

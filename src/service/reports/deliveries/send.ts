@@ -14,16 +14,16 @@ import {
   mediaTypes,
   signatureOf,
   webhookBody,
-  type Delivered,
+  type DeliveryContent,
 } from './message.ts';
 
-export interface Sending extends Delivered {
+export interface DeliveryToSend extends DeliveryContent {
   readonly projectId: string;
   readonly delivery: StoredDelivery;
 }
 
 /** With the whole address. */
-interface Addressed extends Sending {
+interface AddressedDelivery extends DeliveryToSend {
   readonly target: string;
 }
 
@@ -38,7 +38,7 @@ export const refused = (failed: string): OutboundAnswer => ({
 });
 
 /** Never rejects for what a receiver does, nor for a lost artifact. */
-export async function send(services: Services, sending: Sending): Promise<OutboundAnswer> {
+export async function send(services: Services, sending: DeliveryToSend): Promise<OutboundAnswer> {
   try {
     const target = targetOf(sending.delivery, services.seal);
     if (target === null)
@@ -62,7 +62,7 @@ export async function send(services: Services, sending: Sending): Promise<Outbou
   }
 }
 
-async function byMail(services: Services, sending: Addressed): Promise<OutboundAnswer> {
+async function byMail(services: Services, sending: AddressedDelivery): Promise<OutboundAnswer> {
   const { outbound } = services;
   if (outbound.mail === undefined) return unconfigured('a mail server');
   const { sizeBytes } = sending.made;
@@ -93,7 +93,7 @@ async function byMail(services: Services, sending: Addressed): Promise<OutboundA
   });
 }
 
-async function byWebhook(services: Services, sending: Addressed): Promise<OutboundAnswer> {
+async function byWebhook(services: Services, sending: AddressedDelivery): Promise<OutboundAnswer> {
   const { outbound, now, seal } = services;
   const { delivery, deliveryId, made, target } = sending;
   const secret = seal.open(delivery.sealedSecret ?? '');
@@ -113,7 +113,7 @@ async function byWebhook(services: Services, sending: Addressed): Promise<Outbou
   });
 }
 
-async function byFile(services: Services, sending: Addressed): Promise<OutboundAnswer> {
+async function byFile(services: Services, sending: AddressedDelivery): Promise<OutboundAnswer> {
   const { outbound } = services;
   if (outbound.file === undefined) return unconfigured('a folder for deliveries');
   const name = fileNameOf(sending.target, sending);
@@ -132,10 +132,10 @@ const unconfigured = (what: string): OutboundAnswer => ({
   isFinal: false,
 });
 
-const bytesOf = ({ exports }: Services, { projectId, made }: Sending): AsyncIterable<Uint8Array> =>
+const bytesOf = ({ exports }: Services, { projectId, made }: DeliveryToSend): AsyncIterable<Uint8Array> =>
   exports.artifacts.read({ projectId, exportId: made.artifactId }, made, { from: 0, to: made.sizeBytes });
 
-async function wholeOf(services: Services, sending: Sending): Promise<Buffer> {
+async function wholeOf(services: Services, sending: DeliveryToSend): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytesOf(services, sending)) chunks.push(chunk);
   return Buffer.concat(chunks);

@@ -28,7 +28,7 @@ export const coverageTable: TableSpec = {
   }),
 };
 
-export interface Covered {
+export interface CoverageTable {
   readonly rows: Rows;
   readonly counts: Record<CoverageVerdict, number>;
   readonly alarms: number;
@@ -45,7 +45,7 @@ export interface Covered {
 export async function coverageRows(
   source: ReportSource,
   { spec, runIds, onlyAlarms = false }: { spec: TableSpec; runIds: readonly string[]; onlyAlarms?: boolean },
-): Promise<Covered> {
+): Promise<CoverageTable> {
   const { projectId, treeSize, reader, breathe } = source;
   // the judge reads only
   const context = { reader, breathe } as TaskContext;
@@ -86,7 +86,7 @@ export async function coverageRows(
 }
 
 /** What the verdicts of calls say, so that a reader can compare them with the counts of tool calls. */
-export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: Covered): string {
+export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: CoverageTable): string {
   const calls = callsOf(counts);
   const idle = counts.not_run;
   const unruled = withoutPolicy === 0 ? '' : ` (${withoutPolicy} while no policy was in force)`;
@@ -99,7 +99,7 @@ export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: Cove
 }
 
 /** What coverage could not look at; null where it saw all. */
-export function unseenText({ leftOut, missing }: Covered): string | null {
+export function unseenText({ leftOut, missing }: CoverageTable): string | null {
   const said = [
     ...(leftOut === 0 ? [] : [`${count(leftOut, 'run was', 'runs were')} not compared.`]),
     ...(missing === 0 ? [] : [`${count(missing, 'telemetry record is', 'telemetry records are')} missing.`]),
@@ -108,7 +108,7 @@ export function unseenText({ leftOut, missing }: Covered): string | null {
 }
 
 /** Calls that were judged. */
-export const callsOf = (counts: Covered['counts']): number =>
+export const callsOf = (counts: CoverageTable['counts']): number =>
   Object.values(counts).reduce((sum, n) => sum + n, 0);
 
 export function nullIfPruned(error: unknown): null {

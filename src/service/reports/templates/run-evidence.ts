@@ -6,7 +6,7 @@ import type { ReportBlock, ReportTable } from '../../../core/reports/model.ts';
 import type { StoredProof } from '../../../store/port/store.ts';
 import { largestFirst } from '../counts/by-name.ts';
 import { approvalRows, approvalsIn, approvalTable, figuresOf } from './approvals.ts';
-import { alarmText, coverageTable, coverageRows, unseenText, type Covered } from './coverage.ts';
+import { alarmText, coverageTable, coverageRows, unseenText, type CoverageTable } from './coverage.ts';
 import { decisionTable, evaluationRows } from './decisions-exceptions.ts';
 import { barsOf, factsOf, type Draft } from './draft.ts';
 import { count, timeText, type Period } from './period.ts';
@@ -239,7 +239,7 @@ interface Evidenced {
   readonly complete: ReportTable['completeness'];
   readonly timeline: Timeline;
   readonly proofs: Proofs;
-  readonly covered: Covered;
+  readonly covered: CoverageTable;
   readonly attached: Attached | null;
 }
 

@@ -14,7 +14,7 @@ import type { SignedHeads } from '../../file/signed-heads.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { problemOf } from './faults.ts';
 import type { ProjectRow } from '../read/leaves.ts';
-import type { Acknowledged } from '../write/acknowledged.ts';
+import type { AcknowledgedHeads } from '../write/acknowledged.ts';
 import { rootAt } from '../write/roots.ts';
 import { sql, step } from '../../read/queries.ts';
 
@@ -33,11 +33,11 @@ const byOrigin = sql<Logs>(
    UNION ALL SELECT project, project_id, audit_origin, metering_origin FROM project WHERE metering_origin = $1`,
 );
 
-export class Remembered {
+export class RememberedHeads {
   readonly #database: Database;
   readonly #heads: SeenHeads;
   readonly #warn: (text: string) => void;
-  readonly #acknowledged: Acknowledged | null;
+  readonly #acknowledged: AcknowledgedHeads | null;
   readonly #refused = new Map<string, Logs>();
 
   constructor(
@@ -46,7 +46,7 @@ export class Remembered {
     {
       warn = () => {},
       acknowledged = null,
-    }: { warn?: (text: string) => void; acknowledged?: Acknowledged | null } = {},
+    }: { warn?: (text: string) => void; acknowledged?: AcknowledgedHeads | null } = {},
   ) {
     this.#database = database;
     this.#heads = heads;
@@ -150,7 +150,7 @@ class Behind extends GovError {
 export async function inspectHeads(options: DatabaseOptions, heads: SeenHeads): Promise<void> {
   const database = new Database(options);
   try {
-    await new Remembered(database, heads).judgeNewest();
+    await new RememberedHeads(database, heads).judgeNewest();
   } catch (error) {
     throw problemOf(error);
   } finally {

@@ -11,7 +11,7 @@ import type { Effect } from '../../port/store.ts';
 import { idsOf } from '../../erasure/subject-keys.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { arrayOf } from '../connection/arrays.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 import type { Lookup } from '../write/known.ts';
 import type { Facts } from '../write/known.ts';
 import { located, prunedBelow } from '../read/leaves.ts';
@@ -106,7 +106,7 @@ export function bodyRows({
   undo,
   seal,
   write,
-}: Writing): Pick<
+}: CommitWriter): Pick<
   EffectRows,
   'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'
 > {

@@ -14,7 +14,7 @@ import { documentColumns } from '../../rules/document-row.ts';
 import { documentWrites } from '../../write/documents.ts';
 import { sql, step } from '../../read/queries.ts';
 import type { DocumentFacts, Lookup } from '../write/known.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 
 export const noDocumentFacts = (): DocumentFacts => ({
   documents: new Map(),
@@ -77,7 +77,7 @@ export function documentLookups(project: number, effects: readonly Effect[]): Lo
   return lookups;
 }
 
-export function documentRows({ facts, undo, add }: Writing): DocumentRows {
+export function documentRows({ facts, undo, add }: CommitWriter): DocumentRows {
   const writes = documentWrites(add);
   const count = (kind: string, more: number): void =>
     undo.set(facts.documentCounts, kind, (facts.documentCounts.get(kind) ?? 0) + more);

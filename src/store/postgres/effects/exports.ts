@@ -3,9 +3,9 @@
  * Proven by `test/store/suite/governance/exports.ts`.
  */
 import type { EffectRows } from '../../append/effects.ts';
-import type { ExportHolding, ExportStore } from '../../port/store.ts';
+import type { ExportHoldings, ExportStore } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
-import { stepper, type Writing } from './writing.ts';
+import { stepper, type CommitWriter } from './writing.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { exportMoveWrites, exportWrites } from '../../write/exports.ts';
 
@@ -13,9 +13,9 @@ export function exportRows({
   facts,
   undo,
   add,
-}: Writing): Pick<EffectRows, 'heldExports' | 'createExport' | 'finishExport' | 'expireExports'> {
+}: CommitWriter): Pick<EffectRows, 'heldExports' | 'createExport' | 'finishExport' | 'expireExports'> {
   const writes = exportWrites(add);
-  const hold = (more: ExportHolding): void => {
+  const hold = (more: ExportHoldings): void => {
     const before = facts.heldExports;
     facts.heldExports = {
       open: before.open + more.open,

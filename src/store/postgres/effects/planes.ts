@@ -3,13 +3,13 @@
  * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
 import { challengeStates, claims, type TelemetryRows } from '../../rules/planes.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 import { epochKey, nameKey, ownerKey, placeKey } from '../write/plane-facts.ts';
 import { telemetryWrites } from '../../write/planes.ts';
 
 type TelemetryPart<Names extends keyof TelemetryRows> = Pick<TelemetryRows, Names>;
 
-export const telemetryRows = (writing: Writing): TelemetryRows => ({
+export const telemetryRows = (writing: CommitWriter): TelemetryRows => ({
   ...planeRows(writing),
   ...reportRows(writing),
   ...countRows(writing),
@@ -19,7 +19,7 @@ function planeRows({
   facts,
   undo,
   add,
-}: Writing): TelemetryPart<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
+}: CommitWriter): TelemetryPart<'planeState' | 'unrevokedPlanes' | 'ownerOf' | 'savePlane'> {
   return {
     planeState: (planeId) => facts.planes.get(planeId) ?? null,
     unrevokedPlanes: () => facts.unrevokedPlanes,
@@ -43,7 +43,7 @@ function reportRows({
   facts,
   undo,
   add,
-}: Writing): TelemetryPart<
+}: CommitWriter): TelemetryPart<
   'linkAt' | 'challengeState' | 'addReport' | 'linkReport' | 'answerChallenge' | 'expireChallenge'
 > {
   const writes = telemetryWrites(add);
@@ -70,7 +70,7 @@ function reportRows({
   };
 }
 
-function countRows({ facts, undo, add }: Writing): TelemetryPart<'monthsOf' | 'saveMonth' | 'addUnits'> {
+function countRows({ facts, undo, add }: CommitWriter): TelemetryPart<'monthsOf' | 'saveMonth' | 'addUnits'> {
   const writes = telemetryWrites(add);
   return {
     addUnits: writes.addUnits,

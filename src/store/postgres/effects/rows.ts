@@ -19,9 +19,9 @@ import { jobEffectWrites } from '../../write/jobs.ts';
 import { policyWrites } from '../../write/policies.ts';
 import { claimWrites, graphWrites } from '../../write/work.ts';
 import { withdrawer } from './withdrawn.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 
-export function effectRows(writing: Writing): EffectRows {
+export function effectRows(writing: CommitWriter): EffectRows {
   return {
     ...graphRows(writing),
     ...jobRows(writing),
@@ -44,7 +44,7 @@ function graphRows({
   facts,
   undo,
   add,
-}: Writing): EffectPart<
+}: CommitWriter): EffectPart<
   'saveProof' | 'saveGraph' | 'isSealed' | 'declarationHash' | 'declareGraph' | 'sealGraph'
 > {
   const writes = graphWrites(add);
@@ -67,7 +67,7 @@ function jobRows({
   facts,
   undo,
   add,
-}: Writing): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+}: CommitWriter): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
   const writes = jobEffectWrites(add);
   const end = (jobId: string): void => {
     undo.delete(facts.leases, jobId);
@@ -100,7 +100,7 @@ function policyRows({
   facts,
   undo,
   add,
-}: Writing): EffectPart<
+}: CommitWriter): EffectPart<
   | 'policy'
   | 'createPolicy'
   | 'movePolicy'
@@ -152,7 +152,7 @@ function policyRows({
   };
 }
 
-function approvalRows({ facts, undo, add }: Writing): ApprovalRows {
+function approvalRows({ facts, undo, add }: CommitWriter): ApprovalRows {
   const writes = approvalWrites(add);
   const change = (approvalId: string, changed: Partial<ApprovalState>): void => {
     const before = facts.approvals.get(approvalId);
@@ -184,7 +184,7 @@ function claims({
   facts,
   undo,
   add,
-}: Writing): EffectPart<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
+}: CommitWriter): EffectPart<'saveRiskConfig' | 'claimSnapshot' | 'fact' | 'saveFact'> {
   const writes = claimWrites(add);
   return {
     ...writes,

@@ -4,13 +4,13 @@
  */
 import type { TenantRows } from '../../rules/tenants.ts';
 import { callerName, changeCallerKeys, endCallerSession } from './caller.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 import { telemetryRows } from './planes.ts';
 import { keyWrites, organizationWrites, profileWrites } from '../../write/tenants.ts';
 
 type TenantPart<Names extends keyof TenantRows> = Pick<TenantRows, Names>;
 
-export const tenantRows = (writing: Writing): TenantRows => ({
+export const tenantRows = (writing: CommitWriter): TenantRows => ({
   caller: (credential) => writing.facts.callers.get(callerName(credential))?.state ?? null,
   ...keyRows(writing),
   ...profileRows(writing),
@@ -23,7 +23,7 @@ function keyRows({
   facts,
   undo,
   add,
-}: Writing): TenantPart<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
+}: CommitWriter): TenantPart<'unrevokedKeys' | 'addApiKey' | 'apiKey' | 'changeApiKey' | 'revokeApiKey'> {
   const writes = keyWrites(add);
   const changing = { callers: facts.callers, undo };
   const count = (more: number): void => {
@@ -58,7 +58,7 @@ const profileRows = ({
   facts,
   undo,
   add,
-}: Writing): TenantPart<'profile' | 'isNameTaken' | 'saveProfile'> => ({
+}: CommitWriter): TenantPart<'profile' | 'isNameTaken' | 'saveProfile'> => ({
   profile: () => facts.profile,
   isNameTaken: (key) => facts.names.has(key),
   saveProfile: (profile, updatedMs) => {
@@ -70,7 +70,7 @@ const profileRows = ({
   },
 });
 
-const homeRows = ({ facts, undo, add }: Writing): TenantPart<'membership' | 'living' | 'saveHomes'> => ({
+const homeRows = ({ facts, undo, add }: CommitWriter): TenantPart<'membership' | 'living' | 'saveHomes'> => ({
   membership: () => facts.membership,
   living: () => {
     const { membership, others, profile } = facts;
@@ -88,7 +88,7 @@ function organizationRows({
   facts,
   undo,
   add,
-}: Writing): TenantPart<'openSession' | 'endSession' | 'setCustomer'> {
+}: CommitWriter): TenantPart<'openSession' | 'endSession' | 'setCustomer'> {
   const writes = organizationWrites(add);
   return {
     setCustomer: writes.setCustomer,

@@ -6,7 +6,7 @@ import { withdrawnText } from '../../../core/replay/withdrawn.ts';
 import type { EffectRows } from '../../append/effects.ts';
 import { answeredId, comparing } from '../../erasure/withdrawn.ts';
 import { textArray } from '../connection/arrays.ts';
-import type { Writing } from './writing.ts';
+import type { CommitWriter } from './writing.ts';
 import { sql, step } from '../../read/queries.ts';
 
 const isAbout = `type = 'replay' AND (run_id = ANY($2::text[])
@@ -21,7 +21,12 @@ const drop = sql(
      OR ${answeredId('rsk_', 'strpos')} = ANY($2::text[]))`,
 );
 
-export function withdrawer({ project, facts, undo, write }: Writing): Pick<EffectRows, 'withdrawCopies'> {
+export function withdrawer({
+  project,
+  facts,
+  undo,
+  write,
+}: CommitWriter): Pick<EffectRows, 'withdrawCopies'> {
   return {
     withdrawCopies: (copies, { leaf, atMs }) => {
       const about = [textArray(copies.runIds), textArray(comparing(copies))];

@@ -9,7 +9,7 @@ import type { Step } from '../../read/queries.ts';
 import { valuesOf, type Writer } from '../../write/statement.ts';
 import { kept } from './texts.ts';
 
-export interface Writing {
+export interface CommitWriter {
   readonly project: number;
   readonly facts: Facts;
   readonly undo: Undo;

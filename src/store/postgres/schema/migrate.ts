@@ -19,7 +19,7 @@ export interface MigrateOptions {
   readonly role: string;
 }
 
-export interface Migrated {
+export interface MigrationResult {
   /** 0 for an empty database. */
   readonly from: number;
   readonly to: number;
@@ -35,7 +35,7 @@ const lockKey = 0x676f76;
  * Brings a database to the newest version and grants the serving role its rights. CONFLICT for a database of
  * a newer release, STORAGE_FAULT if it is unreachable, FORBIDDEN if the owner lacks a right.
  */
-export async function migrate({ url, role }: MigrateOptions): Promise<Migrated> {
+export async function migrate({ url, role }: MigrateOptions): Promise<MigrationResult> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role)) {
     throw new GovError(
       'VALIDATION_ERROR',
@@ -62,7 +62,7 @@ const notOwner = (why: string, cause?: unknown): GovError =>
     { cause },
   );
 
-async function bring(client: Client, role: string): Promise<Migrated> {
+async function bring(client: Client, role: string): Promise<MigrationResult> {
   await client.query('SELECT pg_advisory_lock($1)', [lockKey]);
   const from = await versionOf(client);
   if (from > newestVersion) {

@@ -35,7 +35,7 @@ const sizeAt = sql<{ size: number }>(
    AND position < (($1::int8 + 1) << ${positionBits}) AND ${meterTime} <= $2 ORDER BY position DESC LIMIT 1`,
 );
 
-export class Acknowledged {
+export class AcknowledgedHeads {
   readonly #database: Database;
   readonly #acked: AckedHeads;
   readonly #onLoss: OnLoss;

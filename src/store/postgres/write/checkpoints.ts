@@ -14,7 +14,7 @@ import { treeNumber } from '../../append/trees.ts';
 import type { Database } from '../connection/database.ts';
 import { problemOf } from '../connection/faults.ts';
 import type { ProjectNumbers } from '../read/leaves.ts';
-import type { Logs, Remembered } from '../connection/remembered.ts';
+import type { Logs, RememberedHeads } from '../connection/remembered.ts';
 import { rootAt, type Log } from './roots.ts';
 import { sql, step } from '../../read/queries.ts';
 import { saveLine, saveNote } from '../../write/tasks.ts';
@@ -66,7 +66,7 @@ export interface CheckpointSaverOptions {
    * none.
    */
   readonly heads: SignedHeads | null;
-  readonly remembered: Remembered | null;
+  readonly remembered: RememberedHeads | null;
 }
 
 export function checkpointSaver(

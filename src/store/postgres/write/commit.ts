@@ -18,7 +18,7 @@ import { scoped, type Database, type Transaction } from '../connection/database.
 import { factsOf, lookupsOf } from './facts.ts';
 import type { Facts } from './known.ts';
 import { problemOf, stateOf, troubleOf, type Faults } from '../connection/faults.ts';
-import type { Acknowledged } from './acknowledged.ts';
+import type { AcknowledgedHeads } from './acknowledged.ts';
 import { bothHeads, isCurrent, lockHeads, openLedger, type HeadRow, type OpenLedger } from './ledger.ts';
 import { CommitPlan, type RequestOutcome } from './plan.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
@@ -37,7 +37,7 @@ export interface CommitterOptions {
   readonly random: RandomPool;
   readonly faults?: Faults | undefined;
   /** Remembers what commits acknowledge. Absent: nothing does. */
-  readonly acknowledged?: Acknowledged | undefined;
+  readonly acknowledged?: AcknowledgedHeads | undefined;
 }
 
 export class Committer {

@@ -5,7 +5,7 @@
  */
 import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
 import { hashText } from '../../../core/hash.ts';
-import type { AppendRequest, ExportHolding, OpenJob, StoredPolicy } from '../../port/store.ts';
+import type { AppendRequest, ExportHoldings, OpenJob, StoredPolicy } from '../../port/store.ts';
 import type { RunState } from '../../append/ledger.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
 import { runColumns } from '../../append/run-row.ts';
@@ -78,7 +78,7 @@ export function lookupsOf(project: number, requests: readonly AppendRequest[]): 
   if (effects.some(({ kind }) => kind === 'createExport' || kind === 'finishExport')) {
     lookups.push({
       step: step(heldExports, project),
-      take: ([row], facts) => (facts.heldExports = row as ExportHolding),
+      take: ([row], facts) => (facts.heldExports = row as ExportHoldings),
     });
   }
   look(policies, ids.policies, takePolicy);

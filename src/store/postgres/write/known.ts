@@ -12,7 +12,7 @@ import type { ApiKeyRow } from '../../port/store.ts';
 import type { ProjectProfile } from '../../rules/tenants.ts';
 import type { CallerFacts } from '../effects/caller.ts';
 import type { ApprovalState } from '../../append/approvals.ts';
-import type { ExportHolding, StoredPolicy } from '../../port/store.ts';
+import type { ExportHoldings, StoredPolicy } from '../../port/store.ts';
 import type { KeptAnswer } from '../../append/repeats.ts';
 import type { StoredRow } from '../../erasure/erasable-body.ts';
 import type { RunState } from '../../append/ledger.ts';
@@ -95,7 +95,7 @@ export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
   /** Exports that are not complete. */
   readonly unfinished: Set<string>;
   /** Exports of the project, if the commit creates or finishes one. */
-  heldExports: ExportHolding;
+  heldExports: ExportHoldings;
   readonly policies: Map<string, PolicyState>;
   /** Whether a version was published, by `versionKey`. */
   readonly versions: Map<string, boolean>;

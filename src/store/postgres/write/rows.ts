@@ -15,7 +15,7 @@ import type { TreeName } from '../../port/store.ts';
 import { sealingKeys } from '../effects/subject-keys.ts';
 import type { NewSubjectKey, SubjectFacts } from './known.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
-import { addEntry, addMeter, addPeriod, addRuns, type Sealing } from '../../write/commit-rows.ts';
+import { addEntry, addMeter, addPeriod, addRuns, type BodySealer } from '../../write/commit-rows.ts';
 import { clientTable, commitTables, keptTable, table } from '../../write/commit-tables.ts';
 import { Table, Rows } from './table-rows.ts';
 
@@ -94,7 +94,7 @@ export class CommitRows {
   readonly clients = new Rows(inserted.client);
   readonly kept = new Rows(inserted.kept);
   readonly #subjectKeys = new Rows(inserted.subjectKey);
-  readonly #sealing: Sealing;
+  readonly #sealing: BodySealer;
 
   constructor(seal: BodySeal, facts: SubjectFacts) {
     const keysOf = sealingKeys(facts, this.#subjectKeys);

@@ -4,7 +4,7 @@
  */
 import type { EffectRows } from '../../append/effects.ts';
 import { heldSql, nothingHeld } from '../../rules/export-row.ts';
-import type { ExportHolding } from '../../port/store.ts';
+import type { ExportHoldings } from '../../port/store.ts';
 import type { Current } from './current.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { exportWrites } from '../../write/exports.ts';
@@ -15,7 +15,7 @@ export function exportRows(
   current: Current,
   write: Writer<number>,
 ): Pick<EffectRows, 'heldExports' | 'createExport' | 'finishExport' | 'expireExports'> {
-  const held = prepare<ExportHolding>('held exports', heldSql('?'));
+  const held = prepare<ExportHoldings>('held exports', heldSql('?'));
   const writes = exportWrites(write);
   return {
     ...writes,

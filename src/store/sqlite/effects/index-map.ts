@@ -3,14 +3,14 @@ import type { ChangedList } from '../../../core/completeness/log-map.ts';
 import type { SavedMap } from '../../port/index-map.ts';
 import type { Prepare } from '../../file/statement.ts';
 
-export interface MapSaving {
+export interface MapSave {
   readonly map: SavedMap;
   readonly since: number;
   readonly lists: readonly ChangedList[];
 }
 
 export interface IndexMapTasks {
-  saveMap(project: number, saving: MapSaving): void;
+  saveMap(project: number, saving: MapSave): void;
   dropMap(project: number): void;
 }
 

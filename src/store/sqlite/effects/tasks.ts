@@ -35,7 +35,7 @@ export interface Note {
   readonly note: string;
 }
 
-export interface Cosigned {
+export interface CosignedSize {
   readonly tree: number;
   readonly size: number;
   readonly cosignatures: readonly Cosignature[];
@@ -49,7 +49,7 @@ export interface TaskStatements extends IndexMapTasks, DocumentTasks, EventTermT
   markExportRemoved(project: number, exportId: string): void;
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
-  saveCosignatures(project: number, cosigned: Cosigned): void;
+  saveCosignatures(project: number, cosigned: CosignedSize): void;
   readonly dropPruned: DropPruned;
   /** Deletes the requests of jobs that ended longer ago than `limits.jobRequestDays`. */
   sweepRequests(nowMs: number): void;

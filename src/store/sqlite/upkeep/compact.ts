@@ -21,7 +21,7 @@ import { dueRewrite, noSpace } from './rewrite.ts';
 import { mainApplicationId, mainMigrations } from '../../file/schema/tables.ts';
 import { destroyAgain, openSubjects } from '../../file/subjects.ts';
 
-export interface Compacted {
+export interface CompactionResult {
   /** Size of the database file. */
   readonly beforeBytes: number;
   readonly afterBytes: number;
@@ -36,7 +36,7 @@ const lookMs = 500;
  * Rewrites the database. NOT_FOUND without a database. CONFLICT if a process serves it, a program reads it
  * for longer than some seconds, or a newer release wrote it. Also STORAGE_FULL and STORAGE_FAULT.
  */
-export async function compactStore(dataDir: string, onProgress: CompactProgress): Promise<Compacted> {
+export async function compactStore(dataDir: string, onProgress: CompactProgress): Promise<CompactionResult> {
   const { main, subjects, lock: lockFile } = storeFiles(dataDir);
   if (!existsSync(main)) throw new GovError('NOT_FOUND', `expected a database at ${main}, got none`);
   const lock = takeLock(lockFile, process.pid);

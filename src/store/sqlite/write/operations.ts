@@ -25,8 +25,8 @@ import { troubleOf } from '../../file/faults.ts';
 import type { JobMoves } from '../effects/jobs.ts';
 import type { JobFailure } from '../../write/jobs.ts';
 import type { CommitSequencer } from './sequencer.ts';
-import type { Cosigned, Note, TaskStatements } from '../effects/tasks.ts';
-import type { MapSaving } from '../effects/index-map.ts';
+import type { CosignedSize, Note, TaskStatements } from '../effects/tasks.ts';
+import type { MapSave } from '../effects/index-map.ts';
 import type { TenantTasks } from '../effects/make-tenant.ts';
 import { Torn, type Work } from './writer.ts';
 
@@ -49,7 +49,7 @@ interface Inputs {
   used: { readonly uses: readonly Use[] };
   stageGraphPart: OfProject & { readonly graphId: string; readonly part: GraphPart };
   saveNote: OfProject & { readonly note: Note };
-  saveCosignatures: OfProject & Cosigned;
+  saveCosignatures: OfProject & CosignedSize;
   claimJob: { readonly nowMs: number; readonly lease: Lease };
   claimDocument: { readonly claim: DocumentClaim };
   renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
@@ -59,7 +59,7 @@ interface Inputs {
   expireExport: OfProject & { readonly exportId: string; readonly atMs: number };
   markExportRemoved: OfProject & { readonly exportId: string };
   dropPruned: OfProject & { readonly range: { readonly from: number; readonly to: number } };
-  saveMap: OfProject & { readonly saving: MapSaving };
+  saveMap: OfProject & { readonly saving: MapSave };
   dropMap: OfProject;
   saveTermBlock: OfProject & { readonly head: TermHead; readonly terms: readonly TermBlock[] };
   sweepOld: { readonly nowMs: number };

@@ -13,7 +13,7 @@ import type { Period } from '../../append/period.ts';
 import { treeNumber } from '../../append/trees.ts';
 import type { Prepare, Statement } from '../../file/statement.ts';
 import { tileWriter, type TileWriter } from '../../file/tiles.ts';
-import { addEntry, addMeter, addPeriod, addRuns, type Sealing } from '../../write/commit-rows.ts';
+import { addEntry, addMeter, addPeriod, addRuns, type BodySealer } from '../../write/commit-rows.ts';
 import { commitTables } from '../../write/commit-tables.ts';
 import { RowBuffer } from './row-buffer.ts';
 
@@ -42,9 +42,9 @@ export class CommitRows {
   readonly #raiseCount: Statement;
   readonly #widenSpan: Statement;
   readonly #fillBlocks: Statement;
-  readonly #sealing: Sealing;
+  readonly #sealing: BodySealer;
 
-  constructor(prepare: Prepare, sealing: Sealing) {
+  constructor(prepare: Prepare, sealing: BodySealer) {
     this.#sealing = sealing;
     this.#buffers = buffersOf(prepare);
     this.#saveTiles = tileWriter(prepare);

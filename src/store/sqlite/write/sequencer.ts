@@ -6,7 +6,7 @@
  */
 import type { AppendOutcome, AppendRequest, NewTenant } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
-import { Sequencer, type Repeated } from '../../append/sequencer.ts';
+import { Sequencer, type RepeatOutcome } from '../../append/sequencer.ts';
 import { sealOf, subjectsOf } from '../../file/body-seal.ts';
 import type { AckedHeads } from '../../acked/heads.ts';
 import type { Connection, Value } from '../../file/connection.ts';
@@ -35,7 +35,7 @@ export interface CommitSequencer extends Participant {
   /** Plans one request. If it throws, memory keeps nothing of the request. */
   append(request: AppendRequest): AppendOutcome;
   /** Returns the outcome of the earlier request with this key, or null for a new key. */
-  repeated(idempotency: NonNullable<NewTenant['idempotency']>): Repeated | null;
+  repeated(idempotency: NonNullable<NewTenant['idempotency']>): RepeatOutcome | null;
   /** Destroys the keys of subjects whose erasure is durable: `SubjectKeys.destroy`. */
   destroyKeys(): boolean;
 }

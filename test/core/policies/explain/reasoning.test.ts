@@ -4,13 +4,13 @@ import { describe, expect, it, test } from 'vitest';
 import type { Json, JsonObject } from '../../../../src/core/json/parse.ts';
 import { compile } from '../../../../src/core/policies/evaluate/compile.ts';
 import { reasoning } from '../../../../src/core/policies/explain/reasoning.ts';
-import type { Reasoned } from '../../../../src/core/policies/explain/reasoning.ts';
+import type { ReasoningInput } from '../../../../src/core/policies/explain/reasoning.ts';
 import { parseText } from '../../../../src/core/policies/language/text.ts';
 import { anyCheckpoint, anyTree } from '../trees.ts';
 
 const tools = JSON.stringify(['shell', 'ssh', 'sudo', 'curl', 'wget', 'nc', 'dd', 'rm', 'mv', 'cp']);
 
-const said = (text: string, context: JsonObject, more: Partial<Reasoned> = {}): string =>
+const said = (text: string, context: JsonObject, more: Partial<ReasoningInput> = {}): string =>
   reasoning({ action: 'deny', version: 3, node: parseText(text), input: { context }, ...more });
 
 describe('the reason of a matched policy', () => {

@@ -3,7 +3,7 @@ import {
   fileNameOf,
   mailOf,
   webhookBody,
-  type Delivered,
+  type DeliveryContent,
 } from '../../../../src/service/reports/deliveries/message.ts';
 import type { StoredReport } from '../../../../src/service/reports/stored.ts';
 
@@ -16,11 +16,16 @@ const summary = (members: Partial<StoredReport['summary'] & object> = {}): Store
   ...members,
 });
 
-const delivered = (members: Partial<StoredReport> = {}): Delivered => ({
+const delivered = (members: Partial<StoredReport> = {}): DeliveryContent => ({
   deliveryId: 'dlv_1',
   executionId: 'rex_1',
   format: 'json',
-  made: { artifactId: 'art_1', artifact: '', sizeBytes: 3, sha256: 'ab' } as unknown as Delivered['made'],
+  made: {
+    artifactId: 'art_1',
+    artifact: '',
+    sizeBytes: 3,
+    sha256: 'ab',
+  } as unknown as DeliveryContent['made'],
   report: {
     reportTemplateId: 'integrity-completeness',
     title: 'Integrity',

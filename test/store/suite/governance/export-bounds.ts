@@ -1,6 +1,6 @@
 /** How many exports a project may have, and which of them end first. */
 import { describe, expect, it } from 'vitest';
-import type { ExportDone, ExportHolding, Store } from '../../../../src/store/port/store.ts';
+import type { ExportDone, ExportHoldings, Store } from '../../../../src/store/port/store.ts';
 import { create, createWithin, done, finish, idsOf, lease } from '../../support/exporting.ts';
 import { codeOf, genesis, projectOf, startMs } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
@@ -13,7 +13,7 @@ describe('the limits of exports', () => {
     const claim = await store.claimJob(startMs + 50, lease);
     await finish(store, id, claim!.lease, done({ sizeBytes: 10, ...more }));
   };
-  const another = (store: Store, id: string, more: Partial<ExportHolding> = {}) =>
+  const another = (store: Store, id: string, more: Partial<ExportHoldings> = {}) =>
     codeOf(createWithin(store, id, { most: { ...bound, ...more } }));
 
   it('unfinished exports of a project are limited, also within one commit', async () => {
