@@ -38,7 +38,7 @@ import {
   configRefused,
   shownRefusal,
   type AppliedConfig,
-  type By,
+  type ConfigOrigin,
   type RefusedConfig,
 } from './state.ts';
 import { openText, putInForce, requireNewer } from './take.ts';
@@ -59,13 +59,13 @@ export interface ConfigOptions {
 }
 
 /** Who applies a configuration, and whether an older version is accepted too. */
-interface Taking {
-  readonly by: By;
+interface ApplySource {
+  readonly by: ConfigOrigin;
   readonly older: boolean;
 }
 
 /** The plane itself, which fetches from its service. */
-export const theService: Taking = { by: { id: configAuthor, type: 'service' }, older: false };
+export const theService: ApplySource = { by: { id: configAuthor, type: 'service' }, older: false };
 
 export class HeldConfig implements PlaneConfig {
   readonly #options: ConfigOptions;
@@ -159,14 +159,18 @@ export class HeldConfig implements PlaneConfig {
 
   apply(
     text: Uint8Array,
-    { id, type }: Pick<Caller, 'id' | 'type'> | By,
+    { id, type }: Pick<Caller, 'id' | 'type'> | ConfigOrigin,
     { older = false }: ApplyOptions = {},
   ): Promise<PlaneConfigApplied> {
     return this.take(text, 'file', { by: { id, type }, older });
   }
 
   /** Throws PlaneConfigRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
-  async take(text: Uint8Array, from: PlaneConfigSource, { by, older }: Taking): Promise<PlaneConfigApplied> {
+  async take(
+    text: Uint8Array,
+    from: PlaneConfigSource,
+    { by, older }: ApplySource,
+  ): Promise<PlaneConfigApplied> {
     const { services, projectId } = this.#options;
     try {
       const open = await openText(text, { mode: this.mode, trust: this.#options.trust() });
@@ -184,7 +188,7 @@ export class HeldConfig implements PlaneConfig {
   /** Runs one at a time with all changes of policies. */
   async #takeOpen(
     open: OpenPlaneConfig,
-    taking: Taking & { readonly text: Uint8Array; readonly from: PlaneConfigSource },
+    taking: ApplySource & { readonly text: Uint8Array; readonly from: PlaneConfigSource },
   ): Promise<PlaneConfigApplied> {
     const { projectId, mode, services } = this.#options;
     const { copy } = this;
@@ -224,7 +228,7 @@ export class HeldConfig implements PlaneConfig {
   async #refuse(
     { reason, message }: PlaneConfigRefused,
     text: Uint8Array,
-    { from, by }: { from: PlaneConfigSource; by: By },
+    { from, by }: { from: PlaneConfigSource; by: ConfigOrigin },
   ): Promise<void> {
     const { services: get, projectId } = this.#options;
     const services = get();

@@ -44,7 +44,7 @@ export async function appliedConfig(store: StoreReader, projectId: string): Prom
 }
 
 /** Who applied it: a key, a person at the machine, or the plane itself. */
-export interface By {
+export interface ConfigOrigin {
   readonly id: string;
   readonly type: string;
 }
@@ -52,7 +52,7 @@ export interface By {
 export interface EventContext {
   readonly nowMs: number;
   readonly salt: () => string;
-  readonly by: By;
+  readonly by: ConfigOrigin;
 }
 
 /** The event that a configuration took effect. */

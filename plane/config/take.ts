@@ -24,7 +24,7 @@ import type { Services } from '../../src/service/port/services.ts';
 import { inTurns } from '../../src/service/call/time-slice.ts';
 import type { ConfigCopy } from './copy.ts';
 import { planOf, type Plan } from './plan.ts';
-import { configApplied, type AppliedConfig, type By } from './state.ts';
+import { configApplied, type AppliedConfig, type ConfigOrigin } from './state.ts';
 import { untilStored } from '../../src/service/call/overtaken.ts';
 
 /** Opens a text as a plane in this mode does. PlaneConfigRefused. */
@@ -87,7 +87,11 @@ export interface TakeResult {
 export async function putInForce(
   target: ConfigTarget,
   open: OpenPlaneConfig,
-  { text, from, by }: { readonly text: Uint8Array; readonly from: PlaneConfigSource; readonly by: By },
+  {
+    text,
+    from,
+    by,
+  }: { readonly text: Uint8Array; readonly from: PlaneConfigSource; readonly by: ConfigOrigin },
 ): Promise<TakeResult> {
   const { services, projectId, mode, applied, copy } = target;
   const isHeld = applied?.bundleHash === open.hash && applied.mode === mode;

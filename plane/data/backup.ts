@@ -112,7 +112,7 @@ const realPathOf = (path: string): string =>
     ? realpathSync(path)
     : join(realPathOf(dirname(path)), basename(path));
 
-interface Copying {
+interface BackupCopy {
   readonly dataDir: string;
   readonly draft: string;
   /** Receives the bytes of each copied part. */
@@ -130,7 +130,7 @@ const bytesOf = (folder: string, files: readonly DataFile[]): number =>
  * lacks.
  */
 async function copyAll(
-  { dataDir, draft, copied }: Copying,
+  { dataDir, draft, copied }: BackupCopy,
   files: readonly DataFile[],
 ): Promise<readonly CopiedLog[]> {
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
@@ -154,7 +154,7 @@ async function copyAll(
  * Copies artifacts after the log, so that every export that the log calls complete has its artifact. Skips an
  * artifact that disappears during the copy: it expired, or an erasure removed it.
  */
-function copyArtifacts({ dataDir, draft, copied }: Copying): void {
+function copyArtifacts({ dataDir, draft, copied }: BackupCopy): void {
   const artifacts = dataFiles(dataDir)
     .filter(isArtifact)
     .filter(({ path }) => {

@@ -33,7 +33,7 @@ export interface InitOptions {
   readonly environment?: Project['environment'] | undefined;
 }
 
-export interface Initialised {
+export interface InitResult {
   /** False where the plane already existed. The call changed nothing then. */
   readonly created: boolean;
   readonly dataDir: string;
@@ -53,7 +53,7 @@ const defaultListen = '127.0.0.1:7460';
 const defaultMetricsListen = '127.0.0.1:7461';
 
 /** Makes a plane or finds an existing one. CONFLICT where the directory has other content, or a plane of other settings. */
-export async function planeInit(options: InitOptions): Promise<Initialised> {
+export async function planeInit(options: InitOptions): Promise<InitResult> {
   const dataDir = resolve(options.dataDir);
   const path = join(dataDir, 'plane.json');
   if (existsSync(path)) {
@@ -179,7 +179,7 @@ async function fillStore(
   }
 }
 
-const describe = (dataDir: string, file: PlaneFile, created: boolean): Initialised => ({
+const describe = (dataDir: string, file: PlaneFile, created: boolean): InitResult => ({
   created,
   dataDir,
   name: file.name ?? basename(dataDir),

@@ -41,7 +41,7 @@ interface EndedLog {
   readonly size: number;
 }
 
-export interface Recovered {
+export interface RecoveryResult {
   readonly dataDir: string;
   readonly projectId: string;
   readonly epoch: number;
@@ -62,7 +62,7 @@ export interface Recovered {
 const left = /^keys\/(?:(?:telemetry|enrolment-request)\.json$|next\/|retired\/)/;
 
 /** NOT_FOUND where there is no plane. CONFLICT where its log can continue or `dataDir` has content. */
-export async function planeRecover(options: RecoverOptions): Promise<Recovered> {
+export async function planeRecover(options: RecoverOptions): Promise<RecoveryResult> {
   const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
   const old = readPlaneFile(join(from, 'plane.json'));
   const previous = endedLogs(from);

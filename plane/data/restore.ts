@@ -52,7 +52,7 @@ interface KnownHead {
   readonly missing: number;
 }
 
-export interface Restored {
+export interface RestoreResult {
   /**
    * `proven`: the log has every leaf of each given checkpoint, and one was for the audit log. `unproven`: no
    * checkpoint was given. `behind`: the plane will not sign.
@@ -76,7 +76,7 @@ export interface Restored {
  * damaged. INVALID_SIGNATURE or VALIDATION_ERROR for a bad manifest or checkpoint. Cost: reads each byte
  * twice and hashes each record.
  */
-export async function planeRestore(options: RestoreOptions): Promise<Restored> {
+export async function planeRestore(options: RestoreOptions): Promise<RestoreResult> {
   const [from, dataDir] = [resolve(options.from), resolve(options.dataDir)];
   const { onProgress } = options;
   const { manifest, json } = readManifest(from);
@@ -113,12 +113,12 @@ function keysOf(from: string, given: string | undefined): readonly VerifierKey[]
   return parseTrust(readFileSync(path, 'utf8')).keys;
 }
 
-interface Restoring {
+interface RestoreInput {
   readonly manifest: Manifest;
   readonly onProgress: OnProgress | undefined;
 }
 
-async function copyFiles(from: string, draft: string, { manifest, onProgress }: Restoring): Promise<void> {
+async function copyFiles(from: string, draft: string, { manifest, onProgress }: RestoreInput): Promise<void> {
   const { files } = manifest;
   const copied = byteCounter(
     'copying',
@@ -145,8 +145,8 @@ async function copyFiles(from: string, draft: string, { manifest, onProgress }: 
  */
 async function judge(
   draft: string,
-  { manifest, onProgress }: Restoring,
-): Promise<Pick<Restored, 'unopened' | 'lacksSubjects' | 'withKeys'>> {
+  { manifest, onProgress }: RestoreInput,
+): Promise<Pick<RestoreResult, 'unopened' | 'lacksSubjects' | 'withKeys'>> {
   const { ok, problems, found, unopened } = await fsck({
     dataDir: draft,
     env: process.env,
@@ -199,7 +199,7 @@ function knownHead(
   return { from, origin, size, verdict: is, have, missing: Math.max(0, size - have) };
 }
 
-function verdictOf(known: readonly KnownHead[], auditOrigin: string): Restored['verdict'] {
+function verdictOf(known: readonly KnownHead[], auditOrigin: string): RestoreResult['verdict'] {
   if (known.some(({ verdict }) => verdict === 'behind')) return 'behind';
   return known.some(({ origin }) => origin === auditOrigin) ? 'proven' : 'unproven';
 }

@@ -29,14 +29,14 @@ interface WatchOptions {
   readonly log: Log;
 }
 
-interface Finding {
+interface CoverageFinding {
   readonly text: string;
   readonly ranDenied: boolean;
 }
 
 interface CoverageLook {
   readonly events: number;
-  readonly finding: Finding | null;
+  readonly finding: CoverageFinding | null;
   /** Whether the look before found something too. */
   readonly isConfirmed: boolean;
 }
@@ -119,7 +119,7 @@ export class CoverageWatch implements ReportingBackground {
  * What health says of a run; null if nothing is wrong. A run that only recordings report was imported: its calls ran elsewhere or
  * earlier, where nothing of this plane could have governed them.
  */
-function findingOf({ counts, gaps, covered, sources }: RunCoverage): Finding | null {
+function findingOf({ counts, gaps, covered, sources }: RunCoverage): CoverageFinding | null {
   if (covered || sources.every(({ source }) => source === 'transcript')) return null;
   const denied = counts['denied_but_ran'] ?? 0;
   const parts = [

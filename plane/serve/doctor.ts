@@ -80,13 +80,13 @@ function lookAtNode(): CheckResult {
   return warn(`${detail}, without ML-DSA-44`, 'use Node 24.6 or later: logs get a second kind of signature');
 }
 
-interface Looking {
+interface DoctorContext {
   readonly examine: Examine;
   readonly env: Variables;
   readonly folders: readonly string[] | undefined;
 }
 
-async function examinePlane(config: PlaneConfig, { examine, env, folders }: Looking): Promise<void> {
+async function examinePlane(config: PlaneConfig, { examine, env, folders }: DoctorContext): Promise<void> {
   const { dataDir } = config;
   let keys: HostKeys | undefined;
   await examine('keys', () => {

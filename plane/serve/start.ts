@@ -139,11 +139,11 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   });
 }
 
-interface Reasoning {
+interface HealthReasons {
   reasons(): readonly string[];
 }
 
-const reasonsOf = (parts: readonly (Reasoning | null | undefined)[]): readonly string[] =>
+const reasonsOf = (parts: readonly (HealthReasons | null | undefined)[]): readonly string[] =>
   parts.flatMap((part) => part?.reasons() ?? []);
 
 const forwardingOf = (

@@ -16,7 +16,7 @@ export interface StopOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Stopped {
+export interface StopResult {
   readonly dataDir: string;
   /** `unknown`: a process holds the directory, and is not the one of run.json. */
   readonly result: 'stopped' | 'killed' | 'not serving' | 'still serving' | 'unknown';
@@ -27,7 +27,7 @@ export interface Stopped {
 export async function stopPlane(
   dataDir: string,
   { timeoutMs, force, signal }: StopOptions,
-): Promise<Stopped> {
+): Promise<StopResult> {
   const held = lockHolder(storeFiles(dataDir).lock);
   if (held === null) return { dataDir, result: 'not serving', pid: null };
   const { pid } = held;

@@ -23,16 +23,16 @@ import { makeReports, type Maker } from './report.ts';
 import { holdToReported, trustedKeys } from './reported.ts';
 import { settleAnswer, settleReport } from './settle.ts';
 
-export interface Carried {
+export interface FileCarrier {
   readonly maker: Maker;
   close(): void;
 }
 
 /** Opens the files of a plane to make messages. A process may serve the plane meanwhile. */
-export const openMaker = (dataDir: string): Carried => openMakerOf(dataDir, requireEnrolment(dataDir));
+export const openMaker = (dataDir: string): FileCarrier => openMakerOf(dataDir, requireEnrolment(dataDir));
 
 /** Does the same with an enrolment that may not be stored yet. */
-function openMakerOf(dataDir: string, enrolment: Enrolment): Carried {
+function openMakerOf(dataDir: string, enrolment: Enrolment): FileCarrier {
   const file = readPlaneFile(join(dataDir, 'plane.json'));
   const { projectId } = file;
   const reader = openReader(storeFiles(dataDir).main);

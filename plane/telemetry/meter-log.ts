@@ -29,7 +29,7 @@ export type LogReader = Pick<
 >;
 
 /** A parsed leaf with its text. */
-export interface Metered extends MeterLeaf {
+export interface MeterLogEntry extends MeterLeaf {
   readonly index: number;
   readonly record: string;
   readonly atMs: number;
@@ -43,7 +43,7 @@ export class PlaneLog {
   readonly #reader: LogReader;
   readonly #caches = { audit: new TileCache(), metering: new TileCache() };
   /** Leaves that earlier searches read. Searches often read the same leaves. */
-  readonly #met = new Map<number, Metered>();
+  readonly #met = new Map<number, MeterLogEntry>();
 
   constructor(reader: LogReader, projectId: string) {
     this.#reader = reader;
@@ -83,7 +83,7 @@ export class PlaneLog {
   }
 
   /** STORAGE_FAULT where the leaf is missing or is not a metering leaf. */
-  async leaf(index: number): Promise<Metered> {
+  async leaf(index: number): Promise<MeterLogEntry> {
     const known = this.#met.get(index);
     if (known !== undefined) return known;
     const [found] = await this.#reader.leaves(this.projectId, 'metering', { from: index, to: index + 1 });
@@ -129,7 +129,7 @@ export class PlaneLog {
 
   async #first(
     { from, to }: { from: number; to: number },
-    holds: (leaf: Metered) => boolean,
+    holds: (leaf: MeterLogEntry) => boolean,
   ): Promise<number> {
     let [low, high] = [from, to];
     while (low < high) {

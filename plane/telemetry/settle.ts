@@ -36,7 +36,7 @@ export interface UnsettledMessage {
   readonly retryAfterSeconds: number;
 }
 
-export interface Settling {
+export interface SettleContext {
   readonly outbox: Outbox;
   readonly enrolment: Enrolment;
   readonly now: () => number;
@@ -46,7 +46,7 @@ const refusedReports: ReadonlySet<string> = new Set(['REPORT_INVALID', 'REPORT_C
 
 /** Settles a usage report. */
 export function settleReport(
-  { outbox, enrolment, now }: Settling,
+  { outbox, enrolment, now }: SettleContext,
   report: StoredReport,
   answer: ServiceAnswer,
 ): Verdict {
@@ -116,7 +116,7 @@ const refusedAnswers: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 
 /** Settles the answer to a challenge. */
 export function settleAnswer(
-  { outbox, now }: Settling,
+  { outbox, now }: SettleContext,
   challenge: StoredChallenge,
   answer: ServiceAnswer,
 ): Verdict {

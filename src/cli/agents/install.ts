@@ -26,7 +26,7 @@ interface Former {
   readonly written: string;
 }
 
-export interface Installed {
+export interface InstallRecord {
   readonly files: Readonly<Record<string, Former>>;
   /** The key that was made for hooks. */
   readonly keyId: string | null;
@@ -43,7 +43,7 @@ export interface Change {
 
 const stateFile = (folder: string): string => join(folder, 'agents-installed.json');
 
-export function readInstalled(folder: string): Installed {
+export function readInstalled(folder: string): InstallRecord {
   const path = stateFile(folder);
   const { files = {}, keyId = null } = readObject(path) ?? {};
   if (areFormer(files) && (keyId === null || typeof keyId === 'string')) return { files, keyId };
@@ -54,7 +54,7 @@ export function readInstalled(folder: string): Installed {
 }
 
 /** The record says what uninstall writes into which file, so each member is checked. */
-const areFormer = (files: unknown): files is Installed['files'] =>
+const areFormer = (files: unknown): files is InstallRecord['files'] =>
   isObject(files) && Object.values(files).every(isFormer);
 
 function isFormer(value: unknown): boolean {
@@ -66,7 +66,7 @@ function isFormer(value: unknown): boolean {
   return isTextOrNull(before) && isTextOrNull(madeFolder) && isMode && typeof written === 'string';
 }
 
-export function writeInstalled(folder: string, installed: Installed): void {
+export function writeInstalled(folder: string, installed: InstallRecord): void {
   if (installed.keyId === null && Object.keys(installed.files).length === 0) {
     rmSync(stateFile(folder), { force: true });
     return;
@@ -94,7 +94,7 @@ function originalOf(edit: Edit, now: string | null, former: Former | undefined):
   return edit.remove(now);
 }
 
-export function plannedInstall(edits: readonly Edit[], { files }: Installed): Change[] {
+export function plannedInstall(edits: readonly Edit[], { files }: InstallRecord): Change[] {
   return edits.map((edit) => {
     const { path } = edit;
     const before = textAt(path);
@@ -103,7 +103,7 @@ export function plannedInstall(edits: readonly Edit[], { files }: Installed): Ch
   });
 }
 
-export function plannedUninstall(edits: readonly Edit[], { files }: Installed): Change[] {
+export function plannedUninstall(edits: readonly Edit[], { files }: InstallRecord): Change[] {
   return edits.map((edit) => {
     const { path } = edit;
     const before = textAt(path);

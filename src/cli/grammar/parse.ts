@@ -31,7 +31,7 @@ interface ParsedText {
   readonly write: (layout: HelpLayout) => Safe;
   readonly globals: GivenFlags;
 }
-export type Parsed = ParsedCommand | ParsedText;
+export type ParseResult = ParsedCommand | ParsedText;
 
 interface MatchedCommand {
   readonly spec: CommandSpec;
@@ -39,7 +39,7 @@ interface MatchedCommand {
   readonly command: Command;
 }
 
-type Writing = ParsedText['write'];
+type TextWriter = ParsedText['write'];
 
 /** The verb's option text: `-o, --output <FORMAT>`. */
 function optionOf(name: string, spec: FlagSpec): Option {
@@ -89,7 +89,7 @@ const verbOf = ({ name }: CommandSpec): string => name.split(' ').at(-1) ?? name
 class Tool {
   readonly root: Command;
   readonly #words: readonly string[];
-  #writing: Writing = () => safe``;
+  #writing: TextWriter = () => safe``;
   #found: MatchedCommand | undefined;
   #takesVersion = false;
 
@@ -160,13 +160,13 @@ class Tool {
   }
 
   /** Keeps the writer for later: whether to use colour is known only after all flags are read. */
-  #tell(writing: Writing): string {
+  #tell(writing: TextWriter): string {
     this.#writing = writing;
     return '';
   }
 
   /** Returns the command that the words name, or the text that they ask for. Errors: `CliError` with exit 2. */
-  parse(): MatchedCommand | Writing {
+  parse(): MatchedCommand | TextWriter {
     try {
       this.root.parse([...this.#words], { from: 'user' });
     } catch (cause) {
@@ -325,7 +325,7 @@ function groupOf(words: readonly string[]): { path: string; verbs: string } | un
  * commander takes up to a millisecond to add a command. Therefore the first attempt adds only commands that the words
  * name. If that finds no command, the second adds all, for help and suggestions.
  */
-function readWords(words: readonly string[]): { tool: Tool; found: MatchedCommand | Writing } {
+function readWords(words: readonly string[]): { tool: Tool; found: MatchedCommand | TextWriter } {
   const tool = new Tool(words, false);
   const found = commandIn(tool);
   if (found !== undefined) return { tool, found };
@@ -347,7 +347,7 @@ function commandIn(tool: Tool): MatchedCommand | undefined {
  * Reads the words. `now` is the base of relative times, `cwd` of relative paths. Errors: `CliError` with exit 2. Cost: some
  * milliseconds.
  */
-export function parse(argv: readonly string[], now: number, cwd = '.'): Parsed {
+export function parse(argv: readonly string[], now: number, cwd = '.'): ParseResult {
   const { tool, found } = readWords(prepared(argv));
   const given = tool.root.opts<Record<string, string | boolean | undefined>>();
   const globals = { ...given, noInput: isGiven('noInput', given) };

@@ -5,13 +5,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bytesOf, eventsOf, typeOf } from './http-answer.ts';
-import { passServerMessage, type Receiving } from './server-message.ts';
+import { passServerMessage, type ServerMessageContext } from './server-message.ts';
 import { dataOf, withData } from './sse.ts';
 
 export interface RelayedOptions {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  readonly receiving: Receiving;
+  readonly receiving: ServerMessageContext;
   readonly warn: (text: string) => void;
 }
 

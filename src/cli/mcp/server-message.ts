@@ -14,12 +14,12 @@ import type { OpenRequests } from './open-calls.ts';
 import type { Pins } from './pins.ts';
 
 /** What becomes of a message: it goes to the client as it came, another one goes in its place, or none. `own`: the proxy asked. */
-export type Passed =
+export type MessageAction =
   | { readonly do: 'forward' | 'own' }
   | { readonly do: 'replace'; readonly text: string }
   | { readonly do: 'drop'; readonly why: string };
 
-export interface Receiving {
+export interface ServerMessageContext {
   readonly open: OpenRequests;
   readonly pins: Pins;
   /** Called with what a handshake says. */
@@ -29,7 +29,10 @@ export interface Receiving {
 const INTERNAL_ERROR = -32603;
 
 /** Judges one message of the server, and ends the call that it answers. Never throws. */
-export function passServerMessage(bytes: Uint8Array, { open, pins, learn }: Receiving): Passed {
+export function passServerMessage(
+  bytes: Uint8Array,
+  { open, pins, learn }: ServerMessageContext,
+): MessageAction {
   let envelope: Envelope;
   try {
     envelope = new Envelope(bytes);

@@ -6,7 +6,7 @@ import { parseDisclosure } from '../../core/events/disclosure.ts';
 import { parseJson, type Json } from '../../core/json/parse.ts';
 import { isObject } from '../../core/json/object.ts';
 
-export interface Tampered {
+export interface TamperedFile {
   readonly bytes: Uint8Array;
   /** Describes the change for people. */
   readonly change: string;
@@ -19,7 +19,7 @@ const edits: readonly ((pointer: string, value: string) => string | null)[] = [
 ];
 
 /** Returns a copy of the bundle with one disclosed value changed; null if it discloses nothing. */
-export function tamper(bundle: Uint8Array): Tampered | null {
+export function tamper(bundle: Uint8Array): TamperedFile | null {
   const value = parseJson(bundle, {
     depth: 64,
     values: Infinity,

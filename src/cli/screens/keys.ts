@@ -28,7 +28,7 @@ export type KeyAction =
   | 'deny'
   | 'yes';
 
-export interface Binding {
+export interface KeyBinding {
   /** As printed: `q`, `enter`, `ctrl-c`. */
   readonly keys: readonly string[];
   readonly action: KeyAction;
@@ -40,14 +40,14 @@ export interface Binding {
   readonly short?: string;
 }
 
-const common: readonly Binding[] = [
+const common: readonly KeyBinding[] = [
   { keys: ['q'], action: 'quit', does: 'leave', hint: 'quit' },
   { keys: ['?'], action: 'help', does: 'show or hide the keys', hint: 'help' },
   { keys: ['ctrl-c'], action: 'interrupt', does: 'leave with exit code 130', short: 'leave' },
   { keys: ['ctrl-z'], action: 'suspend', does: 'stop; the shell command fg continues', short: 'stop' },
 ];
 
-const moves: readonly Binding[] = [
+const moves: readonly KeyBinding[] = [
   { keys: ['up', 'k'], action: 'up', does: 'move up', short: 'up' },
   { keys: ['down', 'j'], action: 'down', does: 'move down', short: 'down' },
   { keys: ['pageup', 'b'], action: 'page up', does: 'move up by a page', short: 'page up' },
@@ -56,22 +56,22 @@ const moves: readonly Binding[] = [
   { keys: ['end', 'G'], action: 'last', does: 'move to the last row', short: 'last row' },
 ];
 
-const open: Binding = { keys: ['enter'], action: 'open', does: 'open the chosen row', hint: 'open' };
-const back: Binding = {
+const open: KeyBinding = { keys: ['enter'], action: 'open', does: 'open the chosen row', hint: 'open' };
+const back: KeyBinding = {
   keys: ['esc'],
   action: 'back',
   does: 'close this view; clear the filter; end typing',
   hint: 'back',
 };
-const filter: Binding = {
+const filter: KeyBinding = {
   keys: ['/'],
   action: 'filter',
   does: 'show only rows with this text; enter keeps it, esc clears it',
   hint: 'filter',
 };
-const reload: Binding = { keys: ['r'], action: 'reload', does: 'load again', hint: 'reload' };
+const reload: KeyBinding = { keys: ['r'], action: 'reload', does: 'load again', hint: 'reload' };
 
-export const bindings: Readonly<Record<ScreenName, readonly Binding[]>> = {
+export const bindings: Readonly<Record<ScreenName, readonly KeyBinding[]>> = {
   top: [
     { keys: ['p'], action: 'pause', does: 'stop sampling, or continue', hint: 'pause' },
     {

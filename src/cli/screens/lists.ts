@@ -1,7 +1,7 @@
 /** Lists and texts as screens show them. Tested by `test/cli/screens/lists.test.ts`. */
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
 import { fit, folded, tail, type Look } from './draw.ts';
-import { bodyRows, filterOf, firstVisible, type Common, type Loading } from './model.ts';
+import { bodyRows, filterOf, firstVisible, type Common, type LoadState } from './model.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import { widthOf } from '../terminal/width.ts';
 
@@ -140,7 +140,7 @@ const foldedLines = 40;
 
 /** Lines for a part that is loaded, or why it is not there. */
 export function whenReady<Value>(
-  loading: Loading<Value>,
+  loading: LoadState<Value>,
   { what, columns, look }: { readonly what: string; readonly columns: number; readonly look: Look },
   text: (value: Value) => Text,
 ): Text {

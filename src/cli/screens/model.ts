@@ -10,7 +10,7 @@ export const leastSize = { columns: 60, rows: 12 } as const;
 /** Rows between title and hints. */
 export const bodyRows = ({ rows }: Pick<Common, 'rows'>): number => Math.max(0, rows - 2);
 
-interface Typing {
+interface TextEntry {
   readonly purpose: 'filter' | 'comment';
   readonly text: string;
 }
@@ -21,7 +21,7 @@ export interface Common {
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   readonly isHelpOpen: boolean;
-  readonly typing: Typing | null;
+  readonly typing: TextEntry | null;
   readonly list: List;
   /** The first visible line of a text. */
   readonly scroll: number;
@@ -58,7 +58,7 @@ export type CommonEvent =
   | { readonly kind: 'tick'; readonly nowMs: number };
 
 /** What the person waits for; the text says why, if it failed. */
-export type Loading<Value> =
+export type LoadState<Value> =
   | { readonly state: 'loading' }
   | { readonly state: 'failed'; readonly why: string }
   | { readonly state: 'ready'; readonly value: Value };
@@ -87,7 +87,7 @@ export function reduceCommon<State extends Common>(state: State, event: CommonEv
   }
 }
 
-function typed(typing: Typing, text: string): Typing {
+function typed(typing: TextEntry, text: string): TextEntry {
   if (text === '\b') return { ...typing, text: [...typing.text].slice(0, -1).join('') };
   return { ...typing, text: [...typing.text, ...text].slice(0, typedChars).join('') };
 }

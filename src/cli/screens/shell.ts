@@ -8,7 +8,7 @@ import { Safe, safe } from '../terminal/safe.ts';
 import { widthOf } from '../terminal/width.ts';
 import { asciiLine } from '../terminal/ascii.ts';
 import { filled, fit, fitLine, type Look } from './draw.ts';
-import { actionOf, bindings, type Binding, type KeyAction, type ScreenName } from './keys.ts';
+import { actionOf, bindings, type KeyBinding, type KeyAction, type ScreenName } from './keys.ts';
 import { bodyRows, leastSize, type Common, type CommonEvent } from './model.ts';
 import type { Store } from './store.ts';
 
@@ -154,7 +154,7 @@ function tooSmall({ columns, rows }: Common): Safe[] {
   return lines.slice(0, rows).map((line) => fit(line, columns));
 }
 
-const hintsOf = (list: readonly Binding[]) => list.filter(({ hint }) => hint !== undefined);
+const hintsOf = (list: readonly KeyBinding[]) => list.filter(({ hint }) => hint !== undefined);
 
 /** As many hints of keys that do something as fit; `? help` and `q quit` always do. */
 function hintLine(

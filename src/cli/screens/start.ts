@@ -41,7 +41,7 @@ export async function rowsAsData(
   for await (const { items } of pages) for (const item of items) await out.json(item, 0);
 }
 
-interface Showing<State extends Common> {
+interface ScreenStart<State extends Common> {
   readonly name: ScreenName;
   readonly store: Pick<Store<State, CommonEvent>, 'get' | 'subscribe' | 'dispatch' | 'close'>;
   /** --ascii. */
@@ -54,7 +54,7 @@ const noop = (): void => {};
 /** Shows the screen until the person quits. A signal ends it too, and the command then ends by that signal. */
 export async function showScreen<State extends Common>(
   { io, settings, signal }: Call,
-  { name, store, ascii }: Showing<State>,
+  { name, store, ascii }: ScreenStart<State>,
 ): Promise<void> {
   const { openScreen } = await import('./open.ts');
   // the command itself ends by a signal; without another listener ink would kill the process at once
@@ -84,7 +84,7 @@ export async function showScreen<State extends Common>(
 /** Shows the screen while `work` runs. The end of the screen ends the work, and a failure of the work ends the screen. */
 export async function showWith<State extends Common>(
   call: Call,
-  showing: Showing<State>,
+  showing: ScreenStart<State>,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController();

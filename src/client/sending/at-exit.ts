@@ -4,18 +4,18 @@
  */
 
 /** The ends of a process. Neither may throw. */
-export interface Ending {
+export interface ExitHandlers {
   /** Called when nothing else keeps the process alive. */
   readonly idle: () => Promise<unknown>;
   /** Called at the very end, also after `process.exit()`; a signal that kills does not call it. */
   readonly exit: () => void;
 }
 
-const endings = new Set<Ending>();
+const endings = new Set<ExitHandlers>();
 let isListening = false;
 
 /** Calls these at the end of the process, until the returned function is called. */
-export function atExit(ending: Ending): () => void {
+export function atExit(ending: ExitHandlers): () => void {
   if (!isListening) {
     isListening = true;
     process.on('beforeExit', () => void Promise.all([...endings].map((each) => each.idle())));

@@ -45,7 +45,7 @@ const bodyValues = limits.jsonValuesLarge - 2;
 export class Batcher {
   readonly #options: BatcherOptions;
   readonly #source: { readonly index: number; readonly name: string };
-  readonly #growing = new Map<number, Growing>();
+  readonly #growing = new Map<number, OpenBatch>();
 
   constructor(source: { readonly index: number; readonly name: string }, options: BatcherOptions) {
     this.#source = source;
@@ -91,7 +91,7 @@ export class Batcher {
     return growing.map(([lane, part]) => this.#finish(lane, part));
   }
 
-  #finish(lane: number, { first, last, records, positions }: Growing): Batch {
+  #finish(lane: number, { first, last, records, positions }: OpenBatch): Batch {
     this.#growing.delete(lane);
     const texts = records.map((record) => record.text).join('\n');
     const digest = hash('sha256', `${this.#source.index}:${first}\n${texts}`, 'hex');
@@ -108,7 +108,7 @@ export class Batcher {
   }
 }
 
-interface Growing {
+interface OpenBatch {
   readonly first: number;
   last: number;
   bytes: number;

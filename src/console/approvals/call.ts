@@ -70,8 +70,8 @@ const isUnclear = (text: string): boolean =>
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 
-type Deciding = Pick<ShownApproval, 'decidedBy' | 'decidedByName' | 'signature'>;
+type DecisionFacts = Pick<ShownApproval, 'decidedBy' | 'decidedByName' | 'signature'>;
 
 /** The name of who decided: the signature says it where there is one. */
-export const deciderName = ({ decidedBy, decidedByName, signature }: Deciding): string =>
+export const deciderName = ({ decidedBy, decidedByName, signature }: DecisionFacts): string =>
   signature?.name || decidedByName || (decidedBy ?? '');

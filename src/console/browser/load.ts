@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useBack } from './connection.tsx';
 import { repeatWhileUsed } from './repeat.ts';
 
-export interface Loaded<Value> {
+export interface LoadResult<Value> {
   /** Undefined until the first load has succeeded. */
   readonly data: Value | undefined;
   /** Why the last load failed; null once one succeeds. */
@@ -31,7 +31,7 @@ export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   key: string,
   { everyMs }: LoadOptions = {},
-): Loaded<Value> {
+): LoadResult<Value> {
   const [state, setState] = useState<{
     readonly key: string;
     readonly data: Value | undefined;

@@ -15,7 +15,7 @@ import { Table, type Column } from './table.tsx';
 /** Milliseconds between looks for new rows; `busyMs`: while the list has rows that change soon. */
 const [calmMs, busyMs] = [10_000, 1500];
 
-export interface Paged<Row> {
+export interface PagedList<Row> {
   /** Undefined until the first page is there. */
   readonly rows: readonly Row[] | undefined;
   readonly idOf: (row: Row) => string;
@@ -56,7 +56,7 @@ interface State<Row> {
 const isReading = (): boolean =>
   scrollY > 0 || document.querySelector('.table-frame:is(:hover, :focus-within), dialog[open]') !== null;
 
-export function usePaged<Row>({ key, idOf, load, isBusy, perPage = 50 }: PagedOptions<Row>): Paged<Row> {
+export function usePaged<Row>({ key, idOf, load, isBusy, perPage = 50 }: PagedOptions<Row>): PagedList<Row> {
   const start: State<Row> = { key, read: undefined, error: null, isLoading: true };
   const [state, setState] = useState(start);
   const [round, setRound] = useState(0);
@@ -119,7 +119,7 @@ export function usePaged<Row>({ key, idOf, load, isBusy, perPage = 50 }: PagedOp
 }
 
 interface PagedTableProps<Row> extends PagedFootProps {
-  readonly paged: Paged<Row>;
+  readonly paged: PagedList<Row>;
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   /** Shown where there are no rows. */
@@ -139,7 +139,7 @@ export const PagedTable = <Row,>({ paged, noun, caption, columns, empty }: Paged
 );
 
 interface PagedFootProps {
-  readonly paged: Omit<Paged<unknown>, 'idOf'>;
+  readonly paged: Omit<PagedList<unknown>, 'idOf'>;
   /** In the plural: `runs`. */
   readonly noun: string;
 }

@@ -46,14 +46,14 @@ export function RunActions({ runId, events }: RunProps) {
   );
 }
 
-interface Making {
+interface RunAction {
   readonly session: Session;
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly progress: (text: string) => void;
 }
 
-type Make = (making: Making) => Promise<void>;
+type Make = (making: RunAction) => Promise<void>;
 
 /** All events of the run, each with the proof of its place in the log. */
 const makeExport: Make = async ({ session, runId, signal, progress }) => {

@@ -88,7 +88,7 @@ function neighboursOf(edges: readonly GraphEdge[]): (id: string) => readonly str
   return (id) => [...(before.get(id) ?? []), ...(after.get(id) ?? [])];
 }
 
-export interface Related {
+export interface RelatedNodes {
   /** What led to the node. */
   readonly before: ReadonlySet<string>;
   /** What followed from it. */
@@ -96,7 +96,7 @@ export interface Related {
 }
 
 /** The lineage of a node, over edges in their direction, without the node itself. */
-export function related(edges: readonly GraphEdge[], id: string): Related {
+export function related(edges: readonly GraphEdge[], id: string): RelatedNodes {
   const reached = (next: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> => {
     const found = new Set([id]);
     for (const at of found) for (const each of next.get(at) ?? []) found.add(each);
@@ -204,13 +204,13 @@ function centersOf(
 
 const step = box.width + box.gapX;
 
-interface Aligning {
+interface AlignContext {
   readonly centers: Map<string, number>;
   readonly near: (id: string) => readonly string[];
 }
 
 /** Orders one layer by the mean of the nodes near each, and centers it on the mean of all. */
-function align(layer: GraphNode[], { centers, near }: Aligning): void {
+function align(layer: GraphNode[], { centers, near }: AlignContext): void {
   const wishes = new Map<string, number>();
   for (const { id } of layer) {
     const nodes = near(id);

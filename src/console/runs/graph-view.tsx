@@ -19,7 +19,7 @@ import {
   shownNodes,
   withoutParties,
   type Layout,
-  type Related,
+  type RelatedNodes,
 } from './graph-layout.ts';
 import { partyName } from './timeline.ts';
 
@@ -86,7 +86,7 @@ export function GraphView({ runId, events, selected, select }: GraphProps) {
   );
 }
 
-const Lineage = ({ lineage: { before, after } }: { readonly lineage: Related }) => (
+const Lineage = ({ lineage: { before, after } }: { readonly lineage: RelatedNodes }) => (
   <p>
     <strong>{before.size}</strong> led to it, <strong>{after.size}</strong> followed from it.
   </p>
@@ -122,7 +122,7 @@ const labels =
 
 interface DrawingProps {
   readonly layout: Layout;
-  readonly lineage: Related | null;
+  readonly lineage: RelatedNodes | null;
   readonly selected: string | null;
   readonly select: (id: string) => void;
   readonly labelOf: (node: GraphNode) => Label;

@@ -86,7 +86,7 @@ export function TimelineView({ entries, isFlat, selected, select }: TimelineProp
   );
 }
 
-interface Staying {
+interface TimelinePosition {
   readonly entries: readonly Entry[];
   /** The selected row; -1 for none. */
   readonly at: number;
@@ -94,7 +94,10 @@ interface Staying {
 }
 
 /** Where rows arrive above: the selected row, or the first one in view, stays at its place on the screen. */
-function useStay(frame: RefObject<HTMLElement | null>, { entries, at, moved: setView }: Staying): void {
+function useStay(
+  frame: RefObject<HTMLElement | null>,
+  { entries, at, moved: setView }: TimelinePosition,
+): void {
   const last = useRef({ entries, at });
   useLayoutEffect(() => {
     const before = last.current;

@@ -13,14 +13,14 @@ import type { RecordedDecision } from './recorded-decision.ts';
 export const keptDecisions = 4096;
 
 /** The canonical text of a decision, and the hash of its leaf as 32 one-byte characters. */
-export interface Spelling {
+export interface DecisionText {
   readonly text: string;
   readonly leaf: string;
 }
 
 let count = 0;
 let said = new WeakMap<Member, Map<string, RecordedDecision>>();
-const spellings = new WeakMap<RecordedDecision, Spelling>();
+const spellings = new WeakMap<RecordedDecision, DecisionText>();
 
 /** Returns the decision of a policy in recorded form; the same object for a repeated decision and reasoning. */
 export function recordedDecision(
@@ -51,7 +51,7 @@ const recorded = (
 ): RecordedDecision => ({ decision, outcome, policyHash, policyId, reasoning, severity, version });
 
 /** Returns text and hash of a decision. Cost: nothing for a cached decision, else 1 µs. */
-export function spellingOf(decision: RecordedDecision): Spelling {
+export function spellingOf(decision: RecordedDecision): DecisionText {
   const known = spellings.get(decision);
   if (known !== undefined) return known;
   const text = canonicalize(decision);

@@ -26,7 +26,7 @@ import { isAsked, isDayIn, isIn, periodOf, type ListPlan } from './filters.ts';
 import type { ListItem, RowLists } from './row-lists.ts';
 
 /** An answer, and what it is compared with. */
-export interface Answered {
+export interface AnswerInput {
   readonly answer: FilterAnswer;
   readonly rows: RowLists;
   readonly asked: JsonObject;
@@ -37,7 +37,7 @@ export interface Answered {
 }
 
 /** Returns null if no row is missing, or why that is not shown. */
-export function judgeAnswer(answered: Answered): Fault | null {
+export function judgeAnswer(answered: AnswerInput): Fault | null {
   const { answer, rows, treeSize, tree } = answered;
   const index = openIndex(answer.index, tree);
   if (index instanceof Fault) return index;
@@ -84,7 +84,7 @@ function valueOf(entry: MapEntry, key: MapKey, index: OpenIndex): ListValue | Fa
 }
 
 /** Step 2: the names of the lists that the rows come from. */
-function namesOf({ answer, rows, asked }: Answered, index: OpenIndex): readonly string[] | Fault {
+function namesOf({ answer, rows, asked }: AnswerInput, index: OpenIndex): readonly string[] | Fault {
   const { plan } = rows;
   const { names } = answer;
   if (plan.kind === 'run' || plan.kind === 'type') {
@@ -108,7 +108,7 @@ const isSame = (list: KeyList, value: ListValue): boolean =>
 const keyOf = (plan: ListPlan, name: string): MapKey =>
   plan.kind === 'types' ? ['type', name] : plan.kind === 'days' ? ['day', name] : plan.key;
 
-type ListContext = Answered & { readonly index: OpenIndex };
+type ListContext = AnswerInput & { readonly index: OpenIndex };
 
 /** Steps 3 to 5: null for a list that has no more items, what is missing, or another fault. */
 function judgeList(list: ListAnswer, name: string, judged: ListContext): Fault | string | null {

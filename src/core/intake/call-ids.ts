@@ -24,7 +24,7 @@ interface Call {
 }
 
 /** How a result found its call. `none`: the recording does not contain the call. */
-export type Matched = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
+export type MatchKind = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
 
 const numbered = (id: string, uses: number): string => (uses === 1 ? id : `${id}~${uses}`);
 
@@ -72,7 +72,7 @@ export class CallIds {
    */
   answered({ sourceId, name }: { sourceId: string | undefined; name?: string | undefined }): {
     readonly id: string | undefined;
-    readonly matched: Matched;
+    readonly matched: MatchKind;
   } {
     const found = sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
     if (found.matched === 'order') this.#changes.add('result_by_order');
@@ -82,7 +82,7 @@ export class CallIds {
     return found;
   }
 
-  #byId(sourceId: string, name: string | undefined): { id: string | undefined; matched: Matched } {
+  #byId(sourceId: string, name: string | undefined): { id: string | undefined; matched: MatchKind } {
     const same = this.#open.filter((call) => call.sourceId === sourceId);
     if (same.length <= 1) {
       const id = same[0]?.id ?? this.#current.get(sourceId);
@@ -96,7 +96,7 @@ export class CallIds {
     return { id: (named[0] ?? same[0])?.id, matched: 'order' };
   }
 
-  #byName(name: string | undefined): { id: string | undefined; matched: Matched } {
+  #byName(name: string | undefined): { id: string | undefined; matched: MatchKind } {
     const candidates = name === undefined ? this.#open : this.#open.filter((call) => call.name === name);
     const [oldest] = candidates;
     const together = candidates.every(({ asked }) => asked === oldest?.asked);

@@ -39,7 +39,7 @@ export interface Difference {
   readonly given: unknown;
 }
 
-export interface Reconciled {
+export interface ReconcileResult {
   /** The events of the recording in order; null for one that the run has. */
   readonly events: readonly (EventInput | null)[];
   readonly completed: number;
@@ -52,7 +52,7 @@ export interface Reconciled {
 export function reconcile(
   run: Pick<ImportedRun, 'events' | 'mergeable'>,
   stored: readonly StoredEvent[],
-): Reconciled | Difference {
+): ReconcileResult | Difference {
   const known = new Known(stored);
   const events: (EventInput | null)[] = [];
   const isOlder = hasOlderReading(run.events[0], known);
@@ -161,10 +161,10 @@ const merge = (base: JsonObject, added: JsonObject): JsonObject => {
 };
 
 type FieldDifference = Omit<Difference, 'clientEventId' | 'isOlder'>;
-type Compared = { readonly added: JsonObject; readonly isCorrected: boolean } | FieldDifference;
+type EventComparison = { readonly added: JsonObject; readonly isCorrected: boolean } | FieldDifference;
 
 /** Returns what an event says more than the stored one, or where it says something else. */
-function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Compared {
+function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): EventComparison {
   // nothing can be compared with erased values, and they must not come back
   if (stored.erased !== undefined) return { added: {}, isCorrected: false };
   if (stored.eventType !== event.eventType) {
@@ -228,7 +228,7 @@ function compareCauses(
 const contents = new Set(['content', 'arguments', 'input', 'output']);
 
 /** The members that are new or read otherwise now; what is no longer read stays as it is stored. */
-function corrected(stored: JsonObject, given: JsonObject): Compared {
+function corrected(stored: JsonObject, given: JsonObject): EventComparison {
   const more: JsonObject = {};
   let isCorrected = false;
   for (const [name, value] of Object.entries(given)) {
@@ -247,7 +247,7 @@ function corrected(stored: JsonObject, given: JsonObject): Compared {
 const ofOthers = new Set(['gov.redacted', 'causedBy', 'readAs']);
 
 /** Compares two objects. The given one may have more members. */
-function added(stored: JsonObject, given: JsonObject, pointer: string): Compared {
+function added(stored: JsonObject, given: JsonObject, pointer: string): EventComparison {
   const more: JsonObject = {};
   for (const [name, value] of Object.entries(stored)) {
     if (pointer === '/metadata' && ofOthers.has(name)) continue;

@@ -54,13 +54,13 @@ export const isOwnEvents = (document: unknown): boolean =>
 const isOwnEvent = (value: unknown): boolean =>
   isSource(value) && typeof value['runId'] === 'string' && typeof value['eventType'] === 'string';
 
-export interface Detected {
+export interface DetectedFormat {
   readonly format: Format;
   readonly why: string;
 }
 
 /** Returns the format of a document and why; undefined if none recognises it. */
-export function detectFormat(document: unknown): Detected | undefined {
+export function detectFormat(document: unknown): DetectedFormat | undefined {
   for (const format of formats) {
     const why = format.detect(document);
     if (why !== undefined) return { format, why };
@@ -166,7 +166,7 @@ const joined = (lines: readonly SourceDocument[]): SourceDocument => ({
   line: lines[0]?.line ?? 1,
 });
 
-function formatOf(document: unknown, { format: wanted }: ImportOptions): Detected | { reason: string } {
+function formatOf(document: unknown, { format: wanted }: ImportOptions): DetectedFormat | { reason: string } {
   const other = otherProgram(document);
   if (other !== undefined) return { reason: `looks like ${other}; gov does not read it` };
   const detected = detectFormat(document);

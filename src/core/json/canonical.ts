@@ -28,16 +28,16 @@ export function canonicalize(value: Json): string {
 }
 
 /** `T` if its type is JSON, readonly arrays and interfaces included; `never` for a type that is not JSON anywhere. */
-export type JsonShaped<T> = T extends null | boolean | number | string
+export type JsonShapeOf<T> = T extends null | boolean | number | string
   ? T
   : T extends ((...args: never) => unknown) | Uint8Array | Date | ReadonlyMap<never, unknown>
     ? never
     : T extends object
-      ? { readonly [Name in keyof T]: JsonShaped<T[Name]> }
+      ? { readonly [Name in keyof T]: JsonShapeOf<T[Name]> }
       : never;
 
 /** `canonicalize` for JSON by type: bigint, bytes, undefined or unknown anywhere in the value do not compile. */
-export const canonicalText = <T>(value: T & JsonShaped<T>): string => canonicalize(value as unknown as Json);
+export const canonicalText = <T>(value: T & JsonShapeOf<T>): string => canonicalize(value as unknown as Json);
 
 /**
  * Returns the value itself if all its names are in order, else an ordered copy that shares the ordered parts; undefined if

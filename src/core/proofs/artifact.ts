@@ -177,7 +177,7 @@ export function checkRecomputed(recomputed: ReadonlyMap<string, boolean>, checks
 }
 
 /** Results of the steps. */
-export interface Examined {
+export interface ProofExamination {
   readonly checks: CheckList;
   readonly proof: ComplianceProof | null;
   readonly statements: ReadonlyMap<string, Statement>;
@@ -194,7 +194,7 @@ export interface Examined {
 
 /** Step 8: the verdict. */
 export function conclude(
-  examined: Examined,
+  examined: ProofExamination,
   { requireLayers }: { readonly requireLayers?: readonly string[] } = {},
 ): ProofVerdict {
   const { checks, proof, kept = false } = examined;
@@ -238,7 +238,7 @@ const anchors = ['checkpoint_signatures', 'proof_inclusion', 'consistency', 'tre
 
 function judgeLayer(
   { name, verified }: ComplianceProof['layers'][number],
-  { checks, statements, recomputed }: Examined,
+  { checks, statements, recomputed }: ProofExamination,
   anchored: boolean,
 ): LayerVerification {
   const statement = statements.get(name);
@@ -262,7 +262,7 @@ function faultUnder(name: string, checks: CheckList): VerdictCode | null {
   return failedUnder(under, checks.list(), bundleRests)?.code ?? null;
 }
 
-const isWithheld = ({ name, basis }: LayerVerification, { checks }: Examined): boolean =>
+const isWithheld = ({ name, basis }: LayerVerification, { checks }: ProofExamination): boolean =>
   basis === 'not_checked' && faultUnder(name, checks) !== null;
 
 function anchorFault(checks: CheckList): VerdictCode {
@@ -284,7 +284,7 @@ function negativeCode({ layer, verdict }: Statement): VerdictCode {
 }
 
 function notesOf(
-  { proof, notes = [], witnesses, signed = unsigned, kept = false }: Examined,
+  { proof, notes = [], witnesses, signed = unsigned, kept = false }: ProofExamination,
   layers: readonly LayerVerification[],
 ): string[] {
   return [

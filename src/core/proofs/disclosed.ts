@@ -108,7 +108,7 @@ interface OpenedBodies {
   readonly fields: Fields;
 }
 
-export interface Disclosed {
+export interface DisclosureCheck {
   /** Every field of every event is disclosed. */
   readonly complete: boolean;
   /** Null if no event discloses or withholds anything. */
@@ -158,7 +158,7 @@ export class Disclosures {
     return { disclosures: bodies, fields: linkFields(readJson(bodies) as unknown as Disclosure[]) };
   }
 
-  finish(): Disclosed {
+  finish(): DisclosureCheck {
     if (!this.#some) return { complete: false, counts: null };
     const { disclosed, withheld, erased, missing } = this.#counts;
     if (missing > 0) {

@@ -23,7 +23,7 @@ import { type Evidence, type LayerResult, layerStatement, type Statement } from 
 import type { CheckList, DigestCounts } from './verdict.ts';
 
 /** Results of the earlier steps. */
-export interface Stated {
+export interface StatedEvidence {
   /** The valid statements, by layer. */
   readonly statements: ReadonlyMap<string, Statement>;
   readonly evidence: Evidence;
@@ -32,7 +32,7 @@ export interface Stated {
   readonly erased: ErasedDigests;
 }
 
-export interface Recomputed {
+export interface RecomputeResult {
   /** Recomputed layers, and whether each equals its statement. */
   readonly recomputed: ReadonlyMap<string, boolean>;
   readonly digests: DigestCounts | null;
@@ -45,7 +45,7 @@ export interface Recomputed {
  */
 export class Recomputation {
   readonly #frame: BundleFrame;
-  readonly #stated: Stated;
+  readonly #stated: StatedEvidence;
   readonly #checks: CheckList;
   readonly #disclosures: Disclosures;
   readonly #events: EventsCheck;
@@ -53,7 +53,7 @@ export class Recomputation {
   /** Null if the proof has no such layer. */
   readonly #coverage: CoverageJudge | null;
 
-  constructor(frame: BundleFrame, stated: Stated, checks: CheckList) {
+  constructor(frame: BundleFrame, stated: StatedEvidence, checks: CheckList) {
     const { evidence, erased } = stated;
     this.#frame = frame;
     this.#stated = stated;
@@ -74,7 +74,7 @@ export class Recomputation {
     this.#coverage?.add(event);
   }
 
-  finish(): Recomputed {
+  finish(): RecomputeResult {
     const { evidence, root, statements } = this.#stated;
     const checks = this.#checks;
     const disclosed = this.#disclosures.finish();
@@ -119,7 +119,7 @@ class EventsCheck {
   /** The events so far, with their hashes. */
   readonly run = new RunIndex({ hashes: true });
   readonly #frame: BundleFrame;
-  readonly #stated: Stated;
+  readonly #stated: StatedEvidence;
   /** Assumes that each leaf hash is in the tree, which the inclusion proofs show. */
   readonly #integrity: IntegrityJudge;
   #before = -1;
@@ -130,7 +130,7 @@ class EventsCheck {
   /** Events without an inclusion proof of their own: the first index and the count. */
   #without = { first: -1, count: 0 };
 
-  constructor(frame: BundleFrame, stated: Stated) {
+  constructor(frame: BundleFrame, stated: StatedEvidence) {
     const { runId, treeSize } = stated.evidence;
     this.#frame = frame;
     this.#stated = stated;

@@ -10,7 +10,13 @@
  * `test/core/proofs/hostile.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { checkCommitment, checkProofHash, checkStatements, conclude, type Examined } from './artifact.ts';
+import {
+  checkCommitment,
+  checkProofHash,
+  checkStatements,
+  conclude,
+  type ProofExamination,
+} from './artifact.ts';
 import { type BundleEvent, type BundleFrame, pathHashes } from './bundle.ts';
 import { EventReader, FrameReader } from './read-bundle.ts';
 import {
@@ -181,7 +187,7 @@ class Examination {
   conclude(options: VerifyOptions): ProofVerdict {
     if (options.seen !== undefined) options.seen(this.#heads());
     const recomputed = this.#recomputation?.finish();
-    const examined: Examined = {
+    const examined: ProofExamination = {
       checks: this.#checks,
       proof: this.#frame.proof,
       statements: this.#statements,

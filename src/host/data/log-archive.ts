@@ -50,7 +50,7 @@ export type ArchivedLeaf = {
 };
 
 /** The content of a file after all checks. */
-export interface Archived {
+export interface ArchiveSummary {
   readonly head: ArchiveHead;
   readonly leaves: number;
   /** Hash of the file. */
@@ -97,7 +97,7 @@ const broken = (path: string, expected: string, got: string): GovError =>
  * Checks a whole file with the keys of the log. An attacker may control the file. VALIDATION_ERROR names what
  * does not match. Cost: reads the file once.
  */
-export async function verifyArchive(path: string, verifierKeys: readonly string[]): Promise<Archived> {
+export async function verifyArchive(path: string, verifierKeys: readonly string[]): Promise<ArchiveSummary> {
   const sum = createHash('sha256');
   let bytes = 0;
   const file = createReadStream(path);

@@ -32,7 +32,7 @@ interface Runner {
   readonly turns: Turns<Lane>;
 }
 
-export class Forwarding implements Forwards {
+export class ForwardService implements Forwards {
   readonly #options: ForwardingOptions;
   readonly #runners: readonly Runner[];
   readonly #sources = new Map<string, LogSource>();

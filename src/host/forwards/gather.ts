@@ -18,7 +18,7 @@ const pieceLeaves = 20;
 /** After a piece the thread rests as long as the piece took, so that forwarding takes at most half of it. */
 const restMs = 20;
 
-export interface Gathering {
+export interface GatherOptions {
   readonly store: Pick<StoreReader, 'leaves'>;
   readonly source: LogSource;
   readonly target: ForwardTarget;
@@ -31,7 +31,7 @@ export interface Gathering {
 }
 
 /** Returns the next batch; empty at the end of the log. */
-export async function gather(gathering: Gathering): Promise<Batch> {
+export async function gather(gathering: GatherOptions): Promise<Batch> {
   const { store, source, from, size, exactly } = gathering;
   const lines: Line[] = [];
   let bytes = 0;
@@ -59,7 +59,7 @@ export async function gather(gathering: Gathering): Promise<Batch> {
 /** Encodes one record for the target. */
 export function lineOf(
   record: ForwardRecord,
-  { target, hostname }: Pick<Gathering, 'target' | 'hostname'>,
+  { target, hostname }: Pick<GatherOptions, 'target' | 'hostname'>,
 ): Line {
   const { format, ocsfVersion, content } = target;
   const shown = content === 'full' ? record : { ...record, data: {} };

@@ -8,7 +8,7 @@ import type { Log } from '../../service/call/log.ts';
 import type { Project, Store } from '../../store/port/store.ts';
 import type { Variables } from '../config/layers.ts';
 import type { ForwardTarget } from './config.ts';
-import type { Forwarding } from './forwarding.ts';
+import type { ForwardService } from './forwarding.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
 interface Options {
@@ -24,9 +24,9 @@ interface Options {
 export async function openForwarding(
   targets: readonly ForwardTarget[],
   { randomBytes, env, ...options }: Options,
-): Promise<Forwarding | undefined> {
+): Promise<ForwardService | undefined> {
   if (targets.length === 0) return undefined;
-  const { Forwarding: Made } = await import('./forwarding.ts');
+  const { ForwardService: Made } = await import('./forwarding.ts');
   const host = hostname();
   return new Made({
     ...options,

@@ -2,7 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Outbound } from '../../service/hosting/outbound.ts';
 import type { OutboundConfig } from './config.ts';
-import type { Sending } from './post.ts';
+import type { PostContext } from './post.ts';
 import { refusalOf } from './target.ts';
 
 export interface OutboundOptions extends OutboundConfig {
@@ -45,6 +45,6 @@ async function load({
     maxCachedSessions: 0,
     secureContext,
   });
-  const sending: Sending = { allowed, resolver, now, agent, userAgent: `gov/${version}` };
+  const sending: PostContext = { allowed, resolver, now, agent, userAgent: `gov/${version}` };
   return { post: (message) => post(message, sending) };
 }

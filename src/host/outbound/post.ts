@@ -10,7 +10,7 @@ import type { OutboundAnswer, OutboundPost } from '../../service/hosting/outboun
 import { retryAfterMs } from './retry-after.ts';
 import { targetOf, type Lookup, type Target } from './target.ts';
 
-export interface Sending extends Lookup {
+export interface PostContext extends Lookup {
   /** Contains the authorities. Knows no proxy, and keeps idle connections for seconds. */
   readonly agent: Agent;
   /** Unix milliseconds. */
@@ -19,7 +19,7 @@ export interface Sending extends Lookup {
 }
 
 /** Never rejects. The answer names the host, and neither path nor query, which may contain secrets. */
-export async function post(message: OutboundPost, sending: Sending): Promise<OutboundAnswer> {
+export async function post(message: OutboundPost, sending: PostContext): Promise<OutboundAnswer> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(message.timeoutMs);
   const outcome = await outcomeOf(message, sending, signal);
@@ -29,7 +29,7 @@ export async function post(message: OutboundPost, sending: Sending): Promise<Out
 
 type Outcome = Partial<OutboundAnswer> & Pick<OutboundAnswer, 'ok' | 'failed'>;
 
-async function outcomeOf(message: OutboundPost, sending: Sending, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOf(message: OutboundPost, sending: PostContext, signal: AbortSignal): Promise<Outcome> {
   try {
     const target = await beforeAbort(targetOf(message.url, sending), signal);
     if ('refused' in target) return { ok: false, failed: target.refused, isFinal: target.isFinal };
@@ -52,7 +52,7 @@ function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promis
 
 interface Context {
   readonly message: OutboundPost;
-  readonly sending: Sending;
+  readonly sending: PostContext;
   readonly signal: AbortSignal;
 }
 

@@ -8,7 +8,7 @@ import type { Log } from '../../service/call/log.ts';
 const ioErrorExit = 74;
 const lookEveryMs = 500;
 
-export interface Running {
+export interface RunningProcess {
   /** Stops accepting, drains and closes. A second call is safe. */
   readonly close: () => Promise<void>;
   /** Why the store can no longer write, or null. */
@@ -19,7 +19,7 @@ export interface Running {
 }
 
 /** Resolves with the exit code once everything is closed. */
-export function untilStopped({ close, fault, log, reload }: Running): Promise<number> {
+export function untilStopped({ close, fault, log, reload }: RunningProcess): Promise<number> {
   return new Promise((resolve) => {
     let stopping = false;
     const stop = (reason: string, code: number): void => {

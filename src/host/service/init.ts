@@ -28,7 +28,7 @@ export interface ServiceInitOptions {
   readonly env?: Variables;
 }
 
-export interface ServiceInitialised {
+export interface ServiceInitResult {
   /** False where the service existed. Then nothing changed. */
   readonly created: boolean;
   readonly dataDir: string;
@@ -42,7 +42,7 @@ const defaultListen = '127.0.0.1:7470';
 const defaultMetricsListen = '127.0.0.1:7471';
 
 /** Creates a service or finds an existing one. CONFLICT where the directory contains other files. */
-export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitialised> {
+export async function serviceInit(options: ServiceInitOptions): Promise<ServiceInitResult> {
   const dataDir = resolve(options.dataDir);
   const configFile = join(dataDir, 'service.json');
   if (existsSync(configFile)) {
@@ -113,7 +113,7 @@ function withoutPassword(database: string): string {
   return url.href;
 }
 
-const describe = (dataDir: string, file: ServiceFile, created: boolean): ServiceInitialised => ({
+const describe = (dataDir: string, file: ServiceFile, created: boolean): ServiceInitResult => ({
   created,
   dataDir,
   configFile: join(dataDir, 'service.json'),

@@ -15,7 +15,7 @@ export interface ServiceMigrateOptions {
   readonly env?: Variables;
 }
 
-export interface ServiceMigrated extends MigrationResult {
+export interface ServiceMigrationResult extends MigrationResult {
   readonly role: string;
 }
 
@@ -26,7 +26,7 @@ export async function serviceMigrate({
   database,
   role = servingRole,
   env = process.env,
-}: ServiceMigrateOptions): Promise<ServiceMigrated> {
+}: ServiceMigrateOptions): Promise<ServiceMigrationResult> {
   const url = databaseOf(database, env, { value: null, from: '--database' });
   if (url === null) {
     throw new GovError(

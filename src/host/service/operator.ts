@@ -74,7 +74,7 @@ export async function* everyProject(
 }
 
 /** Whether anything changed, and the resulting project. */
-export interface Operated {
+export interface OperatorResult {
   readonly changed: boolean;
   readonly project: OperatedProject;
 }
@@ -82,7 +82,7 @@ export interface Operated {
 /**
  * Restores a deleted project with its keys. NOT_FOUND, or NAME_TAKEN where another project has its name now.
  */
-export const restoreProject = (services: Services, projectId: string): Promise<Operated> =>
+export const restoreProject = (services: Services, projectId: string): Promise<OperatorResult> =>
   change(services, projectId, (stored, telling) =>
     stored.deletedMs === null
       ? null
@@ -93,7 +93,11 @@ export const restoreProject = (services: Services, projectId: string): Promise<O
 export type QuotaChange = Readonly<Partial<Record<MeteredType, number | null | undefined>>>;
 
 /** Sets monthly quotas of a project and keeps all others. NOT_FOUND, also where the project is deleted. */
-export const setQuotas = (services: Services, projectId: string, wanted: QuotaChange): Promise<Operated> =>
+export const setQuotas = (
+  services: Services,
+  projectId: string,
+  wanted: QuotaChange,
+): Promise<OperatorResult> =>
   change(services, projectId, (stored, telling) => {
     const merged = Object.entries({ ...stored.quotas, ...wanted }).filter(([, units]) => units !== undefined);
     const quotas = Object.fromEntries(merged) as StoredProject['quotas'];
@@ -106,7 +110,7 @@ async function change(
   services: Services,
   projectId: string,
   judge: (stored: StoredProject, telling: EventContext) => ProjectChange | null,
-): Promise<Operated> {
+): Promise<OperatorResult> {
   const { store, salt } = services;
   const project = await store.project(projectId);
   if (project === null) throw new GovError('NOT_FOUND', `no project has the id ${projectId}`);

@@ -21,7 +21,7 @@ import { planeRulesWith, settingsOf, type StoredSettings } from '../call/setting
 import { erasureExecuted } from '../writes/system.ts';
 import { untilStored } from '../call/overtaken.ts';
 
-export interface Erasing {
+export interface ErasurePlan {
   readonly project: Project;
   readonly asking: Requester;
   /** As many as fit into one leaf: at most `limits.erasureTargets`, with `limits.erasureDigests` digests. */
@@ -45,7 +45,7 @@ const removeMs = 5000;
  */
 export async function erase(
   services: Services,
-  { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: Erasing,
+  { project, asking, targets, reasonCode, requestedMs, subject, destroysKey = false, kept }: ErasurePlan,
 ): Promise<{ readonly erasureId: string } | ReplayedResponse> {
   const { projectId } = project;
   const { copies, leaves } = await copiesOf(services, projectId, targets);

@@ -10,11 +10,11 @@ import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import type { Meter, PlainRequest } from '../writes/append.ts';
 import { subjectsOf } from '../call/subjects.ts';
-import { judgeEvent, loadEventCheck, refusedItem, type JudgedEvent, type Recording } from './judge.ts';
+import { judgeEvent, loadEventCheck, refusedItem, type JudgedEvent, type RecordRules } from './judge.ts';
 import { redactionOf } from './redaction.ts';
 
 /** Redaction and subjects of the caller's project. */
-export const recordingOf = (caller: Caller, services: Services): Recording => ({
+export const recordingOf = (caller: Caller, services: Services): RecordRules => ({
   redact: redactionOf(caller, services),
   subjects: subjectsOf(caller, services),
 });

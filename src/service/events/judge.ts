@@ -26,12 +26,12 @@ export const toolRun = 'gov.tools';
 const earliestMs = Date.UTC(2000, 0, 1);
 
 /** Redaction and subjects of a project, which recording needs. */
-export interface Recording {
+export interface RecordRules {
   readonly redact: Redact;
   readonly subjects: SubjectsOf;
 }
 
-const plainly: Recording = { redact: null, subjects: null };
+const plainly: RecordRules = { redact: null, subjects: null };
 
 export type JudgedEvent =
   | { readonly draft: EventDraft; readonly fingerprint: string | null }
@@ -48,7 +48,7 @@ const fault = (pointer: string, code: FieldCode, detail: string, limit?: number)
 export function judgeEvent(
   input: EventInput,
   services: Services,
-  { redact, subjects }: Recording = plainly,
+  { redact, subjects }: RecordRules = plainly,
 ): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);

@@ -9,7 +9,7 @@ import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
 import { valuesAt } from '../../core/events/bodies.ts';
 import { readRecord } from '../../core/events/run-entry.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
-import type { Assigned, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
+import type { LeafOutcome, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 
 export interface KnownCalls {
@@ -67,7 +67,7 @@ class RecordedCalls {
   appended(
     projectId: string,
     leaves: readonly { readonly runId: string }[],
-    assigned: readonly Assigned[],
+    assigned: readonly LeafOutcome[],
   ): void {
     leaves.forEach(({ runId }, at) => {
       const known = this.#runs.get(`${projectId} ${runId}`);

@@ -3,12 +3,12 @@
  * The same template answers the request itself. Proven by `test/service/events/handlers.engines.test.ts`.
  */
 import type { BatchResult } from '../../contract/events.ts';
-import { answerOf, type Assigned, type ResponseTemplate } from '../../store/port/store.ts';
+import { answerOf, type LeafOutcome, type ResponseTemplate } from '../../store/port/store.ts';
 import type { WrittenBody } from '../call/answer.ts';
 import { rejection, type JudgedEvent } from './judge.ts';
 
 /** The answer to the first of identical requests. Throws where an event has no id. */
-export function recordedAnswer(template: ResponseTemplate, assigned: readonly Assigned[]): WrittenBody {
+export function recordedAnswer(template: ResponseTemplate, assigned: readonly LeafOutcome[]): WrittenBody {
   const { body, ...answer } = answerOf(template, assigned);
   return { ...answer, raw: body };
 }

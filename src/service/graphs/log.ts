@@ -8,7 +8,7 @@ import { declarationHash } from '../../core/graphs/declaration.ts';
 import { graphLeafFields } from '../../core/graphs/rows.ts';
 import { typeId } from '../../core/id.ts';
 import { draftLeaf, type LeafDraft } from '../../core/events/record.ts';
-import type { Assigned, RunGraphState, StoredGraph } from '../../store/port/store.ts';
+import type { LeafOutcome, RunGraphState, StoredGraph } from '../../store/port/store.ts';
 import { append, type PlainEffect } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
@@ -188,7 +188,7 @@ function graphToLog(
 }
 
 /** The index and time of the first leaf of a request. */
-function place(assigned: readonly Assigned[]): { index: number; serverMs: number } {
+function place(assigned: readonly LeafOutcome[]): { index: number; serverMs: number } {
   const [first] = assigned;
   if (first?.outcome !== 'appended') throw new Error('expected an index for each accepted leaf, got none');
   return first;

@@ -10,7 +10,7 @@ import type { DocumentChange, Leaf, Store, StoredDocument } from '../../store/po
 /** Leaves that one step reads. */
 const leavesAtOnce = 200;
 
-export interface Following {
+export interface FollowInput {
   readonly store: Store;
   readonly cursor: StoredDocument;
   /** False reads no bodies, which costs less for a reader of few leaves. */
@@ -57,7 +57,7 @@ export const positionOf = (cursor: StoredDocument): number => (JSON.parse(cursor
  * Takes one step. Returns the cursor after it, `null` at the end of the log, and `lost` where another process took
  * the step. Pruned and altered leaves are skipped. Cost: a read of 200 leaves and a save.
  */
-export async function follow(following: Following): Promise<StoredDocument | null | 'lost'> {
+export async function follow(following: FollowInput): Promise<StoredDocument | null | 'lost'> {
   const { store, cursor, take, fits } = following;
   const { projectId } = cursor;
   const [{ size }, pruned] = await Promise.all([
@@ -79,7 +79,7 @@ export async function follow(following: Following): Promise<StoredDocument | nul
 }
 
 /** The leaves before the first altered one. Empty where that is the next one. */
-async function readable(following: Following, from: number, to: number): Promise<Leaf[]> {
+async function readable(following: FollowInput, from: number, to: number): Promise<Leaf[]> {
   const { store, cursor, bodies, skipped } = following;
   if (from === to) return [];
   try {

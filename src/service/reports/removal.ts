@@ -8,13 +8,13 @@ import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { removeArtifacts } from './files.ts';
 import { dataOf, reportKind, shareKind, type StoredReport } from './stored.ts';
-import type { Processed } from './worker.ts';
+import type { ProcessedCounts } from './worker.ts';
 
 /** Cleans up until nothing is due, `untilMs` has passed (Unix milliseconds), or `most` documents are done. */
 export async function cleanupReports(
   services: Services,
   { untilMs, most }: { readonly untilMs: number; readonly most: number },
-): Promise<Processed> {
+): Promise<ProcessedCounts> {
   const { store, now } = services;
   const counts = { processed: 0, succeeded: 0, failed: 0, skipped: 0 };
   const due = [

@@ -9,7 +9,7 @@ import { buildReport } from './build.ts';
 import { reportKind } from './stored.ts';
 import type { Services } from '../port/services.ts';
 
-export interface Processed {
+export interface ProcessedCounts {
   readonly processed: number;
   readonly succeeded: number;
   readonly failed: number;
@@ -21,7 +21,7 @@ export interface Processed {
 export async function processReports(
   services: Services,
   { untilMs, most, isStopped = () => false }: { untilMs: number; most: number; isStopped?: () => boolean },
-): Promise<Processed> {
+): Promise<ProcessedCounts> {
   const { store, now } = services;
   const counts = { processed: 0, succeeded: 0, failed: 0, skipped: 0 };
   while (counts.processed < most && now() < untilMs && !isStopped()) {

@@ -28,16 +28,16 @@ const retryMs = 1000;
 const lookMs = 30_000;
 const projectsAtOnce = 500;
 
-interface Followed {
+interface FollowedProject {
   readonly unwatch: () => void;
   cursor: StoredDocument | null;
   timer: NodeJS.Timeout | null;
 }
 
-export class Following {
+export class WebhookFollower {
   readonly #services: Services;
   readonly #made: () => void;
-  readonly #projects = new Map<string, Followed>();
+  readonly #projects = new Map<string, FollowedProject>();
   readonly #turns: Turns<string>;
   readonly #looking: Poller;
 
@@ -119,7 +119,7 @@ export class Following {
     }
   }
 
-  async #catchUp(projectId: string, project: Followed): Promise<void> {
+  async #catchUp(projectId: string, project: FollowedProject): Promise<void> {
     const { store } = this.#services;
     while (!this.#isStopped) {
       project.cursor ??= await store.document(projectId, cursorKind, cursorId);

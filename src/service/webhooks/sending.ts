@@ -16,7 +16,7 @@ const lanesAtOnce = 24;
 const removedAtOnce = 200;
 const dayMs = 86_400_000;
 
-export class Sending {
+export class WebhookSender {
   readonly #services: Services;
   readonly #poller: Poller;
   readonly #running: Readonly<Record<LaneClass, Set<Promise<void>>>> = { ready: new Set(), slow: new Set() };

@@ -1,16 +1,16 @@
 /** The work of webhooks in a process: following logs and sending. `src/host/process/run.ts` starts it. */
 import type { Services } from '../port/services.ts';
-import { Following } from './following.ts';
-import { Sending } from './sending.ts';
+import { WebhookFollower } from './following.ts';
+import { WebhookSender } from './sending.ts';
 import type { WebhookWork } from '../port/webhooks.ts';
 
 export class Webhooks implements WebhookWork {
-  readonly #following: Following;
-  readonly #sending: Sending;
+  readonly #following: WebhookFollower;
+  readonly #sending: WebhookSender;
 
   constructor(services: Services) {
-    this.#sending = new Sending(services);
-    this.#following = new Following(services, () => this.#sending.wake());
+    this.#sending = new WebhookSender(services);
+    this.#following = new WebhookFollower(services, () => this.#sending.wake());
   }
 
   start(): void {

@@ -16,15 +16,18 @@ export const allTypes = 0;
 export const blockOf = (runSeq: number): number => Math.floor(runSeq / blockEvents);
 
 /** A run and its events [from, to) that now form whole blocks. */
-export interface Filled {
+export interface FilledBlocks {
   readonly runNo: number;
   readonly from: number;
   readonly to: number;
 }
 
 /** The blocks that the requests of a commit filled. */
-export function filledBy({ runs, runTypeEvents }: Pick<PendingCommit, 'runs' | 'runTypeEvents'>): Filled[] {
-  const filled: Filled[] = [];
+export function filledBy({
+  runs,
+  runTypeEvents,
+}: Pick<PendingCommit, 'runs' | 'runTypeEvents'>): FilledBlocks[] {
+  const filled: FilledBlocks[] = [];
   for (const { no: runNo, events } of runs.values()) {
     let added = 0;
     for (const count of runTypeEvents.get(runNo)?.values() ?? []) added += count;

@@ -11,7 +11,7 @@ import { eraseDigests, type KeptBody } from '../../core/events/erased.ts';
 import { blockLeaves } from '../../core/search/places.ts';
 import { readJson, type Json } from '../../core/json/parse.ts';
 import type {
-  Assigned,
+  LeafOutcome,
   Copies,
   ExportHoldings,
   GovernanceEffect,
@@ -103,7 +103,7 @@ interface ErasedLeaves {
 }
 
 /** Applies one effect of a request. `assigned` has the indexes of the request's leaves. */
-export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly Assigned[]): void {
+export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly LeafOutcome[]): void {
   switch (effect.kind) {
     case 'saveProof':
       return saveProof(rows, effect, assigned);
@@ -214,7 +214,7 @@ interface AppendedLeaf {
 
 function appendedLeaf(
   { kind, leaf }: { kind: string; leaf: number },
-  assigned: readonly Assigned[],
+  assigned: readonly LeafOutcome[],
 ): AppendedLeaf {
   const place = assigned[leaf];
   if (place?.outcome === 'appended') return place;
@@ -224,7 +224,7 @@ function appendedLeaf(
 }
 
 /** The time of the log at this request; 0 where it appends no leaf. */
-const timeOf = (assigned: readonly Assigned[]): number =>
+const timeOf = (assigned: readonly LeafOutcome[]): number =>
   Math.max(0, ...assigned.map((place) => (place.outcome === 'appended' ? place.serverMs : 0)));
 
 function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): void {
@@ -239,7 +239,7 @@ function saveFacts(rows: EffectRows, { facts, day }: EffectOf<'saveFacts'>): voi
 function saveProof(
   rows: EffectRows,
   { proof, leaf, graphLeaf }: EffectOf<'saveProof'>,
-  assigned: readonly Assigned[],
+  assigned: readonly LeafOutcome[],
 ): void {
   const of = (position: number): number =>
     appendedLeaf({ kind: 'saveProof', leaf: position }, assigned).index;
@@ -262,7 +262,7 @@ function refuseSealed(rows: EffectRows, runId: string): void {
   );
 }
 
-function govern(rows: EffectRows, effect: GovernanceEffect, assigned: readonly Assigned[]): void {
+function govern(rows: EffectRows, effect: GovernanceEffect, assigned: readonly LeafOutcome[]): void {
   switch (effect.kind) {
     case 'createPolicy':
       return createPolicy(rows, effect);

@@ -7,7 +7,7 @@
 import type { Totals } from '../../core/planes/metering.ts';
 import type { LossRecord } from '../../core/decided/loss.ts';
 import type { LeafDraft } from '../../core/events/record.ts';
-import type { Assigned, Expectations } from '../port/store.ts';
+import type { LeafOutcome, Expectations } from '../port/store.ts';
 import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';
 
@@ -42,7 +42,7 @@ export interface Plan {
   /** The period that meters the request. */
   readonly period: Period;
   readonly entries: PendingLeaf[];
-  readonly assigned: Assigned[];
+  readonly assigned: LeafOutcome[];
   /** Copies, changed as if the request were accepted. */
   readonly runs: Map<string, RunState>;
   readonly types: Map<string, number>;

@@ -21,7 +21,7 @@ import {
 import type {
   AppendOutcome,
   AppendRequest,
-  Assigned,
+  LeafOutcome,
   IdempotencyWrite,
   StoredResponse,
 } from '../port/store.ts';
@@ -49,7 +49,7 @@ export interface SequencerParts {
   readonly clients: ClientEvents;
   readRun(project: number, runId: string): RunState | null;
   /** Checks and then writes one effect of a request. `assigned` has the indexes of its leaves. */
-  applyEffect(project: number, effect: Effect, assigned: readonly Assigned[]): void;
+  applyEffect(project: number, effect: Effect, assigned: readonly LeafOutcome[]): void;
   /** Numbers that no run and no event type of the project has. */
   nextRunNo(project: number): number;
   nextTypeNo(project: number): number;
@@ -216,7 +216,7 @@ export class Sequencer {
     pending: PendingCommit,
     plan: Plan,
     { draft, fingerprint }: { draft: LeafDraft; fingerprint: string | undefined },
-  ): Assigned {
+  ): LeafOutcome {
     const index = pending.size + plan.entries.length;
     const { serverMs } = plan;
     if (draft.kind === 'other') {
@@ -240,7 +240,7 @@ export class Sequencer {
     pending: PendingCommit,
     plan: Plan,
     event: { draft: EventDraft; index: number; fingerprint: string | undefined },
-  ): Assigned | null {
+  ): LeafOutcome | null {
     const { draft, index, fingerprint } = event;
     if (draft.clientEventId === null) return null;
     if (fingerprint === undefined)

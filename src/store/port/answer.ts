@@ -3,12 +3,12 @@
  * Proven by `test/store/suite/log/repeats.ts`.
  */
 import type { IdempotencyWrite, StoredResponse, TextTemplate } from './repeats.ts';
-import type { Assigned } from './request.ts';
+import type { LeafOutcome } from './request.ts';
 
 /** Returns the answer to store. An answer without event ids stays unchanged. */
 export function answerOf(
   response: IdempotencyWrite['response'],
-  assigned: readonly Assigned[],
+  assigned: readonly LeafOutcome[],
 ): StoredResponse {
   if (isWritten(response)) return response;
   const { status, body, headers } = response;
@@ -20,7 +20,7 @@ export function answerOf(
 const isWritten = (response: IdempotencyWrite['response']): response is StoredResponse =>
   typeof response.body === 'string';
 
-function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly Assigned[]): string {
+function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly LeafOutcome[]): string {
   const [before, after] = event;
   const text = (piece: string | number): string => {
     if (typeof piece === 'string') return piece;

@@ -56,7 +56,7 @@ export interface AppendRequest {
 }
 
 /** The result for one leaf of a request. */
-export type Assigned =
+export type LeafOutcome =
   | {
       readonly outcome: 'appended';
       readonly index: number;
@@ -70,7 +70,7 @@ export type Assigned =
 export type AppendOutcome =
   | {
       readonly outcome: 'stored';
-      readonly assigned: readonly Assigned[];
+      readonly assigned: readonly LeafOutcome[];
       readonly response: StoredResponse | null;
       /** Units of the metered kind in this month, including this request; 0 if it meters nothing. */
       readonly used: number;

@@ -112,7 +112,7 @@ export interface NewTenant {
   readonly idempotency?: IdempotencyWrite & { readonly projectId: string };
 }
 
-export type Created =
+export type CreateOutcome =
   /** `home`: the project whose log got `toHome`. */
   | { readonly outcome: 'stored'; readonly home?: string }
   | { readonly outcome: 'replayed'; readonly response: StoredResponse }
@@ -225,7 +225,7 @@ export interface TenantStore {
    * with CONFLICT if the organization has `limits.projectsPerOrganization` projects that are not deleted.
    * Refuses like `RequiredCaller` if `by` may not create it.
    */
-  createTenant(tenant: NewTenant): Promise<Created>;
+  createTenant(tenant: NewTenant): Promise<CreateOutcome>;
   /** Stores the text if none is stored, and returns the stored one. The first text stays. */
   claimInstallation(text: string): Promise<string>;
   /** Uses at most one transaction per tenant. Ignores unknown credentials and ended sessions. */

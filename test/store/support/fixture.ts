@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { EventInput } from '../../../src/contract/events.ts';
 import { saltPool } from '../../../src/core/events/disclosure.ts';
 import { draftEvent, draftLeaf, type EventDraft } from '../../../src/core/events/record.ts';
-import type { AppendOutcome, AppendRequest, Assigned, Store } from '../../../src/store/port/store.ts';
+import type { AppendOutcome, AppendRequest, LeafOutcome, Store } from '../../../src/store/port/store.ts';
 import type { Project } from '../../../src/store/port/store.ts';
 
 export const startMs = Date.UTC(2026, 0, 1);
@@ -72,7 +72,7 @@ export function request(leaves: AppendRequest['leaves'], more: Partial<AppendReq
 }
 
 export type Stored = Extract<AppendOutcome, { outcome: 'stored' }>;
-export type Appended = Extract<Assigned, { outcome: 'appended' }>;
+export type Appended = Extract<LeafOutcome, { outcome: 'appended' }>;
 
 /** Appends and insists that it was stored. */
 export async function stored(store: Store, made: AppendRequest): Promise<Stored> {

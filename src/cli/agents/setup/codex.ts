@@ -54,7 +54,7 @@ function read(path: string, text: string): Record<string, unknown> {
 const table = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 /** Hashes of hooks that the user has trusted, by the names that Codex gives them. */
-export type Trusted = Readonly<Record<string, { readonly trusted_hash: string }>>;
+export type TrustedHooks = Readonly<Record<string, { readonly trusted_hash: string }>>;
 
 function edit(place: SetupTarget, wanted: HookSettings): Edit {
   const path = pathOf(place);
@@ -117,9 +117,9 @@ const hookLines = (group: unknown): unknown[] => {
 };
 
 /** The trust entries in our block: what the file has beyond the user's text. */
-function ownTrust(state: unknown, text: string, path: string): Trusted {
+function ownTrust(state: unknown, text: string, path: string): TrustedHooks {
   const users = table(table(read(path, text)['hooks'])['state']);
-  return Object.fromEntries(Object.entries(table(state)).filter(([key]) => !(key in users))) as Trusted;
+  return Object.fromEntries(Object.entries(table(state)).filter(([key]) => !(key in users))) as TrustedHooks;
 }
 
 function hookTables(wanted: HookSettings): string {
@@ -163,7 +163,7 @@ function ofUser(path: string, text: string, wanted: HookSettings): { head: strin
  * Returns the text with trust of our hooks in our block, in place of what it says of these hooks now: another version of
  * gov has another hash, and a table that is there twice would stop Codex. Errors: exit 2 for entries in another form.
  */
-export function withTrust(path: string, text: string, trusted: Trusted): string {
+export function withTrust(path: string, text: string, trusted: TrustedHooks): string {
   const rest = text.replace(stateTable, (found, key: string) => (key in trusted ? '' : found));
   const at = rest.lastIndexOf(`${note}${closing}`);
   const after = `${rest.slice(0, at)}${stringify({ hooks: { state: trusted } }).trimEnd()}\n${rest.slice(at)}`;

@@ -14,7 +14,7 @@ import {
   refitted,
   type Common,
   type CommonEvent,
-  type Loading,
+  type LoadState,
 } from '../model.ts';
 import { approvalText, isTooLong, longCall } from './text.ts';
 
@@ -28,7 +28,7 @@ export interface Decide {
 export interface ApprovalsState extends Common {
   readonly target: string;
   /** The longest waiting first. */
-  readonly approvals: Loading<readonly ShownApproval[]>;
+  readonly approvals: LoadState<readonly ShownApproval[]>;
   /** When the rows were read. */
   readonly readMs: number;
   /** Why the newest reading failed. */

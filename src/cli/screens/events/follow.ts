@@ -7,7 +7,7 @@ import { showWith } from '../start.ts';
 import { Store } from '../store.ts';
 import { eventsKept, eventsState, reduceEvents } from './state.ts';
 
-interface Following {
+interface FollowOptions {
   readonly client: Client;
   readonly target: string;
   readonly ascii: boolean;
@@ -22,7 +22,7 @@ const groupMs = 100;
 /** Rejects where the service refuses the stream; a lost connection is shown, and opened again. */
 export async function followOnScreen(
   call: Pick<Invocation, 'io' | 'out' | 'settings' | 'signal'>,
-  { client, target, ascii, ...filters }: Following,
+  { client, target, ascii, ...filters }: FollowOptions,
 ): Promise<void> {
   const store = new Store(eventsState(target, call.io.now()), reduceEvents);
   await showWith(call, { name: 'events', store, ascii }, async (signal) => {

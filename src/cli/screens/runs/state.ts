@@ -16,7 +16,7 @@ import {
   type Common,
   type CommonEvent,
   type List,
-  type Loading,
+  type LoadState,
 } from '../model.ts';
 import type { DecidedPolicy, RunDetail, RunsPage, TimelineRow } from './load.ts';
 
@@ -40,13 +40,13 @@ export interface RunsState extends Common {
   /** The open views, the newest last. */
   readonly levels: readonly Level[];
   readonly wanted: RunsRequest | null;
-  readonly runs: Loading<RunsPage>;
+  readonly runs: LoadState<RunsPage>;
   /** The list of runs while a run is open. */
   readonly runList: List;
   readonly runId: string;
-  readonly run: Loading<RunDetail>;
-  readonly policies: Loading<readonly DecidedPolicy[]>;
-  readonly proof: Loading<readonly string[]>;
+  readonly run: LoadState<RunDetail>;
+  readonly policies: LoadState<readonly DecidedPolicy[]>;
+  readonly proof: LoadState<readonly string[]>;
   /** Why the last key did nothing. */
   readonly message: string | null;
 }

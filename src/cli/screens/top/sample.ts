@@ -98,7 +98,7 @@ export interface TopSample extends Fast, Slow {
   readonly unread: readonly string[];
 }
 
-export interface Sampling {
+export interface SamplerOptions {
   readonly client: Client;
   readonly address: string;
   readonly context: string | null;
@@ -120,13 +120,13 @@ interface Measurement {
 
 /** Samples of one installation. Rates are the difference of two samples. */
 export class Sampler {
-  readonly #of: Sampling;
+  readonly #of: SamplerOptions;
   readonly #unread = new Set<string>();
   #before: Measurement | undefined;
   #slow: Slow = { jobs: null, sources: null, approvals: null };
   #taken = 0;
 
-  constructor(of: Sampling) {
+  constructor(of: SamplerOptions) {
     this.#of = of;
   }
 

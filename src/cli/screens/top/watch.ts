@@ -15,7 +15,7 @@ import { reduceTop, topState } from './state.ts';
 
 type Call = Pick<Invocation, 'io' | 'out' | 'settings' | 'session' | 'signal'>;
 
-interface Watching {
+interface TopOptions {
   readonly intervalMs?: number | undefined;
   /** Samples of data, not of a screen; undefined: without end. */
   readonly count?: number | undefined;
@@ -28,7 +28,7 @@ const leastIntervalMs = 1000;
 const patienceMs = 5000;
 
 /** Exit 3 where the last sample shows an installation that is not ok. */
-export async function watchTop(call: Call, watching: Watching): Promise<number> {
+export async function watchTop(call: Call, watching: TopOptions): Promise<number> {
   const { session, io, out } = call;
   const { intervalMs = leastIntervalMs } = watching;
   if (intervalMs < leastIntervalMs) throw usage(`--interval: expected at least 1s, got ${intervalMs} ms`);
@@ -80,7 +80,7 @@ async function print(sample: TopSample, out: Call['out']): Promise<void> {
   return out.json(sample, 0);
 }
 
-interface Pumping {
+interface SamplePump {
   readonly sampler: Pick<Sampler, 'take'>;
   readonly store: Store<ReturnType<typeof topState>, Parameters<typeof reduceTop>[1]>;
   readonly intervalMs: number;
@@ -89,7 +89,7 @@ interface Pumping {
 }
 
 /** Samples until the signal. A failure is shown, and does not end it; only a bug rejects. */
-async function sample({ sampler, store, intervalMs, now, signal }: Pumping): Promise<void> {
+async function sample({ sampler, store, intervalMs, now, signal }: SamplePump): Promise<void> {
   while (!signal.aborted) {
     if (!store.get().isPaused) {
       try {

@@ -13,7 +13,7 @@ import { checkCondition, checkDepth } from './bounds.ts';
 import { valPath, varPath } from './path-spelling.ts';
 import { below, refuse } from './refusal.ts';
 import { clauseList, fieldsSpelling, isReserved, isTriple, tripleSpelling } from './spellings.ts';
-import type { ClausePosition, Spelling } from './spellings.ts';
+import type { ClausePosition, PartReaders } from './spellings.ts';
 import { isObject } from '../../json/object.ts';
 
 /**
@@ -31,7 +31,7 @@ export function parseCondition(condition: Json, pointer = '/condition'): Node {
 }
 
 /** Readers of the parts of shorter spellings. */
-const spelling: Spelling = {
+const spelling: PartReaders = {
   clause: (json, place) => (isObject(json) ? clauseOrAlways(json, place) : readNode(json, place, 'clause')),
   value: (json, place) => readNode(json, place, 'value'),
 };

@@ -23,7 +23,7 @@ export interface ClausePosition {
 }
 
 /** Readers of the parts of a spelling, which may have any spelling themselves. */
-export interface Spelling {
+export interface PartReaders {
   readonly clause: (json: Json, place: ClausePosition) => Node;
   readonly value: (json: Json, place: ClausePosition) => Node;
 }
@@ -61,7 +61,7 @@ export function clauseList(
   kind: 'all' | 'any' | 'none',
   value: Json,
   place: ClausePosition,
-  read: Spelling,
+  read: PartReaders,
 ): Node {
   if (!Array.isArray(value))
     return refuse(place.pointer, 'WRONG_TYPE', `expected a list of clauses in ${kind}`);
@@ -92,7 +92,7 @@ const join = (op: 'and' | 'or', clauses: readonly Node[]): Node =>
 export const isTriple = (json: JsonObject): boolean =>
   Object.hasOwn(json, 'field') && (Object.hasOwn(json, 'operator') || Object.hasOwn(json, 'value'));
 
-export function tripleSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
+export function tripleSpelling(json: JsonObject, place: ClausePosition, read: PartReaders): Node {
   const { pointer } = place;
   const other = Object.keys(json).find((name) => !['field', 'operator', 'value'].includes(name));
   if (other !== undefined) {
@@ -117,7 +117,7 @@ function fieldPath(field: Json, pointer: string, { iterators }: ClausePosition):
 }
 
 /** Reads fields, each with a required value or an object of operators and values. */
-export function fieldsSpelling(json: JsonObject, place: ClausePosition, read: Spelling): Node {
+export function fieldsSpelling(json: JsonObject, place: ClausePosition, read: PartReaders): Node {
   const clauses = Object.entries(json).flatMap(([field, value]) => {
     const pointer = below(place.pointer, field);
     const path = fieldPath(field, pointer, place);
@@ -148,7 +148,7 @@ function fieldClause(
   path: Path,
   op: FieldOperator,
   value: Json,
-  { place, read }: { readonly place: ClausePosition; readonly read: Spelling },
+  { place, read }: { readonly place: ClausePosition; readonly read: PartReaders },
 ): Node {
   const { pointer } = place;
   const inside = { ...place, depth: place.depth + 1 };

@@ -11,7 +11,7 @@ import { connected, startupOptions, verify } from './session.ts';
 import { problemOf } from './faults.ts';
 import { newestVersion } from '../schema/tables.ts';
 
-export interface Inspected {
+export interface InspectResult {
   /** Such as `18.4`. */
   readonly server: string;
   readonly role: string;
@@ -35,7 +35,7 @@ const connectMs = 5000;
 /**
  * Reads the facts. STORAGE_FAULT if the database is unreachable. Writes only a record to the write-ahead log.
  */
-export async function inspectDatabase(url: string, now: () => number): Promise<Inspected> {
+export async function inspectDatabase(url: string, now: () => number): Promise<InspectResult> {
   const client = new Client({
     connectionString: url,
     options: startupOptions,
@@ -61,7 +61,10 @@ interface ServerFacts {
   readonly readable: boolean | null;
 }
 
-async function factsOf(client: Client, now: () => number): Promise<Omit<Inspected, 'refusal' | 'newest'>> {
+async function factsOf(
+  client: Client,
+  now: () => number,
+): Promise<Omit<InspectResult, 'refusal' | 'newest'>> {
   const askedMs = now();
   const { rows } = await client.query<ServerFacts>(
     `SELECT current_setting('server_version') AS server, current_user AS role,

@@ -10,7 +10,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { emptyRoot } from '../../../core/merkle/tree.ts';
 import type { LeafDraft } from '../../../core/events/record.ts';
 import { answerOf } from '../../port/store.ts';
-import type { Created, NewProject, NewTenant, Store, StoredResponse } from '../../port/store.ts';
+import type { CreateOutcome, NewProject, NewTenant, Store, StoredResponse } from '../../port/store.ts';
 import type { Project } from '../../port/store.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { keptOf, type KeptRow } from '../../append/repeats.ts';
@@ -120,7 +120,7 @@ const keptAnswer = sql<KeptRow>(
   'SELECT fingerprint, status, headers, body FROM idempotency WHERE project = $1 AND key = $2',
 );
 
-async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<Created> {
+async function makeTenant(options: MakerOptions, tenant: NewTenant): Promise<CreateOutcome> {
   const { organization, projects, idempotency } = tenant;
   const organizationId = organization?.organizationId ?? projects[0]?.stored.project.organizationId ?? '';
   const isNew = projects.some(({ stored }) => stored.project.projectId === idempotency?.projectId);
@@ -152,7 +152,7 @@ async function repeatOf(
   { run }: Transaction,
   { idempotency }: NewTenant,
   { organizationId, caller }: { organizationId: string; caller: number | null },
-): Promise<Created | null> {
+): Promise<CreateOutcome | null> {
   const lock = step(lockOrganization, organizationId);
   if (idempotency === undefined || caller === null) {
     await run([lock]);

@@ -16,7 +16,7 @@ import type { Prepare } from '../../file/statement.ts';
 import type { SubjectKeys } from './subject-keys.ts';
 
 /** How bodies are sealed, and the keys of their subjects. */
-export interface EffectSealing {
+export interface EffectSeal {
   readonly seal: BodySeal;
   readonly keys: SubjectKeys;
 }
@@ -31,7 +31,7 @@ const about = `subject s JOIN body ON body.position = ${positionSql('s')}
      WHERE s.project = ? AND s.subject = ? AND body.keys IS NOT NULL`;
 
 /** Overwrites freed bytes with zeros, so that no erased value stays in pages of the file. */
-export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: EffectSealing): BodyRows {
+export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: EffectSeal): BodyRows {
   const overwrite = prepare('overwrite what is freed', 'PRAGMA secure_delete = 1');
   const leave = prepare('leave what is freed', 'PRAGMA secure_delete = 0');
   const find = prepare<StoredRow>(

@@ -8,9 +8,9 @@ import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
 
 /** Deletes the events of [from, to). The triggers require that a gov.prune/1 leaf covers them. */
-export type DropPruned = (project: number, range: { readonly from: number; readonly to: number }) => void;
+export type PruneDropper = (project: number, range: { readonly from: number; readonly to: number }) => void;
 
-export function prunedDropper(prepare: Prepare): DropPruned {
+export function prunedDropper(prepare: Prepare): PruneDropper {
   const range = 'position >= ? AND position < ?';
   const bodies = prepare(
     'drop pruned bodies',

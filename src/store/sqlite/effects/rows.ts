@@ -5,10 +5,10 @@
  */
 import { declarationHash } from '../../../core/graphs/declaration.ts';
 import { applyEffect, type EffectRows } from '../../append/effects.ts';
-import type { Assigned } from '../../port/store.ts';
+import type { LeafOutcome } from '../../port/store.ts';
 import type { Effect } from '../../port/store.ts';
 import { approvalRows } from './approvals.ts';
-import { bodyRows, type EffectSealing } from './bodies.ts';
+import { bodyRows, type EffectSeal } from './bodies.ts';
 import { documentRows } from './documents.ts';
 import { termWrites } from '../../write/event-terms.ts';
 import { exportRows } from './exports.ts';
@@ -26,9 +26,9 @@ import { claimWrites, graphWrites } from '../../write/work.ts';
  * Applies one effect of a request to the project with this number. The leaves of the request are already
  * assigned.
  */
-export type EffectWriter = (project: number, effect: Effect, assigned: readonly Assigned[]) => void;
+export type EffectWriter = (project: number, effect: Effect, assigned: readonly LeafOutcome[]) => void;
 
-export function effectWriter(prepare: Prepare, sealing: EffectSealing): EffectWriter {
+export function effectWriter(prepare: Prepare, sealing: EffectSeal): EffectWriter {
   const current: Current = { project: 0 };
   const run = runner(prepare);
   const write: Writer<number> = (made, values) => run(current.project, made, values);

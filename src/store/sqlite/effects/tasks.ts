@@ -11,7 +11,7 @@ import { sessionKeptMs } from '../../rules/tenants.ts';
 import { documentTasks, type DocumentTasks } from './documents.ts';
 import { eventTermTasks, type EventTermTasks } from './event-terms.ts';
 import { indexMapTasks, type IndexMapTasks } from './index-map.ts';
-import { prunedDropper, type DropPruned } from './pruned.ts';
+import { prunedDropper, type PruneDropper } from './pruned.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { exportMoveWrites } from '../../write/exports.ts';
 import {
@@ -50,7 +50,7 @@ export interface TaskStatements extends IndexMapTasks, DocumentTasks, EventTermT
   stageGraphPart(project: number, graphId: string, part: GraphPart): void;
   saveNote(project: number, note: Note): void;
   saveCosignatures(project: number, cosigned: CosignedSize): void;
-  readonly dropPruned: DropPruned;
+  readonly dropPruned: PruneDropper;
   /** Deletes the requests of jobs that ended longer ago than `limits.jobRequestDays`. */
   sweepRequests(nowMs: number): void;
   /** Deletes sessions that expired longer ago than `sessionKeptMs`. */

@@ -20,10 +20,10 @@ import { troubleOf } from '../../file/faults.ts';
 import type { Write } from '../write/operations.ts';
 
 /** The kind of values removed since the last rewrite. */
-export type Removed = 'erased' | 'pruned' | null;
+export type RemovalKind = 'erased' | 'pruned' | null;
 
 /** The kind of values that a write removes. */
-export function removedBy(write: Write): Removed {
+export function removedBy(write: Write): RemovalKind {
   if (write.verb === 'dropPruned') return 'pruned';
   const erases =
     write.verb === 'append' && write.request.effects?.some(({ kind }) => kind === 'eraseFields') === true;
@@ -32,7 +32,7 @@ export function removedBy(write: Write): Removed {
 
 export interface DueRewrite {
   /** Removed by this process, or by one that ended before its rewrite. */
-  readonly removed: Removed;
+  readonly removed: RemovalKind;
   /** Durable when it returns. On a full disk the mark only lasts until the process ends. */
   note(removed: 'erased' | 'pruned'): void;
   /** Called when the database is rewritten durably. */
@@ -47,7 +47,7 @@ export const isRewriteDue = (main: string): boolean => existsSync(markOf(main));
 /** Reads and writes the mark of the database at `main`. */
 export function dueRewrite(main: string): DueRewrite {
   const path = markOf(main);
-  let removed: Removed = null;
+  let removed: RemovalKind = null;
   if (existsSync(path)) removed = readFileSync(path, 'utf8') === 'pruned\n' ? 'pruned' : 'erased';
   return {
     get removed() {
@@ -88,14 +88,14 @@ const isFull = (error: unknown): boolean =>
  * A stop does not rewrite a large database after an erasure, because someone waits for the stop: `gov log
  * compact` does.
  */
-export const isWritten = (removed: Removed, bytes: number): boolean =>
+export const isWritten = (removed: RemovalKind, bytes: number): boolean =>
   removed === 'pruned' || (removed === 'erased' && bytes <= limits.rewriteBytes);
 
 /**
  * Returns whether it rewrote the database. Needs free space of twice the size of the used pages. A full disk
  * is an error after pruning, because a caller waits for it; after an erasure the rewrite stays due.
  */
-export function rewrite(db: Connection, removed: Removed): boolean {
+export function rewrite(db: Connection, removed: RemovalKind): boolean {
   const bytes = Number(db.pragma('page_count', { simple: true })) * pageBytes;
   if (!isWritten(removed, bytes)) return false;
   // use a file for the copy, not memory

@@ -8,7 +8,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { FairQueue } from '../../../core/fair-queue.ts';
 
-export interface Sized<Item> {
+export interface QueuedItem<Item> {
   /** The project; empty for a write of no project, which takes its turn like a project. */
   readonly projectId: string;
   /** About how many bytes the item writes. */
@@ -17,7 +17,7 @@ export interface Sized<Item> {
 }
 
 export class CommitQueue<Item> {
-  readonly #turns = new FairQueue<Sized<Item>>();
+  readonly #turns = new FairQueue<QueuedItem<Item>>();
   /** The project of the newest item. */
   #newest = '';
   /** How many further commits stay small. */
@@ -36,7 +36,7 @@ export class CommitQueue<Item> {
   /**
    * Queues the item while fewer than `limit` wait. Returns the item that it refuses, which can be this one.
    */
-  add(sized: Sized<Item>, limit: number): Item | undefined {
+  add(sized: QueuedItem<Item>, limit: number): Item | undefined {
     const { projectId } = sized;
     if (projectId !== '' && projectId !== this.#newest) {
       if (this.#newest !== '') this.#shared = limits.commitSharedRecent;

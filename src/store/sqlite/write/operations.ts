@@ -9,7 +9,7 @@ import type {
   AppendOutcome,
   AppendRequest,
   ClaimedJob,
-  Created,
+  CreateOutcome,
   DocumentClaim,
   GraphPart,
   NewTenant,
@@ -70,7 +70,7 @@ interface Inputs {
 interface Results extends Record<keyof Inputs, unknown> {
   append: AppendOutcome;
   createProject: void;
-  createTenant: Created;
+  createTenant: CreateOutcome;
   claimInstallation: string;
   used: void;
   stageGraphPart: void;
@@ -196,7 +196,7 @@ function unlessTorn<Value>(write: () => Value): Value {
  * Creates a tenant. It has no savepoint, because logs of several projects cannot be undone alone. A refusal
  * comes before the first row is written; a later failure fails the whole transaction.
  */
-function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
+function createTenant(tenant: NewTenant, statements: WriteStatements): CreateOutcome {
   const repeated = repeatedTenant(tenant, statements);
   if (repeated !== null) return repeated;
   statements.tenants.judge(tenant);
@@ -208,7 +208,7 @@ function createTenant(tenant: NewTenant, statements: WriteStatements): Created {
 function repeatedTenant(
   { idempotency, projects }: NewTenant,
   { sequencer }: WriteStatements,
-): Created | null {
+): CreateOutcome | null {
   if (idempotency === undefined) return null;
   const own = projects.some(({ stored }) => stored.project.projectId === idempotency.projectId);
   return own ? null : sequencer.repeated(idempotency);
