@@ -193,11 +193,14 @@ const asStored = (event: EventInput): StoredEvent => ({
   clientEventId: event.clientEventId ?? null,
 });
 
+/** Formats whose subagents have files of their own. */
+const hasSubagents = new Set(['claude-code', 'codex']);
+
 function* recordsOf(
   read: ImportedRun,
   { stored, reading }: { stored: RunWithStored['stored']; reading: ImportReading },
 ): Generator<InputRecord> {
-  const run = read.format === 'claude-code' ? linkSubagents(read, stored ?? []) : read;
+  const run = hasSubagents.has(read.format) ? linkSubagents(read, stored ?? []) : read;
   const found =
     stored === undefined || stored.length === 0
       ? { events: run.events, completed: 0, merged: 0, corrected: 0 }

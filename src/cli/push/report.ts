@@ -5,6 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { changeLabels, type Change } from '../../core/intake/fit.ts';
+import type { ImportedRun } from '../../core/intake/run.ts';
 import { OutputClosed } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
@@ -33,6 +34,8 @@ interface ImportCount {
   readonly changes: Readonly<Partial<Record<Change, number>>>;
   /** Ids that the source uses for several parts. */
   readonly numbered?: readonly string[];
+  /** Facts of other runs that the recording repeats. */
+  readonly inherited?: ImportedRun['inherited'];
 }
 
 const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
@@ -135,7 +138,7 @@ export class Report {
   }
 
   async #importedRun(note: Extract<ImportNote, { kind: 'run' }>): Promise<void> {
-    const { runId, format, items, events, changes, numbered } = note.run;
+    const { runId, format, items, events, changes, numbered, inherited } = note.run;
     const isNew = !this.#importedIds.has(runId);
     if (this.#importedIds.size < limits.pushCountedRuns) this.#importedIds.add(runId);
     // several files may be parts of one run
@@ -151,9 +154,14 @@ export class Report {
         events: events.length,
         changes: Object.fromEntries(changes),
         ...(numbered.length === 0 ? {} : { numbered: numbered.slice(0, limits.pushListedRejections) }),
+        ...(inherited.length === 0 ? {} : { inherited }),
       });
     }
     if (numbered.length > 0) await this.#numberedIds(note.source, numbered);
+    for (const { run, calls, results, prompts, outputs } of inherited)
+      await this.#remark(
+        safe`${note.source}: inherited from run ${run}: ${counted(calls, 'call')}, ${counted(results, 'result')}, ${counted(prompts, 'prompt')}, ${counted(outputs, 'output')}`,
+      );
     await this.#out.detail(
       safe`${note.source}: run ${runId}, ${counted(items, 'item')}, ${counted(events.length, 'event')}`,
     );

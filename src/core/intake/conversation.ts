@@ -4,7 +4,7 @@
  * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
  */
 import { CallIds } from './call-ids.ts';
-import { isSource, textOf, type Mark, type Party, type RunBuilder, type Source } from './run.ts';
+import { isSource, type Party, type RunBuilder, type Source } from './run.ts';
 import { parseShallow } from './source.ts';
 import type { SourceTime } from './time.ts';
 
@@ -198,25 +198,9 @@ export class Conversation {
 
   /** A part of the source that gov does not understand: kept whole, with its text, and marked. */
   unknown(what: string, value: unknown, { at, key, actor }: Utterance): void {
-    this.run.changes.add('unknown_part');
-    this.run.add({
-      eventType: 'x.unknown',
-      actor: actor ?? this.agent,
-      action: 'record',
-      metadata: { what, text: textIn(value), value },
-      marks: ['unknown'] satisfies Mark[],
-      key,
-      at,
-    });
+    this.run.unknown(what, value, { at, key, actor: actor ?? this.agent });
   }
 }
-
-const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string'
-    ? undefined // it is the value itself
-    : isSource(value)
-      ? (textOf(value['text']) ?? textOf(value['content']))
-      : undefined;
 
 /** Returns arguments as JSON where they are a JSON text, else as they are. */
 export function readArguments(value: unknown): unknown {

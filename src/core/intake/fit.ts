@@ -21,6 +21,7 @@ export const changeLabels = {
   bookkeeping: 'records of the source about itself, not recorded',
   version_replaced: 'older versions of an observation, replaced by the newest',
   block_repeated: 'parts of an answer or results that came again, recorded once',
+  inherited: 'events of another run that the recording repeats, counted and not recorded',
   id_repeated: 'parts that the source contains twice, recorded once',
   id_numbered: 'parts that share an id and differ, numbered',
   observation_numbered: 'observations that share an id and differ, numbered',

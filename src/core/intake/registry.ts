@@ -18,6 +18,7 @@ import { otlp } from './formats/otlp.ts';
 import { sweAgent } from './formats/swe-agent.ts';
 import type { FormatName } from './names.ts';
 import { otherProgram } from './other-programs.ts';
+import { Places } from './places.ts';
 import { isSource, type ImportContext, type ImportedRun } from './run.ts';
 import type { BadDocument, SourceDocument } from './source.ts';
 
@@ -39,7 +40,7 @@ export const formats: readonly Format[] = [
   openaiChat,
 ];
 
-export interface ImportOptions extends Omit<ImportContext, 'named'> {
+export interface ImportOptions extends Omit<ImportContext, 'named' | 'placeOf'> {
   readonly format: FormatName | 'auto';
   /** Called for a document that is refused alone. Absent: the first one is an error. */
   readonly refused?: ((bad: BadDocument) => void) | undefined;
@@ -95,7 +96,8 @@ function* allRuns(
 ): Generator<ImportedRun> {
   const unknown: BadDocument[] = [];
   const seen = new Set<string>();
-  for (const { value, line } of wholeDocuments(documents, options)) {
+  for (const document of wholeDocuments(documents, options)) {
+    const { value, line } = document;
     const found = formatOf(value, options);
     if ('reason' in found) {
       unknown.push({ line, reason: found.reason });
@@ -104,7 +106,8 @@ function* allRuns(
     const note = `${found.format.name} ${found.why}`;
     if (!seen.has(note)) options.saw?.(found.format.name, found.why);
     seen.add(note);
-    yield* found.format.runs(value, options);
+    const places = new Places(document);
+    yield* found.format.runs(value, { ...options, placeOf: (part) => places.of(part) });
   }
   const [first] = unknown;
   if (first === undefined) return;
@@ -164,6 +167,7 @@ function lineKind(document: unknown): string | undefined {
 const joined = (lines: readonly SourceDocument[]): SourceDocument => ({
   value: lines.map(({ value }) => value),
   line: lines[0]?.line ?? 1,
+  lines: lines.map(({ line }) => line),
 });
 
 function formatOf(document: unknown, { format: wanted }: ImportOptions): DetectedFormat | { reason: string } {

@@ -8,6 +8,7 @@ import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
+import { countFacts, remainderOf, type Inherited, type Remainder } from './facts.ts';
 import { Repeats, type NumberedPart } from './repeats.ts';
 import type { SourceTime } from './time.ts';
 
@@ -29,6 +30,8 @@ export interface ImportContext {
   readonly idBase?: string | undefined;
   /** Called with the number of records that say nothing about an agent, where no run counts them. */
   readonly skipped?: ((records: number) => void) | undefined;
+  /** Returns where a value stands in the file; absent: nobody asks. */
+  readonly placeOf?: ((value: unknown) => string) | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
 }
@@ -44,6 +47,10 @@ export interface ImportedRun {
   readonly mergeable: ReadonlySet<string>;
   /** Ids of the source that came again with other content, and were numbered. */
   readonly numbered: readonly string[];
+  /** Facts that the recording repeats of other runs: one entry for each. They have no events here. */
+  readonly inherited: readonly Inherited[];
+  /** Parts that gov does not understand. Each is an `x.unknown` too. */
+  readonly remainder: readonly Remainder[];
 }
 
 /**
@@ -53,7 +60,7 @@ export interface ImportedRun {
 export type Identity = { readonly id: string } | { readonly opening: unknown; readonly name?: string };
 
 /** What a reader of an event has to know: the claims of `event_integrity` count unknown ones by their type. */
-export type Mark = 'unknown' | 'repaired' | 'ambiguous';
+type Mark = 'unknown' | 'repaired' | 'ambiguous';
 
 export interface Party {
   readonly name: string;
@@ -111,7 +118,7 @@ export const shortHash = (text: string): string => hash('sha256', text, 'hex').s
  * Rises when importers read the same recording otherwise; recordings before it existed are of version 1. The first event of
  * a recording has it, so that a repeated import knows a change of gov from a change of the recording.
  */
-const importerVersion = 3;
+const importerVersion = 4;
 
 export class RunBuilder {
   readonly runId: string;
@@ -124,6 +131,8 @@ export class RunBuilder {
   readonly #parts = new Repeats();
   readonly #drafts = new Repeats();
   readonly #repeated: string[] = [];
+  readonly #inherited: Inherited[] = [];
+  readonly #remainder: Remainder[] = [];
   /** Events without a key so far. A run's end has a key, because more may follow it. */
   #numbered = 0;
 
@@ -213,6 +222,29 @@ export class RunBuilder {
     return clientEventId;
   }
 
+  /** Appends a part that gov does not understand: kept whole, with its text, and marked. */
+  unknown(what: string, value: unknown, { actor, at, key }: Pick<Draft, 'actor' | 'at' | 'key'>): void {
+    this.changes.add('unknown_part');
+    this.#remainder.push(remainderOf(what, value, this.#context.placeOf?.(value) ?? ''));
+    this.add({
+      eventType: 'x.unknown',
+      actor,
+      action: 'record',
+      metadata: { what, text: isSource(value) ? spokenIn(value) : undefined, value },
+      marks: ['unknown'],
+      key,
+      at,
+    });
+  }
+
+  /** Counts the facts of another run that the recording repeats. They get no events here. */
+  inherit(parent: RunBuilder): void {
+    for (const { eventType } of parent.#events) {
+      if (eventType !== 'run.started') this.changes.add('inherited');
+    }
+    this.#inherited.push({ run: parent.runId, ...countFacts(parent.#events) });
+  }
+
   /** Whether an event's text has the sign that replaced unreadable bytes of the file. */
   #holdsRepair(event: object): boolean {
     return this.#context.repaired === true && JSON.stringify(event).includes('\ufffd');
@@ -232,6 +264,8 @@ export class RunBuilder {
       changes: this.changes.counts,
       mergeable: this.#mergeable,
       numbered: this.#repeated,
+      inherited: this.#inherited,
+      remainder: this.#remainder,
     };
   }
 
@@ -245,6 +279,8 @@ export class RunBuilder {
     };
   }
 }
+
+const spokenIn = ({ text, content }: Source): string | undefined => textOf(text) ?? textOf(content);
 
 /** A JSON object of the source. */
 export type Source = Readonly<Record<string, unknown>>;

@@ -10,6 +10,8 @@ export interface SourceDocument {
   readonly value: unknown;
   /** Line where the document begins, from 1. */
   readonly line: number;
+  /** Lines of the members, where the document is a list of lines. */
+  readonly lines?: readonly number[];
 }
 
 /** A document that is refused alone. */

@@ -152,6 +152,57 @@ describe('files of subagents', () => {
   });
 });
 
+describe('files of subagents of Codex', () => {
+  const thread = '01a1cccc-0000-7000-8000-000000000003';
+  const entry = (second: number, type: string, payload: object) => ({
+    timestamp: `2026-11-20T10:00:0${second}Z`,
+    type,
+    payload,
+  });
+  const call = (second: number, id: string, tool: string) =>
+    entry(second, 'response_item', { type: 'function_call', call_id: id, name: tool, arguments: '{}' });
+  const output = (second: number, id: string, value: string) =>
+    entry(second, 'response_item', { type: 'function_call_output', call_id: id, output: value });
+  const parent = [
+    entry(0, 'session_meta', { id: session }),
+    call(1, 'c1', 'spawn_agent'),
+    output(2, 'c1', JSON.stringify({ agent_id: thread })),
+  ];
+  const child = [
+    entry(3, 'session_meta', { id: thread, session_id: session, parent_thread_id: session }),
+    call(4, 'c2', 'shell'),
+    output(5, 'c2', 'Process exited with code 0'),
+  ];
+
+  it.each([
+    ['the session first', [['a.jsonl'], ['b.jsonl']]],
+    ['the subagent first', [['b.jsonl'], ['a.jsonl']]],
+    [
+      'both at once, twice',
+      [
+        ['b.jsonl', 'a.jsonl'],
+        ['a.jsonl', 'b.jsonl'],
+      ],
+    ],
+  ])('are in the run of their session, caused by the call that started them: %s', async (_, pushes) => {
+    write('a.jsonl', parent);
+    write('b.jsonl', child);
+    for (const files of pushes) expect(await importing(...files)).toMatchObject({ code: 0 });
+    expect(new Set(service.recorded.map(({ runId }) => runId))).toEqual(new Set([session]));
+    expect(reports()).toEqual([
+      `tool.call shell by codex/${thread}`,
+      'tool.call spawn_agent by codex',
+      `tool.result shell by codex/${thread}`,
+      'tool.result spawn_agent by codex',
+    ]);
+    const caused = service.recorded.filter(({ causedBy }) =>
+      ((causedBy as string[] | undefined) ?? []).includes(`${session}:line1`),
+    );
+    expect(caused).toHaveLength(1);
+    expect((await importing('a.jsonl', 'b.jsonl')).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+});
+
 describe('a session that an older version of gov imported', () => {
   /** As version 1 read it: without a version, and without what is read since. */
   const age = () => {
@@ -177,7 +228,7 @@ describe('a session that an older version of gov imported', () => {
     expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
     const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
     expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
-      { importerVersion: 3 },
+      { importerVersion: 4 },
       { outcome: 'error' },
     ]);
     expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });

@@ -1,14 +1,23 @@
 /**
- * Rollout files of Codex (`~/.codex/sessions/…/rollout-*.jsonl`). A run is a session; the position of a line is the id of
- * its event. Items are those of the Responses API. Messages that the program itself wrote are no prompts.
+ * Rollout files of Codex (`~/.codex/sessions/…/rollout-*.jsonl`). A run is a session with its subagents; the position of
+ * a line is the id of its event. What a fork repeats of its parent is inherited: counted, without events. Items are those of the Responses API. Messages that the program itself wrote are no prompts.
  * Tested by `test/core/intake/formats/codex.test.ts`.
  */
 import { isStepOfCodex } from '../codex-steps.ts';
 import { Conversation, readArguments, words } from '../conversation.ts';
 import { exitCodeIn, saysFailure } from '../failure.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
-import { readTime } from '../time.ts';
+import {
+  isSource,
+  RunBuilder,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Party,
+  type Source,
+} from '../run.ts';
+import { readTime, type SourceTime } from '../time.ts';
+import { threadOf, type Thread } from '../pieces/codex-thread.ts';
 import { ItemWriter } from '../pieces/openai-items.ts';
 
 const name = 'codex';
@@ -39,27 +48,60 @@ const isRollout = (value: unknown): value is readonly Line[] =>
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const lines = (Array.isArray(document) ? document : [document]) as readonly Line[];
+  const thread = threadOf(lines);
   const meta = lines.find((line) => line['type'] === 'session_meta')?.payload ?? {};
-  const id = textOf(meta['id']) ?? textOf(meta['session_id']);
+  const id = thread.session ?? thread.id;
   const run = new RunBuilder(name, id === undefined ? { opening: lines[0] } : { id }, context);
-  const agent = { name, role: 'agent' };
-  const turn = lines.find((line) => line['type'] === 'turn_context')?.payload;
+  const agent = agentOf(thread);
+  const turn = lines.slice(thread.ownFrom).find((line) => line['type'] === 'turn_context')?.payload;
   const conversation = new Conversation(run, { agent, model: textOf(turn?.['model']) });
-  const writer = new LineWriter(conversation);
-  const { instructions, base_instructions: base, ...facts } = meta;
-  run.add({
-    eventType: 'run.started',
-    actor: agent,
+  const base = thread.session === undefined ? '' : `${thread.id}.`;
+  start(meta, { conversation, base, at: readTime(lines[0]?.['timestamp']) });
+  const writer = new LineWriter(conversation, base);
+  for (const [index, line] of lines.entries()) if (index >= thread.ownFrom) writer.write(line, index);
+  inherit(lines.slice(0, thread.ownFrom), { thread, run, context });
+  yield run.finish(lines.length);
+}
+
+/** A subagent is an actor in the run of its session, as the hooks of Codex name it. */
+const agentOf = ({ session, id }: Thread): Party => ({
+  name: session === undefined || id === undefined ? name : `${name}/${id}`,
+  role: 'agent',
+});
+
+function start(
+  meta: Source,
+  { conversation, base, at }: { conversation: Conversation; base: string; at: SourceTime | null },
+): void {
+  const { instructions, base_instructions: given, ...facts } = meta;
+  conversation.run.add({
+    // a subagent starts no run
+    eventType: base === '' ? 'run.started' : 'agent.invoked',
+    actor: conversation.agent,
     action: 'start',
-    key: 'start',
-    at: readTime(lines[0]?.['timestamp']),
+    key: `${base}start`,
+    at,
     metadata: { importer: name, source: Object.keys(facts).length === 0 ? undefined : facts },
   });
-  const given = [instructions, base].filter((each) => (each ?? null) !== null);
-  for (const [index, content] of given.entries())
-    conversation.instructed({ content, at: null, key: `instructions${index === 0 ? '' : index + 1}` });
+  const contents = [instructions, given].filter((each) => (each ?? null) !== null);
+  for (const [index, content] of contents.entries())
+    conversation.instructed({
+      content,
+      at: null,
+      key: `${base}instructions${index === 0 ? '' : index + 1}`,
+    });
+}
+
+/** Counts what the parent's lines say, as facts of its run. */
+function inherit(
+  lines: readonly Line[],
+  { thread, run, context }: { thread: Thread; run: RunBuilder; context: ImportContext },
+): void {
+  if (thread.parent === undefined || lines.length === 0) return;
+  const parent = new RunBuilder(name, { id: thread.parent }, { ...context, runId: undefined });
+  const writer = new LineWriter(new Conversation(parent, { agent: { name, role: 'agent' } }), '');
   for (const [index, line] of lines.entries()) writer.write(line, index);
-  yield run.finish(lines.length);
+  run.inherit(parent);
 }
 
 class LineWriter {
@@ -69,18 +111,24 @@ class LineWriter {
   readonly #exits = new Map<string, number>();
   /** Call ids of patches and MCP tools that failed: the output says it only in words. */
   readonly #failed = new Set<string>();
+  /** Threads of subagents by the call that started them. */
+  readonly #started = new Map<string, string>();
   /** Call ids of what Codex does for itself. */
   readonly #steps = new Set<unknown>();
 
-  constructor(conversation: Conversation) {
+  /** Put before keys, so that the threads of one run stay apart. */
+  readonly #base: string;
+
+  constructor(conversation: Conversation, base: string) {
     this.#conversation = conversation;
+    this.#base = base;
     this.#items = new ItemWriter(conversation);
   }
 
   write(line: Line, index: number): void {
     const { payload } = line;
     const ordinal = line['ordinal'];
-    const id = `line${typeof ordinal === 'number' ? ordinal : index}`;
+    const id = `${this.#base}line${typeof ordinal === 'number' ? ordinal : index}`;
     const key = this.#conversation.run.keyOf(id, line);
     if (key === undefined) return;
     const at = readTime(line['timestamp']);
@@ -134,10 +182,16 @@ class LineWriter {
     const isOutput = String(own['type']).endsWith('_output');
     const blocked = isOutput && isBlocked(own['output']);
     const failed = blocked || this.#failed.has(String(own['call_id']));
+    const agentId = this.#started.get(String(own['call_id'])) ?? startedAgent(own['output']);
     this.#items.write(own, {
       ...said,
       failed: failed || (isOutput && exit !== undefined ? exit !== 0 : undefined),
-      extra: blocked ? { blocked } : isOutput && exit !== undefined ? { exitCode: exit } : undefined,
+      extra: isOutput
+        ? {
+            ...(blocked ? { blocked } : exit === undefined ? {} : { exitCode: exit }),
+            ...(agentId === undefined ? {} : { agentId }),
+          }
+        : undefined,
     });
   }
 
@@ -156,6 +210,8 @@ class LineWriter {
     const call = textOf(payload['call_id']) ?? textOf(item['id']);
     if (typeof exit === 'number' && call !== undefined) this.#exits.set(call, exit);
     if (call !== undefined && isFailureEvent(payload)) this.#failed.add(call);
+    const started = textOf(payload['new_thread_id']);
+    if (call !== undefined && started !== undefined) this.#started.set(call, started);
     if (repeats.has(type) || type === 'item_completed') this.#conversation.run.changes.add('bookkeeping');
     else if (/^(task|turn)_|^(error|warning|context_compacted|entered|exited|undo)/.test(type))
       this.#conversation.step(type.replaceAll('_', ' '), { content: payload }, said);
@@ -189,6 +245,12 @@ function isFailureEvent({ success, result }: Source): boolean {
   return success === false || 'Err' in result || saysFailure(result['Ok']);
 }
 
+/** The subagent that a call started: its output names the thread. */
+function startedAgent(output: unknown): string | undefined {
+  const given = readArguments(output);
+  return isSource(given) ? textOf(given['agent_id']) : undefined;
+}
+
 /** Older files say the exit code in the JSON of the output, or in its text. */
 function exitIn(output: unknown): number | undefined {
   if (typeof output !== 'string') return undefined;
@@ -203,7 +265,8 @@ export const codex: Format = {
   about: 'Rollout files of Codex (~/.codex/sessions/…/rollout-*.jsonl)',
   expects: 'lines with timestamp, type and payload',
   maps: [
-    ['session_meta', 'run.started'],
+    ['session_meta', 'run.started; agent.invoked for a subagent, in the run of its session'],
+    ['lines of its parent that a fork repeats', 'counted, not recorded'],
     ['turn_context, world_state, messages of the program', 'snapshot.captured'],
     ['response_item', 'as openai-responses says'],
     ['event_msg that repeats an item, token usage', 'counted, not recorded'],

@@ -125,14 +125,15 @@ class MessageWriter {
       });
       return;
     }
-    const isStderr = /stderr/.test(String(line['dir']));
-    if (!isStderr) this.#run.changes.add('unknown_part');
+    if (!/stderr/.test(String(line['dir']))) {
+      this.#run.unknown('a line that is no message', line, { actor: this.#server, at, key });
+      return;
+    }
     this.#run.add({
-      eventType: isStderr ? 'agent.step' : 'x.unknown',
+      eventType: 'agent.step',
       actor: this.#server,
-      action: isStderr ? 'stderr' : 'record',
-      metadata: isStderr ? { content: line['raw'] } : { what: 'a line that is no message', value: line },
-      marks: isStderr ? [] : ['unknown'],
+      action: 'stderr',
+      metadata: { content: line['raw'] },
       at,
       key,
     });

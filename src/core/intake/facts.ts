@@ -1,0 +1,76 @@
+/**
+ * What a recording holds beside its events: the facts that it repeats of another run, and the parts that gov does not
+ * understand. A balance of the recording states them. Tested by `test/core/intake/facts.test.ts`.
+ */
+import type { EventInput } from '../../contract/events.ts';
+import { observedType } from '../coverage/report.ts';
+import { digestOf } from '../json/digest.ts';
+import { isObject } from '../json/object.ts';
+
+/** Facts of a recording, by kind. */
+export interface FactCounts {
+  readonly calls: number;
+  readonly results: number;
+  readonly prompts: number;
+  /** Words of a model: delivered ones, and those beside calls. */
+  readonly outputs: number;
+}
+
+/** Facts that a fork or a branch repeats of its parent. They have no events in this run. */
+export interface Inherited extends FactCounts {
+  readonly run: string;
+}
+
+/** A part that gov does not understand. An event `x.unknown` of the run has it too. */
+export interface Remainder {
+  /** `line 812 /message/content/2`; without a pointer where the place in the line is not known. */
+  readonly where: string;
+  readonly why: string;
+  /** Size of the value as canonical JSON. */
+  readonly bytes: number;
+  /** `sha256:` and the hex digest of the value's canonical JSON. */
+  readonly hash: string;
+}
+
+type Counted = Pick<EventInput, 'eventType' | 'action' | 'metadata'>;
+
+/** Counts the facts of events. A report of a call that another source recorded counts as the call. */
+export function countFacts(events: Iterable<Counted>): FactCounts {
+  const counts = { calls: 0, results: 0, prompts: 0, outputs: 0 };
+  for (const event of events) {
+    const kind = kindOf(event);
+    if (kind !== undefined) counts[kind] += 1;
+  }
+  return counts;
+}
+
+function kindOf({ eventType, action, metadata = {} }: Counted): keyof FactCounts | undefined {
+  switch (eventType === observedType ? metadata['observed'] : eventType) {
+    case 'tool.call':
+      return 'calls';
+    case 'tool.result':
+      return 'results';
+    case 'prompt.submitted':
+      return 'prompts';
+    case 'output.delivered':
+      return 'outputs';
+    case 'model.invoked':
+      return isSpoken(metadata['content']) ? 'outputs' : undefined;
+    case 'agent.step':
+      return action === 'say' ? 'outputs' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether content has words; thinking is for the model alone. */
+const isSpoken = (content: unknown): boolean =>
+  Array.isArray(content)
+    ? content.some((part) => typeof part === 'string' || (isObject(part) && typeof part['text'] === 'string'))
+    : typeof content === 'string' && content !== '';
+
+export const remainderOf = (why: string, value: unknown, where: string): Remainder => ({
+  where,
+  why,
+  ...digestOf(value),
+});
