@@ -11,7 +11,7 @@ import { GovNetworkError } from '../../src/client/errors.ts';
 import type { Environment } from '../../src/contract/auth-words.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../../src/contract/problems.ts';
-import { telemetry, type Enrolled } from '../../src/contract/telemetry.ts';
+import { telemetry, type Enrollment } from '../../src/contract/telemetry.ts';
 import { canonicalize, type Json } from '../../src/core/json/canonical.ts';
 import { parseVerifierKey, signNote } from '../../src/core/note/signed.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -83,7 +83,7 @@ export async function enrolPlane(options: EnrolOptions): Promise<EnrolResult> {
       const answer = await exchange(connection, { path: '/telemetry/planes/enroll', canonical }, {});
       // the token decides the environment, so the operator need not know it
       if (environment === 'production' && problemOf(answer)?.code === 'ENVIRONMENT_MISMATCH') continue;
-      const enrolled = successOf<Enrolled>(answer, 201, telemetry.enrollDataPlane.success[201]);
+      const enrolled = successOf<Enrollment>(answer, 201, telemetry.enrollDataPlane.success[201]);
       const kept = keepEnrolment(enrolmentOf(enrolled, enrolled, { files, nowMs: now() }), options);
       return {
         ...kept,
@@ -174,7 +174,7 @@ export function baseUrlOf(address: string, environment: Environment): string {
   return `${url.origin}${prefix}${basePaths[environment]}`;
 }
 
-type Terms = Omit<Enrolled, 'key' | 'signingSecret' | 'previousValidUntil' | 'serverTime'>;
+type Terms = Omit<Enrollment, 'key' | 'signingSecret' | 'previousValidUntil' | 'serverTime'>;
 
 /** The part of the response that the plane stores. */
 export const enrolmentOf = (
@@ -216,7 +216,7 @@ export async function rotateCredentials({
     const canonical = canonicalize(overlapSeconds === undefined ? {} : { overlapSeconds });
     const answer = await link.send({ path: '/telemetry/credentials/rotate', canonical });
     const schema = telemetry.rotatePlaneCredentials.success[201];
-    const fresh = successOf<Pick<Enrolled, 'dataPlaneId' | 'key' | 'signingSecret' | 'previousValidUntil'>>(
+    const fresh = successOf<Pick<Enrollment, 'dataPlaneId' | 'key' | 'signingSecret' | 'previousValidUntil'>>(
       answer,
       201,
       schema,

@@ -20,7 +20,7 @@ import { plainSettings, resolveSettings, wantsJsonErrors, withoutFiles } from '.
 import type { Settings } from './context/settings.ts';
 
 /** A signal ended the work. */
-class Interrupted extends Error {
+class InterruptError extends Error {
   override readonly name = 'Interrupted';
   readonly exit: number;
 
@@ -33,7 +33,7 @@ class Interrupted extends Error {
 /** SIGINT and SIGTERM fire the signal once. A second one ends the process, as the system does by default. */
 function onSignals(stop: AbortController): () => void {
   const names = ['SIGINT', 'SIGTERM'] as const;
-  const handlers = names.map((name) => [name, () => stop.abort(new Interrupted(name))] as const);
+  const handlers = names.map((name) => [name, () => stop.abort(new InterruptError(name))] as const);
   for (const [name, handler] of handlers) process.once(name, handler);
   return () => {
     for (const [name, handler] of handlers) process.off(name, handler);
@@ -66,9 +66,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
       out.verdict = await execute(parsed, { settings, out, io, signal: stop.signal });
     }
     await out.flush();
-    return stop.signal.reason instanceof Interrupted ? stop.signal.reason.exit : out.verdict;
+    return stop.signal.reason instanceof InterruptError ? stop.signal.reason.exit : out.verdict;
   } catch (thrown) {
-    if (stop.signal.reason instanceof Interrupted) return stop.signal.reason.exit;
+    if (stop.signal.reason instanceof InterruptError) return stop.signal.reason.exit;
     if (thrown instanceof OutputClosed) return out.verdict;
     return (await out.fail(thrown, asJson, listing)).exit;
   } finally {

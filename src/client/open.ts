@@ -19,7 +19,7 @@ import type { OpenReply } from './transport.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
 import { timerMs } from './timer.ts';
 
-interface Opening {
+interface OpenOptions {
   readonly input: UncheckedInput;
   readonly headers: Readonly<Record<string, string>>;
   /** Statuses whose body the caller takes; any other one is thrown. */
@@ -31,7 +31,7 @@ interface Opening {
 export async function openReply(
   { connection, options }: Client,
   row: Operation,
-  { input, headers, accepted, signal = options.signal }: Opening,
+  { input, headers, accepted, signal = options.signal }: OpenOptions,
 ): Promise<OpenReply> {
   const path = pathOf(row, input);
   const url = connection.base.origin + connection.fullPath(path);

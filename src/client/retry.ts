@@ -32,7 +32,7 @@ export function retryDelayMs(failure: unknown, attempt: number, random: number):
   return asked * 1000 + backoffMs(clientBackoff, attempt + 1, random);
 }
 
-interface Retrying {
+interface RetryOptions {
   /** Attempts after the first; default `limits.clientRetries`. */
   readonly retries?: number;
   readonly observe?: (note: {
@@ -45,7 +45,7 @@ interface Retrying {
 
 /** Repeats an attempt while its failure allows it. Errors: the last failure, or the signal's reason. */
 export async function retrying<Answer>(
-  { retries = limits.clientRetries, observe }: Retrying,
+  { retries = limits.clientRetries, observe }: RetryOptions,
   signal: AbortSignal | undefined,
   once: () => Promise<Answer>,
 ): Promise<Answer> {

@@ -107,7 +107,7 @@ const newestReport = {
 export const NewestReport = Type.Object(newestReport);
 export type NewestReport = Static<typeof NewestReport>;
 
-const Enrolled = Type.Object({
+const Enrollment = Type.Object({
   ...PlaneCredentials.properties,
   projectId: serviceId('prj'),
   environment: oneOf(environments),
@@ -116,7 +116,7 @@ const Enrolled = Type.Object({
   reportIntervalSeconds: count('Interval of reports that the service requests'),
   serverTime: timestamp('Time of the service'),
 });
-export type Enrolled = Static<typeof Enrolled>;
+export type Enrollment = Static<typeof Enrollment>;
 
 const identity = {
   origin: origin('Origin of the metering log, without the epoch'),
@@ -231,7 +231,7 @@ export const dataPlanes = {
         'Note over gov.enrol/v1, SHA-256 of the token in hex and the origin, signed by the verifier key',
       ),
     }),
-    success: { 201: Enrolled },
+    success: { 201: Enrollment },
     statuses: [400, 401, 409, 429, 500],
   }),
   enrollDataPlaneByFile: operation({

@@ -6,10 +6,10 @@ import type { TObject, TSchema } from 'typebox';
 import type { NoBody, Operation, Scope } from './operation.ts';
 import { page, pageQuery } from './shapes.ts';
 
-type Shared = Pick<Operation, 'tag' | 'stability' | 'origin' | 'access'>;
+type SharedFields = Pick<Operation, 'tag' | 'stability' | 'origin' | 'access'>;
 
 /** What the rows of a resource have in common. */
-interface Resource<Params, Item> extends Shared {
+interface Resource<Params, Item> extends SharedFields {
   /** Of the list. */
   readonly path: string;
   /** The id: the path of one item is that of the list, and its id. */
@@ -20,7 +20,7 @@ interface Resource<Params, Item> extends Shared {
   readonly writes: Scope;
 }
 
-interface Usual<Success> extends Shared {
+interface Usual<Success> extends SharedFields {
   readonly path: string;
   readonly scope: Scope;
   readonly success: Success;

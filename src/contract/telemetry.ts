@@ -26,7 +26,7 @@ import {
 
 export {
   type DataPlane,
-  type Enrolled,
+  type Enrollment,
   EnrolmentAnswer,
   EnrolmentRequest,
   type NewestReport,
@@ -189,7 +189,7 @@ const UsageAccepted = Type.Object({
 });
 export type UsageAccepted = Static<typeof UsageAccepted>;
 
-const Attested = Type.Object({
+const AttestationAnswer = Type.Object({
   challengeId,
   reportId,
   status: Type.Literal('verified'),
@@ -201,7 +201,7 @@ const Attested = Type.Object({
   }),
   cosignature: Type.String(),
 });
-export type Attested = Static<typeof Attested>;
+export type AttestationAnswer = Static<typeof AttestationAnswer>;
 
 /** A signed message of a data plane in a file, as it would be sent over HTTP. */
 const Message = exact({
@@ -254,7 +254,7 @@ export const telemetry = {
     params: exact({ challengeId }),
     body: AttestationProof,
     bodyBytes: limits.attestationBytes,
-    success: { 200: Attested },
+    success: { 200: AttestationAnswer },
     statuses: [400, 401, 403, 404, 422, 500],
   }),
   ...dataPlanes,

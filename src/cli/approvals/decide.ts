@@ -11,13 +11,13 @@ import { viewOf } from '../terminal/answer-view.ts';
 import { namedId, reasonOf, signedText, type EscalationReason } from './standing.ts';
 
 /** The input that `approve` and `deny` share. */
-type Deciding = Pick<
+type DecideCall = Pick<
   Invocation<typeof approvalsApprove>,
   'args' | 'flags' | 'out' | 'session' | 'settings' | 'io'
 >;
 
 /** Errors: exit 4 for the key that asked, 6 if the approval was decided before. */
-export async function decideApproval(call: Deciding, outcome: ApprovalOutcome): Promise<void> {
+export async function decideApproval(call: DecideCall, outcome: ApprovalOutcome): Promise<void> {
   const { args, flags, out, session, settings } = call;
   const isSigned = flags.sign === true || flags.sshKey !== undefined;
   // signing is rare, and a decision by key needs nothing of it

@@ -22,10 +22,10 @@ import { clipped } from '../terminal/clipped.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../specs/decide/approvals.ts';
 
-type Signing = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'io'>;
+type SignCall = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'io'>;
 
 /** Errors: exit 2 without a usable key, 3 where the statement is about something else than the service shows. */
-export async function signedBy(call: Signing, outcome: ApprovalOutcome): Promise<ApprovalSignature> {
+export async function signedBy(call: SignCall, outcome: ApprovalOutcome): Promise<ApprovalSignature> {
   const { args, flags, out, session, io } = call;
   const keyFile = flags.sshKey ?? ownKey(io.env);
   const publicKey = publicKeyOf(keyFile);
@@ -136,7 +136,7 @@ export function publicKeyOf(file: string): string {
   return read.publicKey;
 }
 
-async function approverWith({ session }: Signing, publicKey: string) {
+async function approverWith({ session }: SignCall, publicKey: string) {
   const client = await session.client();
   let cursor: string | undefined;
   for (;;) {

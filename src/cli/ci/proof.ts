@@ -5,7 +5,7 @@ import { meaningOf } from '../terminal/verdict.ts';
 import type { Check, Checks } from './checks.ts';
 
 /** A verdict about a proof, an answer or an export. */
-interface Verified {
+interface VerdictInput {
   readonly verified: boolean;
   readonly code?: string | null | undefined;
   readonly detail?: string | null;
@@ -18,7 +18,7 @@ interface Verified {
 }
 
 /** `file`: the verified file, if it is one. */
-export function proofChecks(verdict: Verified, group: string, file: string | undefined): Checks {
+export function proofChecks(verdict: VerdictInput, group: string, file: string | undefined): Checks {
   const { verified, code, detail, layers = [], checks = [] } = verdict;
   const found = (rule: string, level: 'error' | 'warning', message: string): Pick<Check, 'finding'> => ({
     finding: { rule: `proof/${rule}`, level, message, file },

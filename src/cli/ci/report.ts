@@ -14,7 +14,7 @@ import { annotations, writeSummary } from './github.ts';
 import { junitText } from './junit.ts';
 import { sarifText } from './sarif.ts';
 
-interface Reporting {
+interface CiReportCall {
   readonly out: Out;
   readonly io: Io;
   readonly flags: { readonly report: readonly string[]; readonly annotate: boolean };
@@ -24,13 +24,13 @@ const kindOf = (file: string): 'junit' | 'sarif' | null =>
   file.endsWith('.xml') ? 'junit' : /\.sarif(?:\.json)?$/.test(file) ? 'sarif' : null;
 
 /** Errors: exit 2 for a file whose name says no format. A command checks it before it asks a service. */
-export function checkReports({ flags }: Pick<Reporting, 'flags'>): void {
+export function checkReports({ flags }: Pick<CiReportCall, 'flags'>): void {
   const other = flags.report.find((file) => kindOf(file) === null);
   if (other !== undefined) throw usage(`--report: expected *.xml or *.sarif, got ${JSON.stringify(other)}`);
 }
 
 /** Returns true if the format of the output is one of a pipeline, and the output is complete. */
-export async function reported({ out, io, flags }: Reporting, checks: () => Checks): Promise<boolean> {
+export async function reported({ out, io, flags }: CiReportCall, checks: () => Checks): Promise<boolean> {
   const isGithub = out.format === 'github';
   const isPrinted = isGithub || out.format === 'junit' || out.format === 'sarif';
   if (!isPrinted && flags.report.length === 0 && !flags.annotate) return false;

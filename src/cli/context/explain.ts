@@ -14,7 +14,7 @@ import { fromEnvironment, storedSettings } from './settings.ts';
 import { faultIn } from './stored.ts';
 
 export const explained = ['context', 'baseUrl', 'project', 'env', ...storable] as const;
-type Explained = (typeof explained)[number];
+type ExplainedSetting = (typeof explained)[number];
 
 export interface Candidate {
   readonly value: string;
@@ -26,7 +26,7 @@ export interface Candidate {
 
 type Call = Pick<Invocation<never>, 'globals' | 'io' | 'session'>;
 
-const defaults: Partial<Record<Explained, string>> = {
+const defaults: Partial<Record<ExplainedSetting, string>> = {
   output: 'table, or tab-separated values into a pipe',
   color: 'auto',
   timeout: 'that of the operation',
@@ -45,7 +45,7 @@ export function keyIn<Name extends string>(names: readonly Name[], text: string)
 }
 
 /** Errors: exit 2 for a configuration file that cannot be read. */
-export function candidatesOf(name: Explained, call: Call): readonly Candidate[] {
+export function candidatesOf(name: ExplainedSetting, call: Call): readonly Candidate[] {
   const { globals, io } = call;
   const typed = globals[name];
   const variable = new Map<string, string>(Object.entries(fromEnvironment)).get(name) ?? '';
@@ -69,7 +69,7 @@ export function candidatesOf(name: Explained, call: Call): readonly Candidate[] 
   return found;
 }
 
-function ofLocks(name: Explained, { io }: Call): Candidate[] {
+function ofLocks(name: ExplainedSetting, { io }: Call): Candidate[] {
   const key = lockable.find((each) => each === name);
   const value = key && readLocks(io)[key];
   return value === undefined
@@ -77,7 +77,7 @@ function ofLocks(name: Explained, { io }: Call): Candidate[] {
     : [{ value, from: `${lineOf(policyPath(io), name)}, locked`, problem: null }];
 }
 
-function ofContext(name: Explained, { io, session }: Call): Candidate[] {
+function ofContext(name: ExplainedSetting, { io, session }: Call): Candidate[] {
   if (name === 'context') return currentContextOf(io);
   if (name !== 'baseUrl' && name !== 'project' && name !== 'env') return [];
   const chosen = contextOf(session);

@@ -18,7 +18,7 @@ import { isObject } from '../../core/json/object.ts';
 import { needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
-import { standingAfterLists, type ToolStanding, type Listing } from './listing.ts';
+import { standingAfterLists, type ToolState, type Listing } from './listing.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
 import type { Pins } from './pins.ts';
 import { codexTurn, runOf, traceOf, type Headers } from './trace.ts';
@@ -103,7 +103,7 @@ export class Gate {
     }
     const { server, client, pins, warn } = this.#options;
     const { signal, listing } = context;
-    let standing: ToolStanding;
+    let standing: ToolState;
     try {
       standing = await standingAfterLists(call.name, { pins, listing, signal });
     } catch (cause) {
@@ -141,7 +141,7 @@ export class Gate {
   }
 
   /** The call does not run, recorded or not. */
-  async #recordRefused(call: CallMessage, context: CallContext, standing: Refusing): Promise<void> {
+  async #recordRefused(call: CallMessage, context: CallContext, standing: RefusedStanding): Promise<void> {
     const { client, warn } = this.#options;
     const { tool, runId, actor } = this.#governed(call, context, standing);
     const event = {
@@ -166,7 +166,7 @@ export class Gate {
       );
   }
 
-  #governed(call: CallMessage, { peers, headers }: CallContext, standing: ToolStanding): GovernedCall {
+  #governed(call: CallMessage, { peers, headers }: CallContext, standing: ToolState): GovernedCall {
     const { server, runId, session, policyIds = [], actor } = this.#options;
     const definition = 'definition' in standing ? standing.definition : undefined;
     const version = peers.server?.version?.slice(0, limits.toolNameChars);
@@ -195,7 +195,7 @@ export class Gate {
   #metadata(
     call: CallMessage,
     { peers, headers }: CallContext,
-    standing: ToolStanding,
+    standing: ToolState,
   ): Record<string, unknown> {
     const { server, content } = this.#options;
     const revision = call.meta['io.modelcontextprotocol/protocolVersion'] ?? peers.protocolVersion;
@@ -219,9 +219,9 @@ function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
   return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
 }
 
-type Refusing = ToolStanding & { readonly is: 'changed' | 'hidden' };
+type RefusedStanding = ToolState & { readonly is: 'changed' | 'hidden' };
 
-function refusedText(server: string, tool: string, standing: Refusing): string {
+function refusedText(server: string, tool: string, standing: RefusedStanding): string {
   if ('missing' in standing)
     return `not run: ${server} ${standing.missing}. ${tool} is pinned, so it runs only under a definition that the server lists.`;
   if (!('pinned' in standing))

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../core/json/canonical.ts';
 import { isObject } from '../../core/json/object.ts';
 import { definitionsIn } from '../../core/mcp/definition.ts';
 import { looseBounds, type Envelope } from '../../core/mcp/envelope.ts';
-import type { Pins, Standing } from './pins.ts';
+import type { Pins, PinState } from './pins.ts';
 
 /** The lists that clients of one server have asked for, and have no answer to. */
 export class PendingLists {
@@ -41,7 +41,7 @@ export interface Listing {
 }
 
 /** Where a tool stands; `missing` says why the server has not listed it. */
-export type ToolStanding = Standing | { readonly is: 'hidden'; readonly missing: string };
+export type ToolState = PinState | { readonly is: 'hidden'; readonly missing: string };
 
 /**
  * Returns where a tool stands, after the lists that it waits for. Waits at most `limits.mcpListSeconds`. Rejects if the pins
@@ -50,7 +50,7 @@ export type ToolStanding = Standing | { readonly is: 'hidden'; readonly missing:
 export async function standingAfterLists(
   name: string,
   { pins, listing, signal }: { pins: Pins; listing: Listing; signal: AbortSignal },
-): Promise<ToolStanding> {
+): Promise<ToolState> {
   const before = await pins.standing(name);
   if ('definition' in before) return before;
   const late = AbortSignal.timeout(limits.mcpListSeconds * 1000);

@@ -19,7 +19,7 @@ const pinRun = (server: string): string => `mcp-pins:${server}`;
 const pinnedType = 'mcp.tool.pinned';
 const changedType = 'mcp.tool.changed';
 
-export type Standing =
+export type PinState =
   /** The definition is the pinned one; or a person accepted it. */
   | { readonly is: 'pinned' | 'accepted'; readonly definition: Definition }
   /** The server has not listed the tool to this proxy. */
@@ -56,7 +56,7 @@ export class Pins {
   }
 
   /** Returns where a tool stands, after its pin is durable. Errors: those of the client; the call must not run then. */
-  async standing(name: string): Promise<Standing> {
+  async standing(name: string): Promise<PinState> {
     const definition = this.#listed.get(name);
     if (this.#first === null || this.#unsaved.length > 0) await this.#save();
     if (definition === undefined) return this.#isPinned(name) ? { is: 'hidden' } : { is: 'unlisted' };

@@ -26,13 +26,13 @@ export function jsonFault(text: NamedText, cause: GovError): CliError {
   });
 }
 
-interface Described {
+interface FaultDescription {
   readonly place?: string;
   readonly message: string;
   readonly hint?: string;
 }
 
-function described(text: NamedText, cause: GovError): Described {
+function described(text: NamedText, cause: GovError): FaultDescription {
   const { bytes } = text;
   const place = placeOf(text, cause);
   const head = Buffer.from(bytes.subarray(0, 256)).toString('latin1').trimStart();

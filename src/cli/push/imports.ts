@@ -16,7 +16,7 @@ import type { Chunks } from './pieces.ts';
 import { inputError, sendable, type InputRecord } from './record.ts';
 import type { InputSource } from './source.ts';
 
-export interface ImportReading {
+export interface PushContext {
   readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt' | 'refused' | 'saw' | 'skipped'>;
   /** Returns the time for events without one, for these bytes. */
   readonly importedAt: (bytes: Buffer) => number;
@@ -53,7 +53,7 @@ interface KnownRuns {
 export async function* readImport(
   source: InputSource,
   chunks: Chunks,
-  reading: ImportReading,
+  reading: PushContext,
 ): AsyncGenerator<InputRecord> {
   const bytes = await readWhole(source, chunks);
   const bad: InputRecord[] = [];
@@ -103,7 +103,7 @@ async function readWhole(source: InputSource, chunks: Chunks): Promise<Buffer> {
 
 async function runsOf(
   source: InputSource,
-  { bytes, bad, reading }: { bytes: Buffer; bad: InputRecord[]; reading: ImportReading },
+  { bytes, bad, reading }: { bytes: Buffer; bad: InputRecord[]; reading: PushContext },
 ): Promise<Iterable<ImportedRun>> {
   const { importRuns } = await import('../../core/intake/registry.ts');
   const { decodeText, documents } = await import('../../core/intake/source.ts');
@@ -130,7 +130,7 @@ async function runsOf(
 }
 
 /** An exporter spreads a trace over several requests, and often only the last one names the run. */
-async function tracesOf({ paths, known }: ImportReading): Promise<ReadonlyMap<string, string>> {
+async function tracesOf({ paths, known }: PushContext): Promise<ReadonlyMap<string, string>> {
   if (known.traces !== undefined) return known.traces;
   const { tracesIn } = await import('../../core/intake/formats/otlp.ts');
   const { decodeText, documents } = await import('../../core/intake/source.ts');
@@ -159,7 +159,7 @@ const ahead = 8;
 /** Yields runs with the events that the service and this push have of them. */
 async function* withStored(
   runs: Iterable<ImportedRun>,
-  { stored, known: { asked, sent } }: ImportReading,
+  { stored, known: { asked, sent } }: PushContext,
 ): AsyncGenerator<RunWithStored> {
   const iterator = runs[Symbol.iterator]();
   const waiting: { run: ImportedRun; known: Promise<readonly StoredEvent[] | undefined> }[] = [];
@@ -198,7 +198,7 @@ const hasSubagents = new Set(['claude-code', 'codex']);
 
 function* recordsOf(
   read: ImportedRun,
-  { stored, reading }: { stored: RunWithStored['stored']; reading: ImportReading },
+  { stored, reading }: { stored: RunWithStored['stored']; reading: PushContext },
 ): Generator<InputRecord> {
   const run = hasSubagents.has(read.format) ? linkSubagents(read, stored ?? []) : read;
   const found =

@@ -33,7 +33,7 @@ interface Note {
 }
 
 /** What to do with a record: it is known, it is tried again, or it is new. */
-export type Standing = 'known' | 'rejected' | 'unsent' | 'new';
+export type RecordState = 'known' | 'rejected' | 'unsent' | 'new';
 
 export interface PushedFilesOptions {
   readonly directory: string;
@@ -133,7 +133,7 @@ export class PushedFile {
   }
 
   /** Returns how a record stands. Called once for each record, in order; `text` is undefined for one that is no event. */
-  standing(position: number, text: string | undefined): Standing {
+  standing(position: number, text: string | undefined): RecordState {
     this.#records = position + 1;
     const own = hash('sha256', text ?? '', 'hex').slice(0, 2 * hashBytes);
     if (this.#records > limits.pushRememberedRecords) this.#hashes = undefined;
@@ -144,7 +144,7 @@ export class PushedFile {
     return found;
   }
 
-  #standing(position: number, own: string): Standing {
+  #standing(position: number, own: string): RecordState {
     if (this.#left !== undefined) {
       const left = this.#left.get(own) ?? 0;
       if (left > 0) this.#left.set(own, left - 1);

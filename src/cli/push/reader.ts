@@ -7,17 +7,17 @@ import { limits } from '../../contract/limits.ts';
 import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../client/sending/batch.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
 import type { PushProgress } from './progress.ts';
-import type { PushedFile, PushedFiles, Standing } from './pushed.ts';
+import type { PushedFile, PushedFiles, RecordState } from './pushed.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
-import { readImport, type ImportReading } from './imports.ts';
+import { readImport, type PushContext } from './imports.ts';
 import { drain, isPipe, readChunks, readRecords, type InputFormat, type InputSource } from './source.ts';
 import type { Position } from '../../client/sending/spool.ts';
 
 export interface ReadPlan {
   readonly format: InputFormat;
   /** Set for recordings. */
-  readonly imports: ImportReading | undefined;
+  readonly imports: PushContext | undefined;
   readonly batcher: BatcherOptions;
   /** End of the input that an earlier session has queued. */
   readonly position: Position | undefined;
@@ -136,14 +136,14 @@ async function fill(
 class Sorter {
   readonly #file: PushedFile | undefined;
   readonly #filler: Pick<Filler, 'flush'>;
-  #last: Standing = 'known';
+  #last: RecordState = 'known';
 
   constructor(file: PushedFile | undefined, filler: Pick<Filler, 'flush'>) {
     this.#file = file;
     this.#filler = filler;
   }
 
-  async sort(record: Exclude<InputRecord, { known: true }>, position: number): Promise<Standing> {
+  async sort(record: Exclude<InputRecord, { known: true }>, position: number): Promise<RecordState> {
     if (this.#file === undefined) return 'new';
     const standing = this.#file.standing(position, 'text' in record ? record.text : undefined);
     if (standing !== this.#last && standing !== 'known') {

@@ -119,13 +119,13 @@ function artifactOf(
   return { artifact, name: `${reportTemplateId}-${executionId}.${wanted}` };
 }
 
-interface Fetching {
+interface FetchInput {
   readonly report: ReportExecution;
   readonly artifact: Artifact;
   readonly call: Call;
 }
 
-async function fetched(client: Client, of: Fetching & { readonly sink: DownloadSink }) {
+async function fetched(client: Client, of: FetchInput & { readonly sink: DownloadSink }) {
   const { report, artifact, call, sink } = of;
   const progress = startProgress(call);
   const { executionId } = report;
@@ -145,7 +145,7 @@ async function fetched(client: Client, of: Fetching & { readonly sink: DownloadS
 
 async function toPipe(
   client: Client,
-  { to, call, ...of }: Fetching & { readonly to: string },
+  { to, call, ...of }: FetchInput & { readonly to: string },
 ): Promise<void> {
   const output = await openOutput(to, call);
   const sink: DownloadSink = {

@@ -21,16 +21,16 @@ interface ShownDecision {
   readonly policies: ReturnType<typeof decidingPolicies>;
 }
 
-type Covered = RunCoverage['calls'][number];
+type CoverageCall = RunCoverage['calls'][number];
 
 /** `eventId`, `verdict` and `decision` are null for a decision that no event of a call names. */
 export interface ShownCall {
   readonly callId: string | null;
   readonly eventId: string | null;
   readonly tool: string | null;
-  readonly verdict: Covered['verdict'] | null;
-  readonly decision: Covered['decision'];
-  readonly sources: Covered['sources'];
+  readonly verdict: CoverageCall['verdict'] | null;
+  readonly decision: CoverageCall['decision'];
+  readonly sources: CoverageCall['sources'];
   readonly detail: string | null;
   readonly decisions: readonly ShownDecision[];
 }
@@ -167,7 +167,7 @@ function typesOf(events: readonly AuditEvent[]): RunView['events']['byType'] {
 const decidedTypes = new Set(['tool.call', 'tool.denied']);
 
 function withDecisions(
-  call: Covered,
+  call: CoverageCall,
   events: readonly AuditEvent[],
   evaluations: readonly PolicyEvaluationRecord[],
 ): ShownCall {

@@ -15,9 +15,9 @@ type Item<Row> = Row extends Table[OperationId]
     ? Answer<Row>['body']
     : ItemOf<Answer<Row>>
   : never;
-type Preferred = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]> & string)[] };
+type PreferredColumns = { readonly [Id in OperationId]?: readonly (keyof Item<Table[Id]> & string)[] };
 
-const preferred: Preferred = {
+const preferred: PreferredColumns = {
   listEvents: ['sequence', 'timestamp', 'eventType', 'actor', 'resource', 'action', 'eventId'],
   searchEvents: ['timestamp', 'runId', 'eventType', 'actor', 'resource', 'action', 'eventId'],
   listRuns: ['runId', 'events', 'firstTimestamp', 'lastTimestamp', 'proofs', 'sealed', 'lastDecision'],

@@ -75,13 +75,13 @@ export async function sqliteStore(
   };
 }
 
-interface Prepared {
+interface SqliteDriver {
   pragma(text: string, options: { simple: true }): unknown;
   prepare(sql: string): { get(): unknown };
   exec(sql: string): unknown;
 }
 
-function prepare(db: Prepared): void {
+function prepare(db: SqliteDriver): void {
   const version = db.pragma('user_version', { simple: true });
   if (version === layout) return;
   const isEmpty = db.prepare('SELECT count(*) = 0 AS empty FROM sqlite_schema').get() as { empty: number };

@@ -93,12 +93,12 @@ type PublicKeyInput =
 export const createPublicKey = (given: PublicKeyInput): KeyObject =>
   given.format === 'der' ? keyOfSpki(Buffer.from(given.key)) : keyOfJwk(given.key);
 
-type Verified = KeyObject | { readonly key: KeyObject; readonly dsaEncoding: 'der' | 'ieee-p1363' };
+type VerifyKey = KeyObject | { readonly key: KeyObject; readonly dsaEncoding: 'der' | 'ieee-p1363' };
 
 export function verify(
   digest: Digest | null,
   message: Uint8Array,
-  by: Verified,
+  by: VerifyKey,
   signature: Uint8Array,
 ): boolean {
   const { key, dsaEncoding } = 'key' in by ? by : { key: by, dsaEncoding: 'der' };

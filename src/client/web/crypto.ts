@@ -10,11 +10,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { Buffer } from './buffer.ts';
 
 type Data = string | Uint8Array;
-type Encoding = 'hex' | 'base64' | 'base64url' | 'binary' | 'buffer';
+type TextEncoding = 'hex' | 'base64' | 'base64url' | 'binary' | 'buffer';
 
 const bytesOf = (data: Data): Uint8Array => (typeof data === 'string' ? Buffer.from(data) : data);
 
-const encoded = (bytes: Uint8Array, encoding?: Encoding): string | Buffer => {
+const encoded = (bytes: Uint8Array, encoding?: TextEncoding): string | Buffer => {
   const buffer = Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length);
   return encoding === undefined || encoding === 'buffer' ? buffer : buffer.toString(encoding);
 };
@@ -23,7 +23,7 @@ function requireSha256(algorithm: string): void {
   if (algorithm !== 'sha256') throw new TypeError(`expected sha256, got ${algorithm}`);
 }
 
-export function hash(algorithm: string, data: Data, encoding: Encoding = 'hex'): string | Buffer {
+export function hash(algorithm: string, data: Data, encoding: TextEncoding = 'hex'): string | Buffer {
   requireSha256(algorithm);
   return encoded(sha256(bytesOf(data)), encoding);
 }
@@ -53,7 +53,7 @@ class Hasher {
     return new Hasher(copy);
   }
 
-  digest(encoding?: Encoding): string | Buffer {
+  digest(encoding?: TextEncoding): string | Buffer {
     return encoded(this.#state.digest(), encoding);
   }
 }

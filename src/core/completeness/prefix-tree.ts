@@ -18,7 +18,7 @@ interface Leaf extends PathEnd {
   readonly hash: Buffer;
   readonly keys: 1;
 }
-interface Closed extends Subtree {
+interface ClosedSubtree extends Subtree {
   readonly kind: 'closed';
 }
 interface Branch {
@@ -28,7 +28,7 @@ interface Branch {
   hash: Buffer | null;
   keys: number;
 }
-type Node = Leaf | Closed | Branch | null;
+type Node = Leaf | ClosedSubtree | Branch | null;
 
 const keysOf = (node: Node): number => node?.keys ?? 0;
 

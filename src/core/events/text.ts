@@ -84,7 +84,7 @@ function fieldsOf(disclosures: string, bounds: readonly number[], count: number)
   if (bounds.length !== 2 * count || count > comparedFields) return null;
   if (held.size >= placesHeld) forgetPlaces();
   const whole: Partial<Record<Whole, string>> = {};
-  const parts: Record<Parted, Member[]> = { actor: [], resource: [], metadata: [] };
+  const parts: Record<PartedMember, Member[]> = { actor: [], resource: [], metadata: [] };
   const places: FieldPosition[] = [];
   let likely = firstPlace;
   for (let at = 0; at < bounds.length; at += 2) {
@@ -117,12 +117,12 @@ function fieldsOf(disclosures: string, bounds: readonly number[], count: number)
 }
 
 type Whole = 'actor' | 'resource' | 'action' | 'clientEventId';
-type Parted = 'actor' | 'resource' | 'metadata';
+type PartedMember = 'actor' | 'resource' | 'metadata';
 
 /** Where a field is: a member of the event, or one of an object in it, whose `name` is a JSON text. */
 type FieldPosition = (
   | { readonly member: Whole; readonly name: null }
-  | { readonly member: Parted; readonly name: string }
+  | { readonly member: PartedMember; readonly name: string }
 ) & {
   /** Its pointer and what ends it: `",`. */
   readonly end: string;
@@ -154,7 +154,7 @@ function placeOf(pointer: string): FieldPosition | null {
   const more = { end: `${own}",`, next: null };
   // the patterns name no other members
   const place = whole === undefined ? null : { member: whole as Whole, name: null, ...more };
-  const found = parted === undefined ? place : { member: parted as Parted, name: `"${name}"`, ...more };
+  const found = parted === undefined ? place : { member: parted as PartedMember, name: `"${name}"`, ...more };
   held.set(own, found);
   return found;
 }

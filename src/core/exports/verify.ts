@@ -60,7 +60,7 @@ export async function verifyExport(
   trust: Trust | null,
   { seen }: Pick<VerifyOptions, 'seen'> = {},
 ): Promise<ExportVerdict> {
-  const reading = new Reading();
+  const reading = new ArtifactReader();
   const outcome = await read(chunks, reading);
   if (outcome instanceof Error) throw outcome;
   const verdict = reading.verdict(trust);
@@ -69,7 +69,7 @@ export async function verifyExport(
 }
 
 /** Returns an error of `chunks`, which the caller throws. An error in the content becomes a failed check. */
-async function read(chunks: AsyncIterable<Uint8Array>, reading: Reading): Promise<Error | null> {
+async function read(chunks: AsyncIterable<Uint8Array>, reading: ArtifactReader): Promise<Error | null> {
   let broken: Error | null = null;
   const watched = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     try {
@@ -96,7 +96,7 @@ async function read(chunks: AsyncIterable<Uint8Array>, reading: Reading): Promis
 const optional: ReadonlySet<ExportCheckId> = new Set(['witnesses', 'completeness']);
 
 /** An artifact that is being read. */
-class Reading {
+class ArtifactReader {
   readonly #checks: ExportChecks = new CheckList(exportCheckIds);
   #head: ReturnType<typeof readHead> = null;
   #rows: RowCheck | null = null;

@@ -31,7 +31,7 @@ const heldByDefault = { nodes: limits.graphNodesHeld, edges: limits.graphEdgesHe
 export class RunGraph implements GraphSink {
   readonly #events = new RunIndex();
   readonly #columns: EventColumns = { eventTypes: [], actions: [], timestamps: [] };
-  readonly #words = new Interned();
+  readonly #words = new WordTable();
   readonly #others: GraphNode[] = [];
   readonly #otherIds = new Map<string, number>();
   /** References in list order. */
@@ -236,7 +236,7 @@ function walk(list: Adjacency, start: number, chosen: Uint8Array, budget: { left
 }
 
 /** Repeated words by number; 0 is the empty word. */
-class Interned {
+class WordTable {
   readonly #numbers = new Map<string, number>([['', 0]]);
   readonly #wordList: string[] = [''];
 

@@ -8,7 +8,7 @@ import type { EventInput } from '../../contract/events.ts';
 import type { StoredEvent } from './reconcile.ts';
 import { isSource, textOf, type ImportedRun } from './run.ts';
 
-type Reported = Pick<EventInput, 'eventType' | 'actor' | 'metadata' | 'clientEventId'> | StoredEvent;
+type ReportedEvent = Pick<EventInput, 'eventType' | 'actor' | 'metadata' | 'clientEventId'> | StoredEvent;
 
 /** Returns the run with the cause of each subagent's first event, where it is known. Cost: once over both lists. */
 export function linkSubagents(run: ImportedRun, stored: readonly StoredEvent[]): ImportedRun {
@@ -45,7 +45,7 @@ export function linkSubagents(run: ImportedRun, stored: readonly StoredEvent[]):
 }
 
 /** The calls that started subagents, by the id of the subagent: the result of such a call names it. */
-function startersIn(events: readonly Reported[]): Map<string, readonly string[]> {
+function startersIn(events: readonly ReportedEvent[]): Map<string, readonly string[]> {
   const calls = new Map<string, string>();
   const agents = new Map<string, string>();
   for (const { eventType, metadata = {}, clientEventId } of events) {
@@ -67,7 +67,7 @@ function startersIn(events: readonly Reported[]): Map<string, readonly string[]>
 }
 
 /** The subagent that a recording's event is of; undefined for events of others, and of hooks and telemetry. */
-function agentOf({ actor, metadata = {} }: Reported): string | undefined {
+function agentOf({ actor, metadata = {} }: ReportedEvent): string | undefined {
   if (typeof metadata['timestampSource'] !== 'string' || metadata['importer'] === 'otlp') return undefined;
   const name = typeof actor === 'object' && actor !== null ? actor.name : actor;
   return typeof name === 'string' ? /^(?:claude-code|codex)\/(.+)$/.exec(name)?.[1] : undefined;
@@ -79,7 +79,7 @@ const hasCause = ({ clientEventId }: StoredEvent, stored: readonly StoredEvent[]
     return completes === clientEventId && isSource(added) && Array.isArray(added['causedBy']);
   });
 
-type Late = Reported & Pick<EventInput, 'timestamp'>;
+type Late = ReportedEvent & Pick<EventInput, 'timestamp'>;
 
 /** Says what caused an event that stands before its cause. */
 function causeOf(

@@ -98,14 +98,14 @@ function tooComplex(offset: number, max: number, what: string): never {
   throw new GovError('JSON_TOO_COMPLEX', detail, { extensions: { offset } });
 }
 
-interface Naming {
+interface NameRules {
   readonly names: NameCount;
   readonly maxChars: number;
   readonly profile: Profile;
 }
 
 /** Skips and counts a member name, its colon and the space after it. */
-function afterName(bytes: Uint8Array, at: number, { names, maxChars, profile }: Naming): number {
+function afterName(bytes: Uint8Array, at: number, { names, maxChars, profile }: NameRules): number {
   if (byteAt(bytes, at) !== QUOTE) unexpected(bytes, at, 'a member name');
   let end = plainEnd(bytes, at + 1);
   if (byteAt(bytes, end) !== QUOTE) {

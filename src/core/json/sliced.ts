@@ -47,7 +47,7 @@ export async function parseJsonInSlices(bytes: Uint8Array, bounds: JsonBounds, p
 }
 
 /** A text that `scanJson` accepted. */
-interface Scanned {
+interface ScannedText {
   readonly bytes: Uint8Array;
   readonly pace: Pace;
   readonly depth: number;
@@ -56,7 +56,7 @@ interface Scanned {
 /** A value and its end. */
 type ReadValue<Value> = readonly [value: Value, end: number];
 
-async function valueAt(text: Scanned, start: number): Promise<ReadValue<Json>> {
+async function valueAt(text: ScannedText, start: number): Promise<ReadValue<Json>> {
   const { bytes, pace } = text;
   if (pace.isOver()) await pace.next();
   const end = valueEnd(bytes, start, pieceBytes);
@@ -66,10 +66,10 @@ async function valueAt(text: Scanned, start: number): Promise<ReadValue<Json>> {
   return [piece(text, bytes.subarray(start, end)), end];
 }
 
-const piece = ({ depth }: Scanned, bytes: Uint8Array): Json => parseJson(bytes, { ...unbounded, depth });
+const piece = ({ depth }: ScannedText, bytes: Uint8Array): Json => parseJson(bytes, { ...unbounded, depth });
 
 /** Parses small items together, and each large one by itself. */
-async function arrayAt(text: Scanned, start: number): Promise<ReadValue<Json[]>> {
+async function arrayAt(text: ScannedText, start: number): Promise<ReadValue<Json[]>> {
   const { bytes, pace } = text;
   const items: Json[] = [];
   let at = afterSpace(bytes, start + 1);
@@ -102,7 +102,7 @@ async function arrayAt(text: Scanned, start: number): Promise<ReadValue<Json[]>>
 
 const brackets = Buffer.from('[]');
 
-async function objectAt(text: Scanned, start: number): Promise<ReadValue<JsonObject>> {
+async function objectAt(text: ScannedText, start: number): Promise<ReadValue<JsonObject>> {
   const { bytes } = text;
   const object: JsonObject = {};
   let at = afterSpace(bytes, start + 1);
@@ -135,13 +135,13 @@ export async function canonicalInSlices(value: Json, pace: Pace): Promise<string
   return pieces.join('');
 }
 
-interface Spelling {
+interface TextSink {
   readonly pace: Pace;
   readonly take: (text: string) => void;
 }
 
 /** Calls `take` with the JCS text of a value, in pieces of about 64 KiB or of one long string. */
-export async function eachPiece(value: Json, { pace, take }: Spelling): Promise<void> {
+export async function eachPiece(value: Json, { pace, take }: TextSink): Promise<void> {
   let piece = '';
   const collect = (text: string): void => {
     piece += text;
@@ -153,7 +153,7 @@ export async function eachPiece(value: Json, { pace, take }: Spelling): Promise<
   take(piece);
 }
 
-async function spell(value: Json, spelling: Spelling): Promise<void> {
+async function spell(value: Json, spelling: TextSink): Promise<void> {
   const { pace, take } = spelling;
   if (pace.isOver()) await pace.next();
   if (typeof value !== 'object' || value === null || isSmall(value)) return take(canonicalize(value));

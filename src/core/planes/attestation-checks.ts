@@ -18,7 +18,7 @@ export interface Heads {
 }
 
 /** The head of an earlier report. */
-export interface Earlier {
+export interface EarlierHead {
   readonly size: number;
   /** 32 bytes. */
   readonly root: Uint8Array;
@@ -54,7 +54,7 @@ function checkSample(sample: Sample, head: Checkpoint, pointer: string): Fault |
   return checkStep(leaf, before, { unit: sample.unit, pointer });
 }
 
-interface Claimed {
+interface ProofLeaf {
   readonly index: number;
   readonly record: string;
   readonly inclusion: readonly string[];
@@ -71,7 +71,7 @@ const membersOf = (pointer: string): Pointers => ({
 });
 
 /** Returns the leaf of a record that is in the tree. */
-function leafOf({ index, record, inclusion }: Claimed, head: Checkpoint, at: Pointers): MeterLeaf | Fault {
+function leafOf({ index, record, inclusion }: ProofLeaf, head: Checkpoint, at: Pointers): MeterLeaf | Fault {
   if (!isIncluded(inclusion, { index, leaf: leafHash(record), head }))
     return notIncluded(at.inclusion, index, head);
   return parseMeterRecord(record) ?? malformedRecord(at.record);
@@ -106,7 +106,7 @@ function checkStep(
 export function checkConsistency(
   shown: AttestationProof['consistency'],
   { log }: Heads,
-  earlier: readonly Earlier[],
+  earlier: readonly EarlierHead[],
 ): Fault | null {
   return firstFault(shown, ({ fromSize, path }, at) => {
     const firsts =

@@ -12,7 +12,7 @@ import {
   checkConsistency,
   checkCross,
   checkSamples,
-  type Earlier,
+  type EarlierHead,
   type Heads,
 } from './attestation-checks.ts';
 import { crossIndexes, sampledUnits } from './challenge.ts';
@@ -23,7 +23,7 @@ import { openNote } from '../note/signed.ts';
 import { type Fault, faultAt, meteringKey, openFault, openHead, type PlaneIdentity } from './identity.ts';
 import { reportedAuditHead, reportedHead } from './reported-head.ts';
 
-export type { Earlier } from './attestation-checks.ts';
+export type { EarlierHead } from './attestation-checks.ts';
 export { challengeId, crossIndexes, sampledUnits } from './challenge.ts';
 
 type Answer = Pick<AttestationProof, 'samples' | 'consistency' | 'cross'>;
@@ -47,7 +47,7 @@ export interface AttestationInput {
    * The heads of the reports of this plane and epoch with a size in `challenge.consistencySizes`: `reportedHead(report)` of
    * each, all of them if several reports have one size. A missing head is a bug and throws.
    */
-  readonly earlier: readonly Earlier[];
+  readonly earlier: readonly EarlierHead[];
 }
 
 export interface AttestationResult {

@@ -29,14 +29,14 @@ import { type BundleApproval, type BundleFrame, pathHashes } from './bundle.ts';
 import type { Evidence, Statement } from './statement.ts';
 import type { CheckList } from './verdict.ts';
 
-interface Stated {
+interface ApprovalInputs {
   readonly statements: ReadonlyMap<string, Statement>;
   readonly evidence: Evidence | null;
   /** The root of checkpoint S. */
   readonly root: Uint8Array | null;
 }
 
-export function checkApprovals({ approvals }: BundleFrame, stated: Stated, checks: CheckList): void {
+export function checkApprovals({ approvals }: BundleFrame, stated: ApprovalInputs, checks: CheckList): void {
   const claimed = signedIn(stated.statements.get('policy_compliance')) ?? [];
   if (approvals === undefined) {
     if (claimed.length > 0)

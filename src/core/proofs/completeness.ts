@@ -84,7 +84,7 @@ export function shownLists(
   return lists;
 }
 
-interface Stated {
+interface CompletenessInputs {
   readonly statements: ReadonlyMap<string, Statement>;
   readonly evidence: Evidence | null;
   /** Checkpoint S′. */
@@ -95,7 +95,11 @@ interface Stated {
 const anchors = ['layer_statements', 'checkpoint_signatures', 'consistency', 'tree_root'] as const;
 
 /** Steps 1 to 5. Returns the notes for the output. */
-export function checkCompleteness(bundle: BundleFrame, stated: Stated, checks: CheckList): readonly string[] {
+export function checkCompleteness(
+  bundle: BundleFrame,
+  stated: CompletenessInputs,
+  checks: CheckList,
+): readonly string[] {
   const { completeness } = bundle;
   const { evidence, proved, statements } = stated;
   if (completeness === undefined) {

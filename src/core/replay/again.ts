@@ -62,11 +62,11 @@ function checkpointOf({ checkpoint, readSet }: RecordedEvaluation, reads: ReadSe
   return reads.paths.length === 0 ? { context: {} } : null;
 }
 
-type Lacking = Pick<Reevaluation, 'undecided' | 'notRetained'>;
-const none: Lacking = { undecided: [], notRetained: [] };
+type LackedInputs = Pick<Reevaluation, 'undecided' | 'notRetained'>;
+const none: LackedInputs = { undecided: [], notRetained: [] };
 
 /** Returns the policies that read more than was retained, and these paths, at most `limits.fieldErrors`. */
-function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lacking {
+function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): LackedInputs {
   const asked = ids.length === 0 ? set.versions().map(({ policyId }) => policyId) : ids;
   const undecided: string[] = [];
   const notRetained = new Set<string>();

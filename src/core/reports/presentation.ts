@@ -15,7 +15,7 @@ const rendererVersion = 4;
 export const producer = (): string =>
   `gov report renderer ${rendererVersion} (ICU ${process.versions['icu'] ?? 'none'}, tz ${process.versions['tz'] ?? 'none'})`;
 
-interface Setting {
+interface RenderSettings {
   readonly paper: ReportPaper;
   readonly branding: ReportBranding;
   readonly fonts: ReportFonts;
@@ -26,7 +26,7 @@ const named = ({ name, bytes }: ReportFont): { name: string; sha256: string } =>
   sha256: sha256Text(bytes).slice('sha256:'.length),
 });
 
-export function presentationBytes({ paper, branding, fonts }: Setting): Uint8Array {
+export function presentationBytes({ paper, branding, fonts }: RenderSettings): Uint8Array {
   const { logo, companyName, primaryColor, accentColor, footerText } = branding;
   return Buffer.from(
     canonicalText({

@@ -109,16 +109,16 @@ export function contentOf({ id, stream, isDeflated }: PdfObject, maxBytes: numbe
   return buffer;
 }
 
-interface Inflated {
+interface InflateResult {
   readonly buffer: Buffer;
   /** `bytesWritten`: compressed bytes up to the end of the stream; inflating ignores those after it. */
   readonly engine: { readonly bytesWritten: number };
 }
 
-function inflated(id: number, stream: Buffer, maxBytes: number): Inflated {
+function inflated(id: number, stream: Buffer, maxBytes: number): InflateResult {
   try {
     // the types of Node do not know what `info` returns
-    return inflateSync(stream, { maxOutputLength: maxBytes, info: true }) as unknown as Inflated;
+    return inflateSync(stream, { maxOutputLength: maxBytes, info: true }) as unknown as InflateResult;
   } catch (cause) {
     throw new PdfFault(`object ${id}: its compressed content is damaged or too large`, { cause });
   }

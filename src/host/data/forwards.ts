@@ -27,14 +27,14 @@ import { openTransport } from '../forwards/open.ts';
 import { checkFiles } from '../forwards/secure.ts';
 import type { SendOutcome } from '../forwards/transport.ts';
 
-interface Edited {
+interface ForwardsEdit {
   readonly path: string;
   readonly isPlane: boolean;
   readonly file: ForwardsFile;
 }
 
 /** NOT_FOUND where the directory is neither a plane nor a service. */
-function fileOf(dataDir: string): Edited {
+function fileOf(dataDir: string): ForwardsEdit {
   const [plane, service] = [join(dataDir, 'plane.json'), join(dataDir, 'service.json')];
   if (existsSync(plane)) return { path: plane, isPlane: true, file: readPlaneFile(plane) };
   if (existsSync(service)) return { path: service, isPlane: false, file: readServiceFile(service) };
@@ -77,7 +77,7 @@ export function removeTarget(dataDir: string, name: string): void {
 const unknown = (dataDir: string, name: string): GovError =>
   new GovError('NOT_FOUND', `expected a forward target of ${dataDir}, got ${name}; see gov forward list`);
 
-function replace({ path, isPlane }: Omit<Edited, 'file'>, forwards: readonly TargetFile[]): void {
+function replace({ path, isPlane }: Omit<ForwardsEdit, 'file'>, forwards: readonly TargetFile[]): void {
   const members = { forwards: forwards.length === 0 ? undefined : forwards };
   rewriteMembers(path, members, isPlane ? readPlaneFile : readServiceFile);
 }

@@ -108,7 +108,7 @@ class SealedWriter implements ArtifactWriter {
   }
 }
 
-interface Opening {
+interface SealedSource {
   readonly of: ArtifactOf;
   /** Size of the plain artifact. */
   readonly size: number;
@@ -117,7 +117,7 @@ interface Opening {
 }
 
 async function* opened(
-  { of, size, masterKey, bytes }: Opening,
+  { of, size, masterKey, bytes }: SealedSource,
   { from, to }: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (from >= to) return;

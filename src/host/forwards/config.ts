@@ -238,12 +238,12 @@ function commonOf(file: TargetFile, url: URL, { from, dataDir }: TargetSource): 
   };
 }
 
-interface Parsed {
+interface ParsedTarget {
   readonly url: URL;
   readonly place: TargetSource;
 }
 
-function streamOf(file: TargetFile, common: Common, { url, place }: Parsed): StreamTarget {
+function streamOf(file: TargetFile, common: Common, { url, place }: ParsedTarget): StreamTarget {
   if (!/^\/?$/.test(url.pathname) || url.search !== '') {
     throw invalid(`${place.from}/to`, `${url.protocol}//HOST:PORT without a path, got ${common.to}`);
   }
@@ -266,7 +266,7 @@ function streamOf(file: TargetFile, common: Common, { url, place }: Parsed): Str
   };
 }
 
-function httpOf(file: TargetFile, common: Common, { url, place }: Parsed): HttpTarget {
+function httpOf(file: TargetFile, common: Common, { url, place }: ParsedTarget): HttpTarget {
   refuseLines(common, place);
   return {
     ...common,
@@ -277,7 +277,7 @@ function httpOf(file: TargetFile, common: Common, { url, place }: Parsed): HttpT
   };
 }
 
-function objectsOf(file: TargetFile, common: Common, { url, place }: Parsed): ObjectTarget {
+function objectsOf(file: TargetFile, common: Common, { url, place }: ParsedTarget): ObjectTarget {
   refuseLines(common, place);
   const { accessKeyId, region } = file;
   if (

@@ -32,7 +32,7 @@ export interface Lookup {
 
 const final = (refused: string): Refusal => ({ refused, isFinal: true });
 
-interface Parsed {
+interface ParsedAddress {
   readonly url: URL;
   /** A name without a final dot, or an address. */
   readonly host: string;
@@ -41,7 +41,7 @@ interface Parsed {
 }
 
 /** What the URL alone says. An attacker controls it. */
-function parsed(text: string, allowed: AllowList): Parsed | Refusal {
+function parsed(text: string, allowed: AllowList): ParsedAddress | Refusal {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:') return final('expected an https URL');
   if (`${url.username}${url.password}` !== '') return final('expected a URL without a user and password');
@@ -53,7 +53,7 @@ function parsed(text: string, allowed: AllowList): Parsed | Refusal {
 }
 
 function refusedAddress(
-  { host, port }: Parsed,
+  { host, port }: ParsedAddress,
   addresses: readonly string[],
   allowed: AllowList,
 ): Refusal | null {

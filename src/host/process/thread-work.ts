@@ -27,7 +27,7 @@ interface ThreadOptions {
   readonly reportFonts?: string | null;
 }
 
-interface Pending {
+interface PendingTask {
   readonly name: TaskName;
   readonly input: Tasks[TaskName]['input'];
   readonly kind: keyof typeof atOnce;
@@ -43,8 +43,8 @@ export class ThreadWork implements TaskRunner {
   readonly #log: Log;
   readonly #failed: (error: Error, projectId: string) => void;
   readonly #start: WorkerStart;
-  readonly #waiting = { heavy: new FairQueue<Pending>(), light: new FairQueue<Pending>() };
-  readonly #running = new Map<number, Pending>();
+  readonly #waiting = { heavy: new FairQueue<PendingTask>(), light: new FairQueue<PendingTask>() };
+  readonly #running = new Map<number, PendingTask>();
   #worker: Worker | undefined;
   #taskCount = 0;
   #closed = false;
@@ -77,7 +77,7 @@ export class ThreadWork implements TaskRunner {
   }
 
   /** Starts waiting tasks while there is room. */
-  #startWaiting(kind: Pending['kind']): void {
+  #startWaiting(kind: PendingTask['kind']): void {
     while (this.#hasRoom(kind)) {
       const next = this.#waiting[kind].next();
       if (next === undefined) return;
@@ -89,14 +89,14 @@ export class ThreadWork implements TaskRunner {
   }
 
   /** A running task ends at its next chunk, and a waiting one at once. */
-  #stop(task: Pending): void {
+  #stop(task: PendingTask): void {
     const why = task.signal?.reason as Error;
     const [found] = [...this.#running].find(([, each]) => each === task) ?? [];
     if (found === undefined) task.reject(why);
     else this.#send({ kind: 'stop', task: found, failure: failureOf(why) });
   }
 
-  #hasRoom(kind: Pending['kind']): boolean {
+  #hasRoom(kind: PendingTask['kind']): boolean {
     let same = 0;
     for (const running of this.#running.values()) if (running.kind === kind) same += 1;
     return same < atOnce[kind];
@@ -142,7 +142,7 @@ export class ThreadWork implements TaskRunner {
   /** Answers only the thread that asked, because each thread numbers its calls from 1. */
   async #answer(
     worker: Worker,
-    { host, signal }: Pending,
+    { host, signal }: PendingTask,
     { call, method, argument }: Extract<ToMain, { kind: 'call' }>,
   ): Promise<void> {
     const answer = (message: ToWorker, given: ArrayBuffer[] = []): void => {

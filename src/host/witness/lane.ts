@@ -15,7 +15,7 @@ import { type AskedLog, WitnessExchange } from './exchange.ts';
 /** The state of one log at one witness. */
 interface Lane extends AskedLog {
   /** Waiting checkpoints by size. Proofs need all except the newest. */
-  readonly pending: Map<number, Pending>;
+  readonly pending: Map<number, PendingCheckpoint>;
   failures: number;
   /** Since when a due cosignature is missing. Null where none is. */
   failingSinceMs: number | null;
@@ -23,7 +23,7 @@ interface Lane extends AskedLog {
   refused: string | null;
 }
 
-interface Pending {
+interface PendingCheckpoint {
   readonly signed: SignedCheckpoint;
   readonly wanted: boolean;
   readonly done: (() => void)[];

@@ -66,19 +66,19 @@ export const keySessionClosed = (
     reason,
   });
 
-interface Acting {
+interface TenantActor {
   readonly digest: Uint8Array;
   readonly actor: { readonly id: string; readonly type: 'person' | 'api_key' };
 }
 
-const personIn = ({ digest, userId }: StoredSession): Acting => ({
+const personIn = ({ digest, userId }: StoredSession): TenantActor => ({
   digest,
   actor: { id: userId, type: 'person' },
 });
 
 const sessionEvent = (
   [eventType, action]: readonly [eventType: string, action: string],
-  { digest, actor }: Acting,
+  { digest, actor }: TenantActor,
   context: Omit<EventContext, 'by'>,
   metadata: Readonly<Record<string, string>>,
 ): EventDraft =>

@@ -43,7 +43,7 @@ interface GovernedCall {
 }
 
 /** The escalated evaluation. */
-interface Escalated {
+interface EscalatedCall {
   readonly evaluation: Evaluation;
   readonly evaluatedMs: number;
   /** The policies that decided it. */
@@ -57,7 +57,7 @@ interface Escalated {
 export async function callApproval(
   services: Services,
   asked: GovernedCall,
-  escalated: Escalated,
+  escalated: EscalatedCall,
 ): Promise<CallApproval> {
   const { caller, source, approvalId: named } = asked;
   const { evaluation, evaluatedMs, set } = escalated;
@@ -157,7 +157,7 @@ async function unusable(
 function opened(
   { randomBytes }: Services,
   { caller, runId }: GovernedCall,
-  of: { escalated: Escalated; callKey: string | null; newest: string | null },
+  of: { escalated: EscalatedCall; callKey: string | null; newest: string | null },
 ): CallApproval {
   const { escalated, callKey, newest } = of;
   const { evaluation, evaluatedMs } = escalated;
@@ -179,7 +179,7 @@ function opened(
 /** What the append of the evaluation does with its approval. */
 export function approvalWrites(
   approval: CallApproval | null,
-  { evaluation, evaluatedMs }: Pick<Escalated, 'evaluation' | 'evaluatedMs'>,
+  { evaluation, evaluatedMs }: Pick<EscalatedCall, 'evaluation' | 'evaluatedMs'>,
 ): { readonly leaves: readonly LeafDraft[]; readonly effects: readonly PlainEffect[] } {
   if (approval?.does === 'opens') {
     const { stored, newest } = approval;

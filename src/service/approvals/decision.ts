@@ -31,7 +31,7 @@ import { loggedApproval, type LoggedApproval } from './logged.ts';
 import { approverKind, countedSignature } from '../approvers/document.ts';
 import { loggedApprovers } from '../approvers/logged.ts';
 
-interface Deciding {
+interface DecisionInput {
   readonly outcome: ApprovalOutcome;
   readonly approverId: string;
   readonly comment: string | null;
@@ -172,7 +172,7 @@ function signatureMissing({ approvalId }: LoggedApproval): GovError {
 function stated(
   services: Services,
   caller: Caller,
-  { approval, outcome, approverId, comment }: Deciding & { approval: LoggedApproval },
+  { approval, outcome, approverId, comment }: DecisionInput & { approval: LoggedApproval },
 ): string {
   const { approvalId, evaluationId, runId, requestedBy, expiresMs, evaluation } = approval;
   const { checkpoint, decisions, policySetHash } = evaluation;

@@ -15,17 +15,17 @@ import type { LoggedApproval } from './logged.ts';
 /** A type of the contract: the input came from a checked body. */
 type ShownParts = Pick<ShownApproval, 'tool' | 'arguments' | 'actor' | 'context'>;
 
-interface Viewing extends Standing {
+interface MaskedViewContext extends ViewContext {
   readonly mask: ReturnType<typeof masking>;
 }
 
-interface Standing {
+interface ViewContext {
   readonly atMs: number;
   readonly nameOf: NameOf;
 }
 
 /** The approval with what it is about. */
-export function shownBody(approval: LoggedApproval, { mask, ...standing }: Viewing): ShownApproval {
+export function shownBody(approval: LoggedApproval, { mask, ...standing }: MaskedViewContext): ShownApproval {
   const { checkpoint, policySource, decisions } = approval.evaluation;
   // the checkpoint was recorded from a checked body
   const seen = checkpoint === null ? null : mask(checkpoint['context'] as JsonObject).shown;
@@ -41,7 +41,7 @@ export function shownBody(approval: LoggedApproval, { mask, ...standing }: Viewi
 }
 
 /** The approval at `atMs`. Without a decision in time it has expired. */
-export function approvalBody(approval: LoggedApproval, { atMs, nameOf }: Standing): Approval {
+export function approvalBody(approval: LoggedApproval, { atMs, nameOf }: ViewContext): Approval {
   const { approvalId, evaluationId, runId, reason, requestedBy, requestedMs, expiresMs, decision, used } =
     approval;
   const { signed } = approval;

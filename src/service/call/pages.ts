@@ -62,9 +62,9 @@ const chunkRows = 20;
 
 interface SizedRequest<Row, Place extends Position, Item> extends ListRequest<Row, Place> {
   /** The item that the answer shows for a row, and roughly its bytes. */
-  readonly item: (row: Row) => Sized<Item> | Promise<Sized<Item>>;
+  readonly item: (row: Row) => SizedItem<Item> | Promise<SizedItem<Item>>;
 }
-interface Sized<Item> {
+interface SizedItem<Item> {
   readonly item: Item;
   readonly bytes: number;
 }

@@ -34,7 +34,7 @@ export interface TaskHost {
   write(bytes: Uint8Array): Promise<Uint8Array | void>;
   /** Appends the index leaf of a map, and returns its index; −1 where it is `isExact` and the log has grown. */
   appendIndex(map: MapHead): Promise<number>;
-  saveMap(saving: MapSaving): Promise<void>;
+  saveMap(saving: MapSaveOptions): Promise<void>;
   /** Drops a saved map that an older map function made. */
   dropMap(): Promise<void>;
   /** Returns what the index of the log says of lists, in an index leaf that covers S; null where it has none yet. */
@@ -75,7 +75,7 @@ export interface IndexQuestion {
   readonly untilMs: number | null;
 }
 
-type MapSaving = Parameters<IndexMapStore['saveMap']>[1];
+type MapSaveOptions = Parameters<IndexMapStore['saveMap']>[1];
 
 export interface IndexInput {
   readonly projectId: string;

@@ -38,7 +38,7 @@ const leavesAtOnce = 500;
 /** Lists that stay in memory after a save: about 10 MB. */
 const listsHeld = 16_384;
 
-interface Passed {
+interface PassedLeaf {
   readonly index: number;
   readonly size: number;
   readonly root: Buffer;
@@ -123,8 +123,8 @@ export class KeptMap {
   }
 
   /** The index leaves whose maps this one passes, of the same map function. */
-  async #passed({ reader }: TaskContext, to: number): Promise<Passed[]> {
-    const found: Passed[] = [];
+  async #passed({ reader }: TaskContext, to: number): Promise<PassedLeaf[]> {
+    const found: PassedLeaf[] = [];
     let after = this.map.size - 1;
     for (;;) {
       const page = { after, limit: leavesAtOnce, order: 'asc' } as const;

@@ -26,14 +26,14 @@ export function startsOf({ events }: IntakeResult): Start[] {
   return [...starts.values()];
 }
 
-interface Linking {
+interface LinkContext {
   /** Runs by trace id, as earlier requests made them known. */
   readonly known: ReadonlyMap<string, string>;
   readonly atMs: number;
   readonly facts: Facts;
 }
 
-export function linksOf(received: IntakeResult, { known, atMs, facts }: Linking): ReceivedEvent[] {
+export function linksOf(received: IntakeResult, { known, atMs, facts }: LinkContext): ReceivedEvent[] {
   const source = received.events[0]?.source ?? '';
   const link = (
     runId: string,

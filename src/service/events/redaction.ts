@@ -25,10 +25,10 @@ const redactedMember = 'gov.redacted';
 type Places = 'replaced' | ReadonlyMap<string, Places>;
 
 /** A redacted event, or the reason why it cannot be redacted. */
-type Redacted = { readonly event: EventInput } | { readonly fault: FieldError };
+type RedactionResult = { readonly event: EventInput } | { readonly fault: FieldError };
 
 /** Null where a project redacts nothing, which costs nothing. */
-export type Redact = ((event: EventInput) => Redacted) | null;
+export type Redact = ((event: EventInput) => RedactionResult) | null;
 
 /** The redaction of a project's events. */
 export function redactionOf(caller: Caller, services: Pick<Services, 'fingerprint'>): Redact {
@@ -107,7 +107,7 @@ function redact(
   event: EventInput,
   places: ReadonlyMap<string, Places>,
   stampOf: (value: Json) => Json,
-): Redacted {
+): RedactionResult {
   const { metadata } = event;
   if (metadata !== undefined && Object.hasOwn(metadata, redactedMember)) {
     const detail = `expected no member ${redactedMember}: the service sets it in projects that redact`;

@@ -22,7 +22,7 @@ export interface AnswerParts extends Omit<FilterAnswer, 'index'> {
   readonly leafIndex: number;
 }
 
-interface Exported {
+interface ExportedRows {
   readonly projectId: string;
   readonly treeSize: number;
   readonly asked: JsonObject;
@@ -31,7 +31,7 @@ interface Exported {
 }
 
 /** STORAGE_FAULT where the tables of the log lack a leaf of the list of a run. */
-export async function answerParts(context: TaskContext, exported: Exported): Promise<AnswerParts | null> {
+export async function answerParts(context: TaskContext, exported: ExportedRows): Promise<AnswerParts | null> {
   const { plan } = exported.rows;
   const isPruned = (await context.reader.prunedBelow(exported.projectId)) > 0;
   if (plan.kind === 'run') return ofRun(context, exported, { key: plan.key, isPruned });
@@ -40,7 +40,7 @@ export async function answerParts(context: TaskContext, exported: Exported): Pro
 
 async function ofRun(
   context: TaskContext,
-  { projectId, treeSize, asked, rows }: Exported,
+  { projectId, treeSize, asked, rows }: ExportedRows,
   { key, isPruned }: { key: MapKey; isPruned: boolean },
 ): Promise<AnswerParts | null> {
   const records: string[] = [];
@@ -74,7 +74,7 @@ async function ofRun(
 /** Leaves may be stored in between; then the map is asked again. */
 const attempts = 8;
 
-async function ofPlaces(context: TaskContext, exported: Exported): Promise<AnswerParts | null> {
+async function ofPlaces(context: TaskContext, exported: ExportedRows): Promise<AnswerParts | null> {
   const places = new Places(context, exported);
   await places.readTo(exported.treeSize);
   for (let attempt = 0; attempt < attempts && !places.isTooLarge; attempt++) {
@@ -96,7 +96,7 @@ const leavesAtOnce = 500;
 /** The items of lists of places that no row has, read from the leaves. */
 class Places {
   readonly #context: TaskContext;
-  readonly #exported: Exported;
+  readonly #exported: ExportedRows;
   /** The names of all types or days of the leaves that were read; one empty text for a single type. */
   readonly names: Set<string>;
   readonly #others = new Map<string, string[]>();
@@ -104,7 +104,7 @@ class Places {
   /** The leaves below it are read, or every event of them is a row. */
   at: number;
 
-  constructor(context: TaskContext, exported: Exported) {
+  constructor(context: TaskContext, exported: ExportedRows) {
     this.#context = context;
     this.#exported = exported;
     const { rows, asked, treeSize } = exported;

@@ -14,7 +14,7 @@ import type { Services } from '../port/services.ts';
 import { challengeOf } from './challenge.ts';
 import { parsedReport } from './state.ts';
 
-interface Answered {
+interface AnsweredReport {
   readonly status: 'accepted' | 'duplicate';
   readonly stored: StoredReport;
 }
@@ -23,7 +23,7 @@ interface Answered {
 export async function acceptedAnswer(
   services: Services,
   { plane, caller }: { readonly plane: StoredPlane; readonly caller: Pick<Caller, 'project' | 'rules'> },
-  { status, stored }: Answered,
+  { status, stored }: AnsweredReport,
 ): Promise<UsageAccepted> {
   const { store, now } = services;
   const epoch = await store.planeEpoch(plane.projectId, plane.planeId, stored.epoch);

@@ -5,7 +5,7 @@
  * before the store answers leaves the challenge open. Proven by `test/service/planes/attested.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AttestationProof, Attested, Challenge } from '../../contract/telemetry.ts';
+import type { AttestationProof, AttestationAnswer, Challenge } from '../../contract/telemetry.ts';
 import {
   verifyAttestation,
   type AttestationInput,
@@ -42,7 +42,7 @@ interface SentProof {
  * NOT_FOUND, FORBIDDEN for a challenge of another plane of the organization, VALIDATION_ERROR,
  * CHALLENGE_EXPIRED, ATTESTATION_FAILED with the fault.
  */
-export function takeAttestation(services: Services, sent: SentProof): Promise<Attested> {
+export function takeAttestation(services: Services, sent: SentProof): Promise<AttestationAnswer> {
   return untilStored(`challenge ${sent.challengeId}`, async () => {
     const { report, challenge } = await challenged(services, sent);
     const answered = report.answer ?? (await answer(services, sent, { report, challenge }));
@@ -52,12 +52,12 @@ export function takeAttestation(services: Services, sent: SentProof): Promise<At
   });
 }
 
-interface Challenged {
+interface ChallengedReport {
   readonly report: StoredReport;
   readonly challenge: NonNullable<StoredReport['challenge']>;
 }
 
-async function challenged({ store }: Services, sent: SentProof): Promise<Challenged> {
+async function challenged({ store }: Services, sent: SentProof): Promise<ChallengedReport> {
   const { organizationId, challengeId, plane, proof } = sent;
   const found = await store.challenged(organizationId, challengeId);
   if (found === null || found.report.challenge === null) throw notFound('challenge');
@@ -85,7 +85,7 @@ type Answer = NonNullable<StoredReport['answer']>;
 async function answer(
   services: Services,
   { plane, proof, canonical }: SentProof,
-  { report, challenge }: Challenged,
+  { report, challenge }: ChallengedReport,
 ): Promise<Answer | null> {
   const nowMs = services.now();
   // by the plane's clock or ours
@@ -149,7 +149,7 @@ function attested(
   report: StoredReport,
   { checks, sampled, detection }: AttestationResult,
   nowMs: number,
-): Attested {
+): AttestationAnswer {
   const { challenge, reportId, cosignature } = report;
   return {
     challengeId: challenge?.challengeId ?? '',
@@ -164,9 +164,9 @@ function attested(
 }
 
 /** The result of the stored answer. ATTESTATION_FAILED. */
-function resultOf({ status, result }: Answer): Attested {
+function resultOf({ status, result }: Answer): AttestationAnswer {
   const kept = readJson(result) as unknown;
-  if (status === 200) return kept as Attested;
+  if (status === 200) return kept as AttestationAnswer;
   throw faultError('ATTESTATION_FAILED', kept as Fault);
 }
 

@@ -6,7 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Challenge } from '../../contract/telemetry.ts';
-import { challengeId, type Earlier } from '../../core/planes/attestation.ts';
+import { challengeId, type EarlierHead } from '../../core/planes/attestation.ts';
 import { readJson } from '../../core/json/parse.ts';
 import { sumOf } from '../../core/planes/metering.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -77,11 +77,11 @@ export async function earlierHeads(
   { store }: Services,
   challenge: Challenge,
   { projectId, planeId }: { readonly projectId: string; readonly planeId: string },
-): Promise<Earlier[]> {
+): Promise<EarlierHead[]> {
   const { consistencySizes, epoch } = challenge;
   const wanted = new Set(consistencySizes);
   if (wanted.size === 0) return [];
-  const heads = new Map<string, Earlier>();
+  const heads = new Map<string, EarlierHead>();
   let after = { epoch: epoch + 1, sequence: 1 };
   for (;;) {
     const page = await store.reports(projectId, planeId, { after, limit: headsRead });

@@ -31,7 +31,7 @@ import { shownAt } from './answers.ts';
 import { planeChanged } from './events.ts';
 import { untilStored } from '../call/overtaken.ts';
 
-type Enrolled = NonNullable<StoredPlane['enrolled']>;
+type EnrolledKeys = NonNullable<StoredPlane['enrolled']>;
 
 export const enrolment: Pick<Handlers, 'enrollDataPlane' | 'rotatePlaneCredentials' | 'getCosigner'> = {
   /** Gives the key to anybody with receipts, who need not trust the plane that shows them. */
@@ -135,10 +135,10 @@ function callersSecrets({ planeId, enrolled }: StoredPlane, byPrevious: boolean)
  * The caller's own current credentials, with their original end. INVALID_CREDENTIAL where they have ended.
  */
 function keptOn(
-  { current, previous }: Enrolled,
+  { current, previous }: EnrolledKeys,
   callers: PlaneSecrets,
   untilMs: number,
-): NonNullable<Enrolled['previous']> {
+): NonNullable<EnrolledKeys['previous']> {
   if (current.keyDigest.equals(callers.keyDigest)) return { ...current, untilMs };
   if (previous === null || !previous.keyDigest.equals(callers.keyDigest)) throw refusedCredential();
   return { ...previous, untilMs: Math.min(previous.untilMs, untilMs) };

@@ -17,7 +17,7 @@ import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
 
 /** Attempts while other processes change the plane. */
-type Enrolled = NonNullable<StoredPlane['enrolled']>;
+type EnrolledKeys = NonNullable<StoredPlane['enrolled']>;
 
 /** VALIDATION_ERROR where the plane's statement about itself is invalid. */
 export function refuseClaim(fault: Fault | null): void {
@@ -36,7 +36,7 @@ export async function nextEnrolment(services: Services, plane: StoredPlane, iden
   const formerKeys = formerKeysAfter(plane, identity, nowMs);
   const { origin, auditOrigin, verifierKey, auditVerifierKey } = identity;
   const keys = { origin, auditOrigin, verifierKey, auditVerifierKey };
-  const enrolled: Enrolled = { atMs: nowMs, ...keys, formerKeys, ...fresh.kept, previous: null };
+  const enrolled: EnrolledKeys = { atMs: nowMs, ...keys, formerKeys, ...fresh.kept, previous: null };
   const revision = plane.revision + 1;
   const after: StoredPlane = { ...plane, tokenUsedMs: nowMs, enrolled, revokedMs: null, revision };
   return { after, nowMs, shown: fresh.shown };
@@ -105,7 +105,7 @@ function formerKeysAfter(
   { planeId, enrolled }: StoredPlane,
   identity: PlaneIdentity,
   untilMs: number,
-): Enrolled['formerKeys'] {
+): EnrolledKeys['formerKeys'] {
   if (enrolled === null) return [];
   const { formerKeys, verifierKey, auditVerifierKey } = enrolled;
   if (hasSameKeys(enrolled, identity)) return formerKeys;

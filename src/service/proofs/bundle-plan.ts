@@ -7,19 +7,19 @@ import { GovError } from '../../contract/problems.ts';
 import { listAfter, listNames, type ListPiece } from './bundle-lists.ts';
 import type { BundleLists, BundlePlan } from '../call/work.ts';
 
-type Enclosing = BundleLists['events'] | 'none';
+type EnclosedEvents = BundleLists['events'] | 'none';
 /** JSON values of an item: itself and its members. */
 const itemValues = { edges: 4, nodes: 5 } as const;
 
 /** Measures the items of the long lists, and keeps them as long as the bundle may be small. */
 export class BundlePlanner {
-  readonly #events: Enclosing;
+  readonly #events: EnclosedEvents;
   readonly #bytes = { events: 0, edges: 0, nodes: 0 };
   #values = 0;
   #kept: Record<ListPiece['list'], string[]> | null = { events: [], edges: [], nodes: [] };
   lists: BundleLists | null = null;
 
-  constructor(events: Enclosing) {
+  constructor(events: EnclosedEvents) {
     this.#events = events;
   }
 
@@ -70,7 +70,7 @@ export class BundlePlanner {
 }
 
 /** A verifier reads no larger bundle, so none is made. */
-export const tooLarge = (events: Enclosing): GovError =>
+export const tooLarge = (events: EnclosedEvents): GovError =>
   new GovError(
     'VALIDATION_ERROR',
     `expected a bundle of at most ${limits.bundleBytes} bytes, of which at most ${limits.bundleRestBytes} bytes and ` +

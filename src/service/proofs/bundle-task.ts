@@ -121,7 +121,7 @@ async function included(
   return { index: at.index, record: leaf.record, inclusion };
 }
 
-type Enclosed = Partial<Pick<BundleParts, 'events' | 'eventsInclusion' | 'erasures' | 'graph'>>;
+type EnclosedParts = Partial<Pick<BundleParts, 'events' | 'eventsInclusion' | 'erasures' | 'graph'>>;
 type BundleParts = Parameters<typeof composeBundle>[0];
 
 /** Plans the events of the run and their graph. Returns them with empty lists. VALIDATION_ERROR for too many bytes. */
@@ -129,7 +129,7 @@ async function encloseRun(
   context: TaskContext,
   plan: BundlePlanner,
   of: { projectId: string; stored: StoredProof; events: BundleLists['events']; second: number },
-): Promise<Enclosed> {
+): Promise<EnclosedParts> {
   const { projectId, stored, events, second } = of;
   const { runId, treeSize, graphIndex } = stored;
   const graph = graphIndex === null ? null : await graphOf(context, projectId, { graphIndex, treeSize });

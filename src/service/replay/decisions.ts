@@ -35,7 +35,7 @@ import { leavesOfRun } from './run-leaves.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';
 
-interface DecisionsReplayed {
+interface DecisionReplay {
   /** The snapshot that the run is compared with. */
   readonly snapshot: Snapshot | null;
   /** Indexes of leaves that differ from the log. */
@@ -50,7 +50,7 @@ export async function replayDecisions(
   context: TaskContext,
   run: RunAt & { readonly at: string },
   options: { readonly given: SnapshotInput | null; readonly collector: ReplayCollector },
-): Promise<DecisionsReplayed> {
+): Promise<DecisionReplay> {
   const { given, collector } = options;
   const recorded = await snapshotOf(context.reader, run);
   const other = await otherPolicies(context, run, { recorded, given });

@@ -101,7 +101,7 @@ function snapshotFor(
 
 /** RUN_HAS_NO_EVENTS where one of the runs has none: its job could only fail (contract F10). One read a run. */
 async function requireEvents(
-  { caller }: Accepting,
+  { caller }: AcceptInput,
   services: Services,
   runIds: readonly string[],
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function requireEvents(
   }
 }
 
-interface Accepting {
+interface AcceptInput {
   readonly body: { readonly runId: string };
   readonly caller: Caller;
   readonly basePath: string;
@@ -124,7 +124,7 @@ interface Accepting {
  * one. A crash leaves all of it or nothing.
  */
 async function enqueue(
-  call: Accepting,
+  call: AcceptInput,
   services: Services,
   { request, snapshot }: { readonly request: string; readonly snapshot: SnapshotInput | null },
 ) {

@@ -9,7 +9,7 @@ import type { Services } from '../port/services.ts';
 import type { ArtifactWriter } from '../hosting/artifacts.ts';
 import type { MadeArtifact, StoredReport } from './stored.ts';
 
-interface Writing {
+interface OpenFile {
   readonly writer: ArtifactWriter;
   readonly hash: Hash;
   sizeBytes: number;
@@ -26,8 +26,8 @@ export class ReportFiles {
   readonly #services: Services;
   readonly #projectId: string;
   readonly #ids: ReadonlyMap<string, string>;
-  readonly #files = new Map<string, Writing>();
-  #current: Writing | null = null;
+  readonly #files = new Map<string, OpenFile>();
+  #current: OpenFile | null = null;
 
   constructor(services: Services, projectId: string, stored: StoredReport) {
     this.#services = services;

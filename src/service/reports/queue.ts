@@ -175,7 +175,7 @@ async function requireTurn({ store }: Services, projectId: string): Promise<void
   throw new GovError('REPORT_LIMIT', detail, { retryAfterSeconds: limits.overloadRetrySeconds });
 }
 
-type Checked = Pick<
+type CheckedInput = Pick<
   StoredReport,
   'reportTemplateId' | 'template' | 'title' | 'parameters' | 'formats' | 'timezone' | 'locale'
 >;
@@ -184,7 +184,7 @@ type Checked = Pick<
 export function checkedInput(
   input: ExecutionInput,
   { projectId, template }: { readonly projectId: string; readonly template: KnownTemplate },
-): Checked {
+): CheckedInput {
   const { reportTemplateId, custom } = template;
   const { parameters, title, timezone = 'UTC', locale = 'en', formats = template.formats } = input;
   refusePeriod(parameters);

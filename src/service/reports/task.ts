@@ -87,7 +87,7 @@ function reportOf(input: ReportTaskInput, { contents, attachments }: BuiltReport
   };
 }
 
-interface Rendering {
+interface RenderInput {
   readonly input: ReportTaskInput;
   readonly built: BuiltReport;
   readonly report: Report;
@@ -101,7 +101,7 @@ interface Rendering {
 
 async function render(
   format: ReportFormat,
-  { input, built, report: made, data, hash, fonts, signature }: Rendering,
+  { input, built, report: made, data, hash, fonts, signature }: RenderInput,
 ): Promise<Uint8Array> {
   switch (format) {
     case 'json':

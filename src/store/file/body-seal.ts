@@ -15,14 +15,14 @@ import { idsOf, type SubjectKey } from '../erasure/subject-keys.ts';
 import type { Connection, Value } from './connection.ts';
 import { keyReader } from './subjects.ts';
 
-interface Sealing {
+interface ConnectionSeal {
   readonly seal: BodySeal;
   /** Null if there is no file of keys. */
   readonly subjects: Connection | null;
 }
 
 /** By connection, so that every reader and writer of a connection finds its seal. */
-const sealings = new WeakMap<Connection, Sealing>();
+const sealings = new WeakMap<Connection, ConnectionSeal>();
 
 /** From here on bodies of this connection are sealed. `subjects`: the file of keys; its owner closes it. */
 export function sealWith(

@@ -86,7 +86,7 @@ export function planeRow(plane: StoredPlane): Omit<PlaneRow, 'project_id'> {
   };
 }
 
-type Enrolled = NonNullable<StoredPlane['enrolled']>;
+type EnrolledKeys = NonNullable<StoredPlane['enrolled']>;
 
 /** The stored text. `fsck` computes the same text from events. */
 export const formerKeysText = (keys: readonly FormerKeys[]): string =>
@@ -110,7 +110,7 @@ export const planeOf = (row: PlaneRow): StoredPlane => ({
 
 type WithoutNull<Row> = { [Name in keyof Row]: NonNullable<Row[Name]> };
 
-const enrolledOf = (row: WithoutNull<PlaneRow>): Enrolled => ({
+const enrolledOf = (row: WithoutNull<PlaneRow>): EnrolledKeys => ({
   atMs: row.enrolled_ms,
   origin: row.origin,
   auditOrigin: row.audit_origin,
@@ -123,7 +123,7 @@ const enrolledOf = (row: WithoutNull<PlaneRow>): Enrolled => ({
   previous: previousOf(row),
 });
 
-const previousOf = (row: PlaneRow): Enrolled['previous'] => {
+const previousOf = (row: PlaneRow): EnrolledKeys['previous'] => {
   const { previous_digest: keyDigest, previous_secret: sealedSecret, previous_until_ms: untilMs } = row;
   return keyDigest === null || sealedSecret === null || untilMs === null
     ? null

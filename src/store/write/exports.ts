@@ -44,7 +44,7 @@ const finish = update(columns, {
   where: 'completed_ms IS NULL',
 });
 
-interface Erased {
+interface ErasedRange {
   readonly first: number;
   readonly last: number;
   readonly atMs: number;
@@ -54,14 +54,14 @@ const expiring = (first: string, last: string): string =>
    WHERE project = :project AND removed = 0 AND expires_ms > :atMs::int8 AND (resource = 'replays' OR ${erasableSql}
      AND ${first} <= :last::int8 AND ${last} >= :first::int8)`;
 /** The functions that read a member of JSON differ. */
-const expire = write<Erased>('expire exports', {
+const expire = write<ErasedRange>('expire exports', {
   postgres: expiring(
     "(manifest::jsonb ->> 'firstSequence')::int8",
     "(manifest::jsonb ->> 'lastSequence')::int8",
   ),
   sqlite: expiring("json_extract(manifest, '$.firstSequence')", "json_extract(manifest, '$.lastSequence')"),
 });
-const again = write<Erased>(
+const again = write<ErasedRange>(
   'build exports again',
   `UPDATE job SET status = 'pending', lease = NULL, due_ms = :atMs::int8
    WHERE project = :project AND status = 'processing' AND type = 'export' AND job_id IN (SELECT job_id FROM export_job
@@ -78,7 +78,7 @@ const mark = update(columns, { set: ['removed'], by: ['exportId'] });
 export const exportWrites = <Done>(run: Writer<Done>) => ({
   createExport: (made: NewExport) => run(create, made),
   finishExport: ({ exportId, done }: EffectOf<'finishExport'>) => run(finish, { exportId, ...done }),
-  expireExports: (erased: Erased): void => {
+  expireExports: (erased: ErasedRange): void => {
     run(expire, erased);
     run(again, erased);
   },

@@ -78,7 +78,7 @@ function readPins(path: string): Pins {
   }
 }
 
-interface Pinning {
+interface PinOptions {
   readonly env: Variables;
   readonly etc: string;
   readonly scope: Scope;
@@ -90,7 +90,7 @@ interface Pinning {
 }
 
 /** Pins what is configured now. Returns the names of the servers by client. Does nothing without a connection file. */
-export function pinProxied(pinning: Pinning): Partial<Record<AgentClient, readonly string[]>> {
+export function pinProxied(pinning: PinOptions): Partial<Record<AgentClient, readonly string[]>> {
   const path = join(pinning.folder, 'agents.json');
   if (!existsSync(path)) return {};
   const pins = pinsOf(pinning);
@@ -103,7 +103,7 @@ export function pinProxied(pinning: Pinning): Partial<Record<AgentClient, readon
   );
 }
 
-function pinsOf(pinning: Pinning): Pins {
+function pinsOf(pinning: PinOptions): Pins {
   const pins: Pins = {};
   for (const client of agentClients) {
     const configs = configsOf(client, pinning);
@@ -119,7 +119,7 @@ function pinsOf(pinning: Pinning): Pins {
 }
 
 /** Where a client looks, apart from the folder of a project. */
-function configsOf(client: AgentClient, { env, etc }: Pinning): string[] | null {
+function configsOf(client: AgentClient, { env, etc }: PinOptions): string[] | null {
   const home = homeOf(env);
   if (client === 'claude-code')
     return [
@@ -140,7 +140,7 @@ function configsOf(client: AgentClient, { env, etc }: Pinning): string[] | null 
 const deciding = /^(?:GOV_|NODE_|LD_|DYLD_|SSL_CERT|HOME$|PATH$|XDG_)/;
 
 /** Exactly what `gov mcp wrap` writes: the launcher, the context of the hooks, and the name of the server. */
-function isProxyEntry({ name, entry }: ConfiguredServer, { context }: Pinning): boolean {
+function isProxyEntry({ name, entry }: ConfiguredServer, { context }: PinOptions): boolean {
   const { command, args, env = {} } = entry;
   if (!Array.isArray(args) || !isObject(env)) return false;
   if (Object.keys(env).some((variable) => deciding.test(variable))) return false;

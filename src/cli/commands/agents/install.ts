@@ -94,14 +94,14 @@ async function choose({ args, io }: Call): Promise<ClientChoice[]> {
   return chosen;
 }
 
-interface Planning {
+interface InstallChoice {
   readonly scope: Scope;
   readonly folder: string;
   readonly chosen: readonly ClientChoice[];
   readonly key: string;
 }
 
-function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: Planning): Change[] {
+function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: InstallChoice): Change[] {
   const origin = new URL(session.baseUrl().value).origin;
   const wanted: HookSettings = {
     node: process.execPath,
@@ -142,7 +142,7 @@ function writeConnection(
  */
 async function trustCodex(
   { io }: Call,
-  { scope, folder, chosen }: Omit<Planning, 'key'>,
+  { scope, folder, chosen }: Omit<InstallChoice, 'key'>,
 ): Promise<Change[] | null> {
   const { setup, program = null } = chosen.find((each) => each.setup.client === 'codex') ?? {};
   const [edit] = setup?.edits({ env: io.env, etc, scope }, nothing) ?? [];

@@ -12,7 +12,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { mcpProxy as spec } from '../../specs/decide/mcp.ts';
 
-type Proxying = Invocation<typeof spec>;
+type ProxyCall = Invocation<typeof spec>;
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, io, out, session } = invocation;
@@ -47,13 +47,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   return url === undefined ? serveStdio(invocation, relaying) : serveHttp(invocation, { ...relaying, url });
 };
 
-interface Relaying {
+interface RelayOptions {
   readonly gate: Gate;
   readonly pins: Pins;
   readonly warn: (text: string) => void;
 }
 
-async function serveStdio({ args, io, out }: Proxying, relaying: Relaying): Promise<number> {
+async function serveStdio({ args, io, out }: ProxyCall, relaying: RelayOptions): Promise<number> {
   const { relayStdio } = await import('../../mcp/stdio.ts');
   const [command = ''] = args.command;
   try {
@@ -75,7 +75,7 @@ async function serveStdio({ args, io, out }: Proxying, relaying: Relaying): Prom
 }
 
 /** The server must not be able to act with the key of the proxy. */
-const withoutCredentials = (env: Proxying['io']['env']): Proxying['io']['env'] =>
+const withoutCredentials = (env: ProxyCall['io']['env']): ProxyCall['io']['env'] =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !credentials.has(name)));
 const credentials = new Set(
   'GOV_API_KEY GOV_API_KEY_FILE GOV_ID_TOKEN GOV_ID_TOKEN_FILE GOV_CLIENT_KEY CREDENTIALS_DIRECTORY'.split(
@@ -84,8 +84,8 @@ const credentials = new Set(
 );
 
 async function serveHttp(
-  { flags, out, session }: Proxying,
-  { url, ...relaying }: Relaying & { readonly url: URL },
+  { flags, out, session }: ProxyCall,
+  { url, ...relaying }: RelayOptions & { readonly url: URL },
 ): Promise<number> {
   const { HttpProxy } = await import('../../mcp/http.ts');
   const { ca } = session.webOptions();

@@ -23,7 +23,7 @@ import { unreadable } from '../../program/flags.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { mcpWrap as spec } from '../../specs/decide/mcp.ts';
 
-type Wrapping = Invocation<typeof spec>;
+type WrapCall = Invocation<typeof spec>;
 type ClientName = 'claude' | 'claude-code' | 'codex' | 'cursor' | 'gemini';
 
 export const run: Run<typeof spec> = async (invocation) => {
@@ -41,7 +41,7 @@ interface Files {
   readonly notes: string;
 }
 
-async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
+async function wrap(invocation: WrapCall, { path, text, notes }: Files): Promise<number> {
   const { out } = invocation;
   const { servers, others } = serversIn(path, text);
   const { program } = invocation.flags;
@@ -63,7 +63,7 @@ async function wrap(invocation: Wrapping, { path, text, notes }: Files): Promise
   return others.length > 0 ? exit.partial : exit.ok;
 }
 
-async function undo(invocation: Wrapping, { path, text, notes }: Files): Promise<number> {
+async function undo(invocation: WrapCall, { path, text, notes }: Files): Promise<number> {
   const { out, flags } = invocation;
   if (!existsSync(notes))
     throw usage(`expected ${notes}, which gov mcp wrap leaves, found none: nothing is wrapped`);
@@ -79,7 +79,7 @@ async function undo(invocation: Wrapping, { path, text, notes }: Files): Promise
 }
 
 /** Hooks of this user leave the approvals of wrapped servers to the proxy. */
-function pinAgain({ io, settings: { context } }: Wrapping): void {
+function pinAgain({ io, settings: { context } }: WrapCall): void {
   const folder = folderOf('user', io.env);
   pinProxied({ env: io.env, etc, scope: 'user', folder, context, cwd: io.cwd });
 }
@@ -115,7 +115,7 @@ const isWrapped = ({ args }: Server): boolean => {
 function editOf(
   server: Server,
   text: string,
-  { invocation: { globals }, launcher }: { invocation: Wrapping; launcher: Launcher },
+  { invocation: { globals }, launcher }: { invocation: WrapCall; launcher: Launcher },
 ): Edit {
   const { name, command, args, from, to } = server;
   const context = typeof globals['context'] === 'string' ? ['-C', globals['context']] : [];
@@ -125,7 +125,7 @@ function editOf(
 }
 
 async function show(
-  { out, flags }: Wrapping,
+  { out, flags }: WrapCall,
   { path, text, edits }: { path: string; text: string; edits: readonly Edit[] },
 ): Promise<void> {
   const names = edits.map(({ name }) => name);
@@ -150,7 +150,7 @@ const places: Readonly<Record<ClientName, readonly string[]>> = {
 };
 
 /** The given file, or the first place of the client that exists. */
-function configOf({ args, io }: Wrapping): string {
+function configOf({ args, io }: WrapCall): string {
   if (!Object.hasOwn(places, args.client))
     throw usage(`expected one of ${Object.keys(places).join(', ')}, got ${JSON.stringify(args.client)}`);
   const candidates = args.config === undefined ? places[args.client as ClientName] : [args.config];

@@ -59,7 +59,7 @@ export const run: Run<typeof spec> = async (call) => {
   return out.verdict;
 };
 
-interface Restored {
+interface RestoreResult {
   readonly verdict: 'proven' | 'unproven' | 'behind';
   readonly dataDir: string;
   readonly createdAt: string;
@@ -74,7 +74,7 @@ interface Restored {
   }[];
 }
 
-function told({ verdict, dataDir, createdAt, logs, known }: Restored, styles: Styles): Safe[] {
+function told({ verdict, dataDir, createdAt, logs, known }: RestoreResult, styles: Styles): Safe[] {
   const { bold, green, red, yellow } = styles;
   const heads = {
     proven: green('✓ restored; no entry of the given checkpoints is missing'),

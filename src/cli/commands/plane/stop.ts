@@ -38,13 +38,13 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io, settings,
   );
 };
 
-interface Stopped {
+interface StopResult {
   readonly dataDir: string;
   readonly result: string;
   readonly pid: number | null;
 }
 
-function refuseUnfinished({ result, pid, dataDir }: Stopped, timeoutMs: number): void {
+function refuseUnfinished({ result, pid, dataDir }: StopResult, timeoutMs: number): void {
   if (result === 'still serving')
     throw new CliError(
       exit.pending,

@@ -34,7 +34,7 @@ export const run: Run<typeof spec> = async (call) => {
   const claim = claimIn(args.proof, io.cwd);
   const policy = versionOf(await readPolicy(flags.policy, call), claim.version);
   const source = trustFrom(flags, session);
-  const named = new Naming(claim.policySetHash);
+  const named = new SetNameCheck(claim.policySetHash);
   const evaluations = await verifyExport(
     named.watch(chunksOf(flags.evaluations, call)),
     source?.trust ?? null,
@@ -81,7 +81,7 @@ export const run: Run<typeof spec> = async (call) => {
 interface PolicyReport {
   readonly policy: { readonly policyId: string; readonly policyHash: string };
   readonly evaluations: ExportVerdict;
-  readonly named: Naming;
+  readonly named: SetNameCheck;
 }
 
 /** The first step that does not hold. */
@@ -109,7 +109,7 @@ function faultOf(
 }
 
 /** Evaluations that name a set, in an export that passes on its way to the verifier. */
-class Naming {
+class SetNameCheck {
   readonly #hash: string;
   count = 0;
   first: string | null = null;

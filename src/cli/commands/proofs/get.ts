@@ -66,7 +66,7 @@ async function waited(call: Invocation<typeof spec>, client: Client): Promise<vo
   await waitForWitnesses(client, { proofId: args.proofId, source, query }, call);
 }
 
-type Saving = Pick<Invocation, 'io' | 'out' | 'signal'>;
+type SaveCall = Pick<Invocation, 'io' | 'out' | 'signal'>;
 type Part = 'tlog-proof' | 'dsse';
 
 /** Returns a part of the bundle as a document of its own. Errors: exit 5 if the bundle lacks it. */
@@ -145,7 +145,7 @@ export interface NamedOutput extends Output {
 }
 
 /** Errors: those of `openOutput`. Call it before the request, so that no answer is lost to an unwritable place. */
-export const openPlace = async (name: string, call: Saving): Promise<NamedOutput> => ({
+export const openPlace = async (name: string, call: SaveCall): Promise<NamedOutput> => ({
   ...(await openOutput(name, call)),
   name,
 });
@@ -154,7 +154,7 @@ export const openPlace = async (name: string, call: Saving): Promise<NamedOutput
 export async function saveBundle(
   place: NamedOutput,
   open: () => Promise<OpenBundle>,
-  call: Saving,
+  call: SaveCall,
 ): Promise<boolean> {
   const { chunks, lacksIndex } = watched((await open()).chunks);
   await save(place, chunks, call);
@@ -166,7 +166,7 @@ export async function saveBundle(
 async function save(
   { name, write }: NamedOutput,
   content: Uint8Array | AsyncIterable<Uint8Array>,
-  call: Saving,
+  call: SaveCall,
 ): Promise<void> {
   const hash = createHash('sha256');
   let size = 0;

@@ -42,7 +42,7 @@ export const run: Run<typeof spec> = async (call) => {
     );
   }
   makeFolders(folder);
-  const ended = new Ending(call.signal);
+  const ended = new QuickstartEnd(call.signal);
   const temporary = flags.keep ? null : mkdtempSync(join(tmpdir(), 'gov-quickstart-'));
   const dataDir = join(temporary ?? folder, 'plane');
   let plane: DemoPlane | undefined;
@@ -68,7 +68,7 @@ export const run: Run<typeof spec> = async (call) => {
 };
 
 /** Fires at Ctrl-C, when the terminal closes, and at the deadline. A second Ctrl-C does not cut the cleaning up short. */
-class Ending {
+class QuickstartEnd {
   readonly signal: AbortSignal;
   readonly #deadline = AbortSignal.timeout(deadlineMs);
   readonly #hangup = new AbortController();

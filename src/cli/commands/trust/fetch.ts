@@ -163,13 +163,13 @@ function check<Value>(what: string, read: () => Value): Value {
   }
 }
 
-interface Fetched extends FetchedTrust {
+interface CheckedTrust extends FetchedTrust {
   readonly text: string;
   readonly opened: TrustedCheckpoint;
   readonly isFirst: boolean;
 }
 
-async function print(call: Call, { trust, text, keys, opened, isFirst }: Fetched): Promise<void> {
+async function print(call: Call, { trust, text, keys, opened, isFirst }: CheckedTrust): Promise<void> {
   const { flags, out } = call;
   if (flags.out !== undefined) await writeOutput(flags.out, Buffer.from(text), call);
   const { size, root } = opened.checkpoint;

@@ -84,14 +84,14 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   );
 }
 
-interface Recording {
+interface AnthropicRecording {
   readonly messages: readonly Source[];
   readonly request: Source;
   readonly facts: Source;
   readonly id?: string | undefined;
 }
 
-function write({ messages, request, facts, id }: Recording, context: ImportContext): ImportedRun {
+function write({ messages, request, facts, id }: AnthropicRecording, context: ImportContext): ImportedRun {
   const identity = id === undefined ? { opening: opening(messages) } : { id };
   const run = new RunBuilder(name, identity, context);
   const agent = { name: 'assistant', role: 'agent' };

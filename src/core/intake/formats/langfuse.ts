@@ -136,13 +136,13 @@ interface Surroundings {
  * graph accepts only causes that were recorded before their effects.
  */
 type Order = readonly [unixMs: number, rank: number, depth: number];
-type Timed = Draft & { readonly key: string; readonly order: Order };
+type OrderedDraft = Draft & { readonly key: string; readonly order: Order };
 
 const byOrder = (a: Order, b: Order): number => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 const rankOf = (kind: Kind): number =>
   kind === 'model' || kind === 'embedding' ? 2 : kind === 'tool' || kind === 'retrieval' ? 1 : 0;
 
-function describe(observation: Observation, { run, agent, asked, joined }: Surroundings): Timed[] {
+function describe(observation: Observation, { run, agent, asked, joined }: Surroundings): OrderedDraft[] {
   const { source, parent, parentId } = observation;
   const kind = kindOf(observation);
   const start = readTime(source['startTime']);
@@ -155,7 +155,7 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
   const call =
     joined.get(observation) ?? (result === undefined ? undefined : { id: `import:${observation.id}` });
   const shared = { actor: actorOf(observation, agent), ...callee(observation, kind) };
-  const first: Timed = {
+  const first: OrderedDraft = {
     ...shared,
     key: observation.id,
     at: start,
@@ -174,7 +174,7 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
     },
   };
   if (result === undefined) return [first];
-  const returned: Timed = {
+  const returned: OrderedDraft = {
     ...shared,
     eventType: 'tool.result',
     action: 'return',

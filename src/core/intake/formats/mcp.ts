@@ -44,7 +44,7 @@ const isCapture = (value: unknown): value is readonly Source[] =>
 
 type Side = 'client' | 'server';
 
-interface Captured {
+interface CapturedMessage {
   readonly message: Source | undefined;
   /** Who sent it; undefined: the capture does not say. */
   readonly from: Side | undefined;
@@ -52,7 +52,7 @@ interface Captured {
   readonly line: Source;
 }
 
-function read(line: Source): Captured {
+function read(line: Source): CapturedMessage {
   if (isMessage(line)) return { message: line, from: undefined, at: null, line };
   const message = messageOf(line);
   const direction = String(line['dir'] ?? line['direction']);
@@ -101,12 +101,12 @@ class MessageWriter {
   readonly #asked = new Map<string, OpenRequest>();
   readonly #calls = new Map<string, number>();
 
-  constructor(run: RunBuilder, captured: readonly Captured[]) {
+  constructor(run: RunBuilder, captured: readonly CapturedMessage[]) {
     this.#run = run;
     this.client = { name: clientIn(captured) ?? 'mcp client', role: 'agent' };
   }
 
-  write({ message, from, at, line }: Captured, index: number): void {
+  write({ message, from, at, line }: CapturedMessage, index: number): void {
     const key = `line${index}`;
     if (message === undefined) this.#other(line, { at, key });
     else if (typeof message['method'] === 'string') this.#request(message, { from, at, key });
@@ -218,10 +218,10 @@ class MessageWriter {
   }
 }
 
-type MessageKey = Pick<Captured, 'at'> & { readonly key: string };
+type MessageKey = Pick<CapturedMessage, 'at'> & { readonly key: string };
 
 /** Returns the client's name from its first request, where both protocols say it. */
-function clientIn(captured: readonly Captured[]): string | undefined {
+function clientIn(captured: readonly CapturedMessage[]): string | undefined {
   const params = captured[0]?.message?.['params'];
   const { clientInfo, _meta: meta } = isSource(params) ? params : {};
   const info = clientInfo ?? (isSource(meta) ? meta['io.modelcontextprotocol/clientInfo'] : undefined);

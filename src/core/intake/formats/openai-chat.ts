@@ -21,7 +21,7 @@ import { partsProgram } from '../pieces/chat-parts.ts';
 const name = 'openai-chat';
 
 /** A conversation of the source and its facts. */
-interface Recording {
+interface ChatRecording {
   readonly identity: Identity;
   readonly messages: readonly Source[];
   readonly agent?: string;
@@ -88,7 +88,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const entry of entries) yield write(read(entry, context), context);
 }
 
-function read(entry: unknown, context: ImportContext): Recording {
+function read(entry: unknown, context: ImportContext): ChatRecording {
   if (isResult(entry)) return readResult(entry, context);
   if (isDisplay(entry)) return plain(readDisplay(entry.messages_display));
   if (isMessages(entry)) return plain(entry);
@@ -120,13 +120,13 @@ function ownId(source: Source, completion: Source | undefined): Identity | undef
   return own === undefined ? undefined : { id: own };
 }
 
-const plain = (messages: readonly Source[]): Recording => ({
+const plain = (messages: readonly Source[]): ChatRecording => ({
   identity: { opening: opening(messages) },
   messages,
 });
 
 /** Reads a τ-bench result. Its files are called `<model>-<domain>.json`. */
-function readResult(entry: Source & { traj: readonly Source[] }, context: ImportContext): Recording {
+function readResult(entry: Source & { traj: readonly Source[] }, context: ImportContext): ChatRecording {
   const [, model, domain] = /^(.+?)-(airline|retail|telecom)\b/.exec(context.sourceName) ?? [];
   const { task_id: taskId, trial, reward, info, traj, ...rest } = entry;
   const facts = isSource(info) ? info : {};
@@ -174,7 +174,7 @@ function readDisplay(display: string): Source[] {
   return messages;
 }
 
-function write(recording: Recording, context: ImportContext): ImportedRun {
+function write(recording: ChatRecording, context: ImportContext): ImportedRun {
   const { messages, completion, ended } = recording;
   const run = new RunBuilder(name, recording.identity, context);
   const agent = { name: recording.agent ?? 'assistant', role: 'agent' };

@@ -63,7 +63,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const entry of Array.isArray(document) ? document : [document]) yield write(read(entry), context);
 }
 
-interface Recording {
+interface ResponsesRecording {
   readonly identity: Identity;
   readonly input: readonly Source[];
   readonly instructions?: unknown;
@@ -73,7 +73,7 @@ interface Recording {
   readonly beside?: Source;
 }
 
-function read(entry: Source): Recording {
+function read(entry: Source): ResponsesRecording {
   const response = [entry, entry['response']].find(isResponse);
   const asked = isRequest(entry['request']) ? entry['request'] : undefined;
   const request = asked ?? (response === entry ? {} : entry);
@@ -107,7 +107,7 @@ function identityOf(request: Source, response: Source | undefined): Identity | u
   return own === undefined ? undefined : { id: own };
 }
 
-function write(recording: Recording, context: ImportContext): ImportedRun {
+function write(recording: ResponsesRecording, context: ImportContext): ImportedRun {
   const { identity, input, instructions, response, facts, beside = {} } = recording;
   const run = new RunBuilder(name, identity, context);
   const agent = { name: 'assistant', role: 'agent' };

@@ -93,13 +93,13 @@ const wireTypes: Readonly<Record<Extract<Kind, string>, WireType>> = {
   fixed32: WireType.Bit32,
 };
 
-type Decoded = Record<string, unknown>;
+type DecodedMessage = Record<string, unknown>;
 
 /**
  * Returns the request in these bytes; undefined if they are none of a trace, log or metrics request. The three look alike
  * down to their records, so the bytes decide: a span begins with a trace id, a log record with a time.
  */
-export function decodeRequest(bytes: Uint8Array): Decoded | undefined {
+export function decodeRequest(bytes: Uint8Array): DecodedMessage | undefined {
   if (bytes[0] !== 0x0a) return undefined;
   for (const request of Object.values(requests)) {
     try {
@@ -116,7 +116,7 @@ export function decodeRequest(bytes: Uint8Array): Decoded | undefined {
  * Returns a request of one signal; a record that is malformed becomes an `Unreadable` in its place. No bytes are an empty
  * request. Errors: RangeError, TypeError or Error if the bytes are no such request. The sender controls all bytes.
  */
-export const decodeSignal = (bytes: Uint8Array, signal: Signal): Decoded =>
+export const decodeSignal = (bytes: Uint8Array, signal: Signal): DecodedMessage =>
   decode(new BinaryReader(bytes), bytes.length, requests[signal], { alone: true, level: -1 });
 
 function decode(
@@ -124,8 +124,8 @@ function decode(
   end: number,
   message: Message,
   options: MessageContext = { alone: false, level: -1 },
-): Decoded {
-  const decoded: Decoded = {};
+): DecodedMessage {
+  const decoded: DecodedMessage = {};
   while (reader.pos < end) {
     const [field, wireType] = reader.tag();
     const known = message[field];

@@ -66,13 +66,13 @@ export function* mutants(node: Node): Iterable<Mutant> {
   }
 }
 
-interface Changed {
+interface ClauseChange {
   readonly what: string;
   readonly by: Node;
 }
 
-function changesOf({ node, parts }: Clause): readonly Changed[] {
-  const negated: Changed = { what: 'negated', by: { kind: 'call', op: '!', args: [node] } };
+function changesOf({ node, parts }: Clause): readonly ClauseChange[] {
+  const negated: ClauseChange = { what: 'negated', by: { kind: 'call', op: '!', args: [node] } };
   switch (node.kind) {
     case 'literal':
       return typeof node.value === 'boolean' ? [literal(node.value, !node.value)] : [];
@@ -87,7 +87,7 @@ function changesOf({ node, parts }: Clause): readonly Changed[] {
   }
 }
 
-const literal = (before: Scalar, after: Scalar): Changed => ({
+const literal = (before: Scalar, after: Scalar): ClauseChange => ({
   what: `${scalarText(before)} became ${scalarText(after)}`,
   by: { kind: 'literal', value: after },
 });
@@ -113,7 +113,7 @@ const mistaken: Readonly<Partial<Record<Operator, readonly Operator[]>>> = {
   ends_with: ['starts_with'],
 };
 
-function swaps({ op, args }: Call): readonly Changed[] {
+function swaps({ op, args }: Call): readonly ClauseChange[] {
   const isOne = args.length === 1;
   // `and` and `or` of one clause are equal; `exists` takes one path.
   if (op === 'and' || op === 'or' ? isOne : op === 'missing' && !isOne) return [];
@@ -124,7 +124,7 @@ function swaps({ op, args }: Call): readonly Changed[] {
 }
 
 /** Changes compared numbers by one. */
-function shifts({ op, args }: Call): readonly Changed[] {
+function shifts({ op, args }: Call): readonly ClauseChange[] {
   return args.flatMap((arg, at) => {
     if (arg.kind !== 'literal' || typeof arg.value !== 'number') return [];
     const { value } = arg;
@@ -135,7 +135,7 @@ function shifts({ op, args }: Call): readonly Changed[] {
 }
 
 /** Removes one item from a literal list. */
-function shorter(call: Call): readonly Changed[] {
+function shorter(call: Call): readonly ClauseChange[] {
   return call.args.flatMap((arg, at) =>
     arg.kind !== 'list'
       ? []
@@ -148,7 +148,7 @@ function shorter(call: Call): readonly Changed[] {
   );
 }
 
-const changedArg = ({ op, args }: Call, at: number, { what, by }: Changed): Changed => ({
+const changedArg = ({ op, args }: Call, at: number, { what, by }: ClauseChange): ClauseChange => ({
   what,
   by: { kind: 'call', op, args: args.toSpliced(at, 1, by) },
 });

@@ -25,12 +25,12 @@ export function missingGuards(root: Clause, action: PolicyAction): readonly Lint
   return [...found.values()];
 }
 
-interface Unguarded {
+interface UnguardedRead {
   readonly clause: Clause;
   readonly path: readonly Segment[];
 }
 
-function unguarded(clause: Clause, guards: Guards): readonly Unguarded[] {
+function unguarded(clause: Clause, guards: Guards): readonly UnguardedRead[] {
   const { op, parts } = clause;
   switch (op) {
     case 'exists':
@@ -54,8 +54,8 @@ function unguarded(clause: Clause, guards: Guards): readonly Unguarded[] {
 }
 
 /** A value of an `if` is reached when its test was true and all earlier tests were false. */
-function branches(parts: readonly Clause[], guards: Guards): readonly Unguarded[] {
-  const found: Unguarded[] = [];
+function branches(parts: readonly Clause[], guards: Guards): readonly UnguardedRead[] {
+  const found: UnguardedRead[] = [];
   const passed = [...guards];
   for (let at = 0; at < parts.length; at += 2) {
     const [test, value] = parts.slice(at, at + 2);
@@ -91,13 +91,13 @@ function bareReads(node: Node): readonly Path[] {
 /** Returns the member of the context above a path; a shorter path itself. */
 const guardOf = (path: readonly Segment[]): readonly Segment[] => path.slice(0, 2);
 
-interface Missing extends Unguarded {
+interface MissingGuard extends UnguardedRead {
   readonly root: Clause;
   readonly guard: readonly Segment[];
   readonly action: PolicyAction;
 }
 
-function finding({ root, clause, path, guard, action }: Missing): LintFinding {
+function finding({ root, clause, path, guard, action }: MissingGuard): LintFinding {
   const { decision } = decide(action, 'indeterminate');
   const found = { code: 'missing_guard', path: clause.path } as const;
   if (!tellsSteps(guard)) {

@@ -33,7 +33,7 @@ export interface PolicyDecision {
 }
 
 /** Values that depend only on the condition. */
-interface Compiled {
+interface CompiledMember {
   readonly condition: Condition;
   readonly guards: Guards;
   readonly readPaths: readonly string[];
@@ -41,11 +41,11 @@ interface Compiled {
 
 export class Member {
   readonly policy: PolicyVersion;
-  readonly compiled: Compiled;
+  readonly compiled: CompiledMember;
   readonly #answers: Readonly<Record<Truth, PolicyDecision>>;
   #hashed: Buffer | undefined;
 
-  private constructor(policy: PolicyVersion, compiled: Compiled) {
+  private constructor(policy: PolicyVersion, compiled: CompiledMember) {
     const { policyId, version, action, severity } = policy;
     const answer = (truth: Truth): PolicyDecision =>
       Object.freeze({ policyId, version, ...decide(action, truth), severity });

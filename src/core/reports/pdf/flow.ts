@@ -28,7 +28,7 @@ interface TextOptions {
   readonly maxLines?: number;
 }
 
-interface Setting {
+interface PdfSetup {
   readonly pdf: Pdf;
   readonly libraries: Libraries;
   readonly type: Typesetter;
@@ -53,7 +53,7 @@ export class Flow {
   #layout: 'portrait' | 'landscape' = 'portrait';
   y = 0;
 
-  constructor(setting: Setting) {
+  constructor(setting: PdfSetup) {
     this.pdf = setting.pdf;
     this.libraries = setting.libraries;
     this.type = setting.type;

@@ -196,13 +196,13 @@ class Table {
 const longestOf = (words: readonly string[]): string =>
   words.reduce((longest, word) => (word.length > longest.length ? word : longest), '');
 
-interface Need {
+interface WidthNeed {
   readonly wanted: number;
   readonly least: number;
 }
 
 /** Shares the width of the page among the columns. */
-function fitted(needs: readonly Need[], width: number): number[] {
+function fitted(needs: readonly WidthNeed[], width: number): number[] {
   const wanted = needs.reduce((sum, need) => sum + need.wanted, 0);
   if (wanted <= width) {
     const spare = Math.min((width - wanted) / needs.length, 24);
@@ -215,7 +215,7 @@ function fitted(needs: readonly Need[], width: number): number[] {
 }
 
 /** Where even the least is too wide: narrow columns stay, the widest give. */
-function shrunk(needs: readonly Need[], width: number): number[] {
+function shrunk(needs: readonly WidthNeed[], width: number): number[] {
   let cap = width / needs.length;
   for (let round = 0; round < needs.length; round += 1) {
     const narrow = needs.filter(({ least }) => least <= cap);

@@ -279,7 +279,7 @@ async function* faultEntries({ source, period }: Draft): AsyncGenerator<Entry, v
   }
 }
 
-interface Affected {
+interface AffectedRuns {
   readonly rows: Rows;
   /** Attached proofs that verify, and those that do not. */
   readonly verified: number;
@@ -291,7 +291,7 @@ interface Affected {
 async function affectedRuns(
   { source, evidence }: Draft,
   failuresByRun: ReadonlyMap<string, number>,
-): Promise<Affected> {
+): Promise<AffectedRuns> {
   const { reader, projectId, treeSize, runId: asked } = source;
   const rows = new Rows(runTable);
   const wanted = new Map(asked === null ? [] : [[asked, 0]]);

@@ -233,23 +233,23 @@ async function replaysIn({ source, period }: Draft): Promise<ReplayCounts> {
 const isCompared = ({ kind, steps, replayed, notReplayable, mismatches }: ReplayRecord): boolean =>
   mismatches.n > 0 || (kind === 'decisions' ? replayed > 0 : steps > notReplayable);
 
-const isGrave = ({ severity }: Pick<Finding, 'severity'>): boolean =>
+const isGrave = ({ severity }: Pick<DriftFinding, 'severity'>): boolean =>
   severity === 'critical' || severity === 'high';
 
-type Finding = ReplayResult['driftDiagnostics'][number];
+type DriftFinding = ReplayResult['driftDiagnostics'][number];
 
 /** Drift that the stored result names; none where an erasure withdrew the result. */
 async function findingsOf(
   { reader, projectId }: ReportSource,
   { replayId, driftCount }: ReplayRecord,
-): Promise<readonly Finding[]> {
+): Promise<readonly DriftFinding[]> {
   if (driftCount === 0) return [];
   const text = await loggedResult(reader, projectId, replayId);
   if (text === null) return [];
   return (JSON.parse(text) as Partial<ReplayResult>).driftDiagnostics ?? [];
 }
 
-const gravestOf = (found: readonly Finding[]): DriftSeverity | null =>
+const gravestOf = (found: readonly DriftFinding[]): DriftSeverity | null =>
   driftSeverities.findLast((name) => found.some(({ severity }) => severity === name)) ?? null;
 
 function rowOf(

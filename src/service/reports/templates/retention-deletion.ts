@@ -147,7 +147,7 @@ export const retentionDeletion = template({
   },
 });
 
-interface Erased {
+interface ErasureRows {
   readonly rows: Rows;
   /** When each was carried out. */
   readonly times: readonly number[];
@@ -158,7 +158,7 @@ interface Erased {
   readonly byRequest: number;
 }
 
-async function erasuresIn({ source, period }: Draft): Promise<Erased> {
+async function erasuresIn({ source, period }: Draft): Promise<ErasureRows> {
   const rows = new Rows(erasureTable);
   const times: number[] = [];
   let [values, kept, checked, byRequest] = [0, 0, 0, 0];
@@ -279,7 +279,7 @@ async function holdsIn(source: ReportSource): Promise<readonly Hold[]> {
 
 function deletionOf(
   { settings: { legalHold } }: ReportSource,
-  { erased, pruned, holds }: { erased: Erased; pruned: PrunedParts; holds: readonly Hold[] },
+  { erased, pruned, holds }: { erased: ErasureRows; pruned: PrunedParts; holds: readonly Hold[] },
 ) {
   const times = [...erased.times, ...pruned.times];
   const isKnown = holds.length > 0;

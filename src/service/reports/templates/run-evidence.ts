@@ -156,7 +156,7 @@ export const runEvidence = template({
 
 const unshown = 'not shown to be whole';
 
-function runFigures({ complete, timeline, covered, proofs }: Evidenced, decided: Rows) {
+function runFigures({ complete, timeline, covered, proofs }: RunSectionInput, decided: Rows) {
   const { ungoverned, denied_but_ran: deniedButRan } = covered.counts;
   const events = timeline.rows.population;
   // that a mistyped run has no event is proven, too
@@ -188,12 +188,12 @@ function requiredRun({ runId, reportTemplateId }: ReportSource): string {
   );
 }
 
-interface Attached {
+interface ProofAttachment {
   readonly file: string;
   readonly made: AttachedProof;
 }
 
-async function proofFile(draft: Draft, { proofId }: StoredProof): Promise<Attached> {
+async function proofFile(draft: Draft, { proofId }: StoredProof): Promise<ProofAttachment> {
   const file = `${proofId}.govproof.json`;
   return { file, made: await draft.evidence.attachProof(file, proofId) };
 }
@@ -234,16 +234,16 @@ async function replaysOf(source: ReportSource, runId: string): Promise<Rows> {
   return rows;
 }
 
-interface Evidenced {
+interface RunSectionInput {
   readonly runId: string;
   readonly complete: ReportTable['completeness'];
   readonly timeline: Timeline;
   readonly proofs: Proofs;
   readonly covered: CoverageTable;
-  readonly attached: Attached | null;
+  readonly attached: ProofAttachment | null;
 }
 
-function evidenceOf(found: Evidenced) {
+function evidenceOf(found: RunSectionInput) {
   const { runId, complete, timeline, covered } = found;
   const events = timeline.rows.population;
   const noEvent = `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`;
@@ -277,7 +277,7 @@ function evidenceOf(found: Evidenced) {
   };
 }
 
-function proofOf({ runId, timeline, proofs, attached }: Evidenced) {
+function proofOf({ runId, timeline, proofs, attached }: RunSectionInput) {
   const { newest, compliance } = proofs;
   const create = `gov proofs create --run ${runId} makes one; then run the report again.`;
   const isAttached = attached !== null && attached.made !== 'no room';

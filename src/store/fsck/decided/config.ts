@@ -12,7 +12,7 @@ import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import { positionSql } from '../../file/position.ts';
 
-interface Configured {
+interface ConfigRow {
   readonly config: string | null;
   readonly updated_ms: number | null;
   readonly record: string | null;
@@ -20,7 +20,7 @@ interface Configured {
 
 export function checkConfig({ db, problem }: Check, { no, projectId }: CheckedProject): void {
   const row = db
-    .prepare<Value[], Configured>(
+    .prepare<Value[], ConfigRow>(
       `SELECT c.config, c.updated_ms, (
          SELECT leaf.record FROM decided d LEFT JOIN leaf ON leaf.position = ${positionSql('d')}
          WHERE d.project = p.project AND d.type = ${typeNumbers['gov.config/1']} ORDER BY d.idx DESC LIMIT 1

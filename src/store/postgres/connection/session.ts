@@ -69,7 +69,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface Served {
+interface SessionRow {
   readonly role: string;
   readonly free: boolean;
   readonly owner: boolean | null;
@@ -89,7 +89,7 @@ export async function verify(client: Client): Promise<void> {
     if (found.get(name) === value) continue;
     refuse(`setting ${name} = ${value}`, String(found.get(name)), 'remove it from the options of the URL');
   }
-  const { rows: roles } = await client.query<Served>(
+  const { rows: roles } = await client.query<SessionRow>(
     `SELECT current_user AS role, current_setting('fsync') AS fsync, rolsuper OR rolbypassrls AS free,
        (SELECT pg_has_role(nspowner, 'MEMBER') FROM pg_namespace WHERE nspname = 'gov') AS owner
      FROM pg_roles WHERE rolname = current_user`,

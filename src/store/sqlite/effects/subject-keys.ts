@@ -59,7 +59,7 @@ interface Parts {
 
 /** `subjects`: the connection to the file of keys. */
 export function subjectKeys(subjects: Connection, parts: Parts): SubjectKeys {
-  const doomed = new Doomed(subjects, parts);
+  const doomed = new KeyDestruction(subjects, parts);
   const keys = new KeyMaker(subjects, parts, (keyId) => doomed.has(keyId));
   const find = keyReader(subjects);
   const keyState = keyStateReader(subjects);
@@ -92,7 +92,7 @@ export function subjectKeys(subjects: Connection, parts: Parts): SubjectKeys {
 }
 
 /** The keys that an erasure destroys once it is stored. */
-class Doomed {
+class KeyDestruction {
   /** Key id → project. */
   readonly #ids = new Map<string, number>();
   /** Whether the file and its write-ahead log hold no destroyed key. Unknown, so false, after opening. */

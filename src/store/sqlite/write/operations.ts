@@ -28,7 +28,7 @@ import type { CommitSequencer } from './sequencer.ts';
 import type { CosignedSize, Note, TaskStatements } from '../effects/tasks.ts';
 import type { MapSave } from '../effects/index-map.ts';
 import type { TenantTasks } from '../effects/make-tenant.ts';
-import { Torn, type Work } from './writer.ts';
+import { TornWriteError, type Work } from './writer.ts';
 
 interface Lease {
   readonly token: string;
@@ -181,13 +181,13 @@ function append(request: AppendRequest, { sequencer, tenants }: WriteStatements)
   return home === null ? outcome : { ...outcome, home };
 }
 
-/** Rethrows as `Torn` any error that does not come from storage. */
+/** Rethrows as `TornWriteError` any error that does not come from storage. */
 function unlessTorn<Value>(write: () => Value): Value {
   try {
     return write();
   } catch (error) {
     throw troubleOf(error) === 'bug'
-      ? new Torn('the request failed after it wrote rows', { cause: error })
+      ? new TornWriteError('the request failed after it wrote rows', { cause: error })
       : error;
   }
 }

@@ -62,7 +62,7 @@ type Outcome = { readonly item: QueuedWork } & (
 );
 
 /** The rows of a failed request cannot be undone alone: the other requests restart in a new transaction. */
-export class Torn extends Error {}
+export class TornWriteError extends Error {}
 
 export class Writer {
   readonly #options: WriterOptions;
@@ -191,7 +191,7 @@ export class Writer {
 
   #retryWithout(culprit: QueuedWork, items: readonly QueuedWork[], error: unknown): void {
     this.#rollback();
-    culprit.reject(asProblem(error instanceof Torn ? error.cause : error));
+    culprit.reject(asProblem(error instanceof TornWriteError ? error.cause : error));
     const others = items.filter((item) => item !== culprit);
     if (others.length > 0) this.#commit(others);
   }
@@ -225,7 +225,7 @@ export class Writer {
 
 /** A bug may leave half a request in the transaction, unless the request has a savepoint. */
 const isTorn = (error: unknown, { isolated }: Work<unknown>): boolean =>
-  error instanceof Torn || (!isolated && !(error instanceof GovError));
+  error instanceof TornWriteError || (!isolated && !(error instanceof GovError));
 
 const asProblem = (error: unknown): unknown => (error instanceof GovError ? error : problemOf('bug', error));
 
