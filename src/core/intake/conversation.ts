@@ -45,14 +45,20 @@ export interface Result extends Utterance {
 export class Conversation {
   readonly run: RunBuilder;
   readonly agent: Party;
+  readonly #user: Party;
   readonly #model: string | undefined;
   readonly #callIds: CallIds;
   /** Results that no model has read, by the agent that asked for them. */
   readonly #unread = new Map<string, string[]>();
 
-  constructor(run: RunBuilder, { agent, model }: { agent: Party; model?: string | undefined }) {
+  /** `user`: who prompts the agent; absent: a person. */
+  constructor(
+    run: RunBuilder,
+    { agent, user, model }: { agent: Party; user?: Party | undefined; model?: string | undefined },
+  ) {
     this.run = run;
     this.agent = agent;
+    this.#user = user ?? { name: 'user', role: 'user' };
     this.#model = model;
     this.#callIds = new CallIds(run.changes);
   }
@@ -74,7 +80,7 @@ export class Conversation {
   prompted({ at, content, extra, key, actor }: Utterance): void {
     this.run.add({
       eventType: 'prompt.submitted',
-      actor: actor ?? { name: 'user', role: 'user' },
+      actor: actor ?? this.#user,
       action: 'submit',
       metadata: { content, extra },
       key,

@@ -16,6 +16,7 @@ import {
 } from '../run.ts';
 import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
+import { branchesOf, factsOf } from '../pieces/claude-branch.ts';
 import { Answers, isSynthetic, speaks } from '../pieces/claude-answers.ts';
 import { ProgressLines, subagent } from '../pieces/claude-progress.ts';
 import { queuedPrompt, steeringPrompts } from '../pieces/claude-queue.ts';
@@ -44,16 +45,25 @@ const isSession = (value: unknown): value is readonly Source[] =>
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const lines = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
   const main = String(lines.find((line) => textOf(line['sessionId']) !== undefined)?.['sessionId']);
-  for (const [session, own] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
+  for (const [session, given] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
+    const { own, parents } = branchesOf(session, given);
     const run = new RunBuilder(name, { id: session }, context);
-    const agent = { name, role: 'agent' };
-    const writer = new LineWriter(new Conversation(run, { agent }), own);
     // the file of a subagent is a part of the session; the start is that of the session's own file
     const ofSession = own.filter((line) => !isOfSubagent(line));
     if (ofSession.length > 0) start(run, ofSession);
-    for (const line of own) writer.write(line);
-    yield run.finish(own.length);
+    writeLines(run, own);
+    for (const [parent, lines] of parents) {
+      const repeated = new RunBuilder(name, { id: parent }, { ...context, runId: undefined });
+      writeLines(repeated, lines);
+      run.inherit(repeated);
+    }
+    yield run.finish(given.length);
   }
+}
+
+function writeLines(run: RunBuilder, lines: readonly Source[]): void {
+  const writer = new LineWriter(new Conversation(run, { agent: { name, role: 'agent' } }), lines);
+  for (const line of lines) writer.write(line);
 }
 
 const isOfSubagent = (line: Source): boolean =>
@@ -108,7 +118,7 @@ class LineWriter {
       return;
     }
     const id = textOf(line['uuid']) ?? requestKey(line);
-    const key = id === undefined ? undefined : this.#conversation.run.keyOf(id, line);
+    const key = id === undefined ? undefined : this.#conversation.run.keyOf(id, factsOf(line));
     if (id !== undefined && key === undefined) return;
     const at = readTime(line['timestamp']);
     const actor = line['isSidechain'] === true ? subagent(line['agentId']) : undefined;
@@ -314,6 +324,7 @@ export const claudeCode: Format = {
     ['attachment, system', 'agent.step'],
     ['api-request-shape, api-request-blob', 'snapshot.captured'],
     ['queue-operation, api-request, cost-state and other bookkeeping', 'counted, not recorded'],
+    ['lines of its parent that a branch repeats (forkedFrom)', 'counted, not recorded'],
     ['another line or block', 'x.unknown'],
   ],
   example: [

@@ -54,7 +54,9 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const run = new RunBuilder(name, id === undefined ? { opening: lines[0] } : { id }, context);
   const agent = agentOf(thread);
   const turn = lines.slice(thread.ownFrom).find((line) => line['type'] === 'turn_context')?.payload;
-  const conversation = new Conversation(run, { agent, model: textOf(turn?.['model']) });
+  // another agent prompts a subagent
+  const user = thread.session === undefined ? undefined : agent;
+  const conversation = new Conversation(run, { agent, user, model: textOf(turn?.['model']) });
   const base = thread.session === undefined ? '' : `${thread.id}.`;
   start(meta, { conversation, base, at: readTime(lines[0]?.['timestamp']) });
   const writer = new LineWriter(conversation, base);
