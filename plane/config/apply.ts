@@ -6,7 +6,7 @@
  */
 import type {
   CaptureInForce,
-  PlaneConfigApplied,
+  PlaneConfigResult,
   PlaneConfigSource,
   HeldPlaneConfig,
   PolicyMode,
@@ -15,7 +15,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import type { ContentCapture } from '../../src/contract/projects.ts';
 import {
-  PlaneConfigRefused,
+  PlaneConfigError,
   hashOfText,
   type PlaneConfigTrust,
   type OpenPlaneConfig,
@@ -23,7 +23,7 @@ import {
 import { systemRun } from '../../src/core/events/record.ts';
 import { formatTimestamp, parseTimestamp } from '../../src/core/time.ts';
 import { append } from '../../src/service/writes/append.ts';
-import type { ApplyOptions, PlaneConfig } from '../../src/service/hosting/plane-config.ts';
+import type { ApplyOptions, PlaneConfigService } from '../../src/service/hosting/plane-config.ts';
 import type { Caller } from '../../src/service/call/caller.ts';
 import type { DraftedChange } from '../../src/service/in-force/drafted-change.ts';
 import type { Services } from '../../src/service/port/services.ts';
@@ -67,7 +67,7 @@ interface ApplySource {
 /** The plane itself, which fetches from its service. */
 export const theService: ApplySource = { by: { id: configAuthor, type: 'service' }, older: false };
 
-export class HeldConfig implements PlaneConfig {
+export class HeldConfig implements PlaneConfigService {
   readonly #options: ConfigOptions;
   readonly copy: ConfigCopy;
   #applied: AppliedConfig | null = null;
@@ -161,16 +161,16 @@ export class HeldConfig implements PlaneConfig {
     text: Uint8Array,
     { id, type }: Pick<Caller, 'id' | 'type'> | ConfigOrigin,
     { older = false }: ApplyOptions = {},
-  ): Promise<PlaneConfigApplied> {
+  ): Promise<PlaneConfigResult> {
     return this.take(text, 'file', { by: { id, type }, older });
   }
 
-  /** Throws PlaneConfigRefused, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
+  /** Throws PlaneConfigError, and then nothing changed. OVERLOADED where policies keep changing meanwhile. */
   async take(
     text: Uint8Array,
     from: PlaneConfigSource,
     { by, older }: ApplySource,
-  ): Promise<PlaneConfigApplied> {
+  ): Promise<PlaneConfigResult> {
     const { services, projectId } = this.#options;
     try {
       const open = await openText(text, { mode: this.mode, trust: this.#options.trust() });
@@ -180,7 +180,7 @@ export class HeldConfig implements PlaneConfig {
       if (from === 'service') this.agreed();
       return result;
     } catch (error) {
-      if (error instanceof PlaneConfigRefused) await this.#refuse(error, text, { from, by });
+      if (error instanceof PlaneConfigError) await this.#refuse(error, text, { from, by });
       throw error;
     }
   }
@@ -189,7 +189,7 @@ export class HeldConfig implements PlaneConfig {
   async #takeOpen(
     open: OpenPlaneConfig,
     taking: ApplySource & { readonly text: Uint8Array; readonly from: PlaneConfigSource },
-  ): Promise<PlaneConfigApplied> {
+  ): Promise<PlaneConfigResult> {
     const { projectId, mode, services } = this.#options;
     const { copy } = this;
     const applied = this.#applied;
@@ -226,7 +226,7 @@ export class HeldConfig implements PlaneConfig {
   }
 
   async #refuse(
-    { reason, message }: PlaneConfigRefused,
+    { reason, message }: PlaneConfigError,
     text: Uint8Array,
     { from, by }: { from: PlaneConfigSource; by: ConfigOrigin },
   ): Promise<void> {

@@ -9,7 +9,7 @@ import type { ConfiguredPolicy, PlaneConfigDocument, PolicyMode } from '../../sr
 import { limits } from '../../src/contract/limits.ts';
 import { nameOf, unsaid } from '../../src/contract/policy-words.ts';
 import type { PolicyName, PolicyStatus } from '../../src/contract/policy-words.ts';
-import { PlaneConfigRefused } from '../../src/core/planes/config.ts';
+import { PlaneConfigError } from '../../src/core/planes/config.ts';
 import { draftPolicyChange, type PolicyChangeEvent } from '../../src/core/decided/policy-change.ts';
 import { draftConfigChange } from '../../src/core/decided/risk-config.ts';
 import { canonicalize, type Json, type JsonObject } from '../../src/core/json/parse.ts';
@@ -51,7 +51,7 @@ export interface Plan {
 }
 
 /**
- * Returns the plan. Throws PlaneConfigRefused where the configuration does not fit: `policy_taken`,
+ * Returns the plan. Throws PlaneConfigError where the configuration does not fit: `policy_taken`,
  * `policy_rewritten`, `policy_invalid`, `too_many_policies`. Cost: two reads a policy.
  */
 export async function planOf(input: PlanInput): Promise<Plan> {
@@ -72,7 +72,7 @@ export async function planOf(input: PlanInput): Promise<Plan> {
   const limit = limits.policiesActive;
   if (others + kept.size > limit) {
     const detail = `expected at most ${limit} active policies, got ${kept.size} and ${others} of the plane`;
-    throw new PlaneConfigRefused('too_many_policies', detail);
+    throw new PlaneConfigError('too_many_policies', detail);
   }
   for (const policy of bundle.policies) {
     await draft.take(policy);
@@ -136,7 +136,7 @@ class Draft {
     const { policyId, version } = policy;
     if (version > limits.policyVersions) {
       const detail = `expected at most ${limits.policyVersions} versions of policy ${policyId}, got ${version}`;
-      throw new PlaneConfigRefused('policy_invalid', detail);
+      throw new PlaneConfigError('policy_invalid', detail);
     }
     const before = await store.policy(projectId, policyId);
     const stored = before === null ? null : await store.policyVersion(projectId, policyId, version);
@@ -255,11 +255,11 @@ function refuseOthers(
     const detail =
       `expected policy id ${policyId} to be free, but a policy of the plane has it; ` +
       'give one of the two another id';
-    throw new PlaneConfigRefused('policy_taken', detail);
+    throw new PlaneConfigError('policy_taken', detail);
   }
   if (stored === null || stored.policyHash === policyHash) return;
   const detail =
     `expected version ${version} of policy ${policyId} to have its first hash, ` +
     `${stored.policyHash}, got ${policyHash}; let the service add a version instead`;
-  throw new PlaneConfigRefused('policy_rewritten', detail);
+  throw new PlaneConfigError('policy_rewritten', detail);
 }

@@ -10,7 +10,7 @@ import { GovNetworkError } from '../../src/client/errors.ts';
 import type { Environment } from '../../src/client/proxy.ts';
 import { build } from '../../src/client/version.ts';
 import { backoffMs } from '../../src/core/backoff.ts';
-import { PlaneConfigRefused } from '../../src/core/planes/config.ts';
+import { PlaneConfigError } from '../../src/core/planes/config.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { canonicalize, parseJson, type JsonObject } from '../../src/core/json/parse.ts';
@@ -158,7 +158,7 @@ export class ConfigSync implements Background {
     if (!expected) log.error({ err: error }, 'unexpected error');
   }
 
-  /** Sends one request and applies the response. PlaneConfigRefused is not a failure: health shows it. */
+  /** Sends one request and applies the response. PlaneConfigError is not a failure: health shows it. */
   async once(): Promise<void> {
     const { held, dataDir, now } = this.#options;
     held.checkCopy();
@@ -179,7 +179,7 @@ export class ConfigSync implements Background {
     this.#askedMs = now();
     if (signed === null) return held.agreed();
     await held.take(Buffer.from(canonicalize(signed)), 'service', theService).catch((error: unknown) => {
-      if (!(error instanceof PlaneConfigRefused)) throw error;
+      if (!(error instanceof PlaneConfigError)) throw error;
     });
   }
 

@@ -12,7 +12,7 @@ import {
 } from '../../src/contract/plane-config.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import {
-  PlaneConfigRefused,
+  PlaneConfigError,
   openingPlaneConfig,
   type PlaneConfigTrust,
   type OpenPlaneConfig,
@@ -27,20 +27,20 @@ import { planOf, type Plan } from './plan.ts';
 import { configApplied, type AppliedConfig, type ConfigOrigin } from './state.ts';
 import { untilStored } from '../../src/service/call/overtaken.ts';
 
-/** Opens a text as a plane in this mode does. PlaneConfigRefused. */
+/** Opens a text as a plane in this mode does. PlaneConfigError. */
 export async function openText(
   text: Uint8Array,
   { mode, trust }: { readonly mode: PolicyMode; readonly trust: PlaneConfigTrust | null },
 ): Promise<OpenPlaneConfig> {
   if (mode === 'off') {
     const detail = 'expected a plane that takes configurations, but plane.json has config.policies: off';
-    throw new PlaneConfigRefused('switched_off', detail);
+    throw new PlaneConfigError('switched_off', detail);
   }
   if (trust === null) {
     const detail =
       'expected a plane that trusts a service; enrol it, or name the service with ' +
       'gov plane config set --project-id … --key …';
-    throw new PlaneConfigRefused('untrusted', detail);
+    throw new PlaneConfigError('untrusted', detail);
   }
   const check = await loadCheck(SignedPlaneConfig, { in: 'body' });
   const opening = openingPlaneConfig(text, trust, (value) => {
@@ -50,7 +50,7 @@ export async function openText(
   return inTurns(opening);
 }
 
-/** Whether this version is the one in force. PlaneConfigRefused for an older one, which may be a replay. */
+/** Whether this version is the one in force. PlaneConfigError for an older one, which may be a replay. */
 export function requireNewer(applied: AppliedConfig | null, { bundle, hash }: OpenPlaneConfig): boolean {
   if (applied === null || applied.projectId !== bundle.projectId) return false;
   if (applied.bundleHash === hash) return true;
@@ -58,10 +58,10 @@ export function requireNewer(applied: AppliedConfig | null, { bundle, hash }: Op
   if (bundleVersion > applied.bundleVersion) return false;
   if (bundleVersion === applied.bundleVersion) {
     const detail = `expected version ${bundleVersion} to be ${applied.bundleHash}, as first taken, got ${hash}`;
-    throw new PlaneConfigRefused('rewritten', detail);
+    throw new PlaneConfigError('rewritten', detail);
   }
   const detail = `expected a version after ${applied.bundleVersion}, which is in force, got ${bundleVersion}`;
-  throw new PlaneConfigRefused('outdated', detail);
+  throw new PlaneConfigError('outdated', detail);
 }
 
 export interface ConfigTarget {
@@ -80,7 +80,7 @@ export interface TakeResult {
 }
 
 /**
- * Puts an opened configuration in force, one at a time with changes of policies. PlaneConfigRefused where it
+ * Puts an opened configuration in force, one at a time with changes of policies. PlaneConfigError where it
  * does not fit. OVERLOADED where policies keep changing meanwhile. A crash before the append leaves a file that
  * the next start removes. A crash after it leaves a file that the next start renames.
  */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { SignedPlaneConfig } from '../../src/contract/plane-config.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import {
-  PlaneConfigRefused,
+  PlaneConfigError,
   hashOfText,
   openPlaneConfig,
   type OpenPlaneConfig,
@@ -28,7 +28,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Returns the opened configuration. PlaneConfigRefused, or VALIDATION_ERROR where no key and project are known.
+ * Returns the opened configuration. PlaneConfigError, or VALIDATION_ERROR where no key and project are known.
  */
 export async function verifyConfig(text: Uint8Array, options: VerifyOptions): Promise<OpenPlaneConfig> {
   const { dataDir } = options;
@@ -75,7 +75,7 @@ function refuseOlder(dataDir: string, { bundle, hash }: OpenPlaneConfig): void {
   const { bundleVersion } = held;
   const reason = bundleVersion === bundle.bundleVersion ? 'rewritten' : 'outdated';
   const detail = `expected a version after ${bundleVersion}, which is in force, got ${bundle.bundleVersion}`;
-  throw new PlaneConfigRefused(reason, detail);
+  throw new PlaneConfigError(reason, detail);
 }
 
 /** Returns null where the copy is damaged. */

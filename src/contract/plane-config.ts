@@ -148,7 +148,7 @@ const HeldPlaneConfig = Type.Object({
 });
 export type HeldPlaneConfig = Static<typeof HeldPlaneConfig>;
 
-const PlaneConfigApplied = Type.Object({
+const PlaneConfigResult = Type.Object({
   bundleVersion: version,
   bundleHash: sha256Hash,
   applied: Type.Boolean({ description: 'false: it was in force already' }),
@@ -159,7 +159,7 @@ const PlaneConfigApplied = Type.Object({
   riskConfig: Type.Boolean({ description: 'Whether the configuration of the risk router changed' }),
   findings: Type.Integer({ minimum: 0, description: 'Errors that lint finds in its conditions' }),
 });
-export type PlaneConfigApplied = Static<typeof PlaneConfigApplied>;
+export type PlaneConfigResult = Static<typeof PlaneConfigResult>;
 
 const beta = { stability: 'beta', origin: 'extension' } as const;
 
@@ -212,7 +212,7 @@ export const planeConfig = {
       ),
     }),
     bodyBytes: limits.planeConfigBodyBytes,
-    success: { 200: PlaneConfigApplied },
+    success: { 200: PlaneConfigResult },
     statuses: [400, 401, 403, 409, 500],
   }),
 } as const;

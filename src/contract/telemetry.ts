@@ -159,7 +159,7 @@ export const telemetryFaults = [
 ] as const;
 export type TelemetryFault = (typeof telemetryFaults)[number];
 
-const UsageAccepted = Type.Object({
+const UsageResult = Type.Object({
   reportId,
   status: oneOf(['accepted', 'duplicate']),
   receivedAt: timestamp('When it was stored'),
@@ -187,7 +187,7 @@ const UsageAccepted = Type.Object({
   ),
   serverTime: timestamp('Time of the service'),
 });
-export type UsageAccepted = Static<typeof UsageAccepted>;
+export type UsageResult = Static<typeof UsageResult>;
 
 const AttestationAnswer = Type.Object({
   challengeId,
@@ -242,7 +242,7 @@ export const telemetry = {
     summary: 'Report metered operations of a data plane, with proof',
     body: UsageReport,
     bodyBytes: limits.usageReportBytes,
-    success: { 202: UsageAccepted },
+    success: { 202: UsageResult },
     statuses: [400, 401, 500],
   }),
   attestUsage: operation({

@@ -37,7 +37,7 @@ import { basePaths, methodsAt } from './call/route.ts';
 import { asGovError } from './answer/errors.ts';
 import type { OperationStats } from './answer/stats.ts';
 import { asksForStream, streamPaths, Streams } from './stream/events.ts';
-import { Unsent, unsentBounds } from './answer/unsent.ts';
+import { UnsentBytes, unsentBounds } from './answer/unsent.ts';
 
 export interface ServerOptions {
   readonly services: Services;
@@ -162,8 +162,8 @@ function createGate({ services, rates = {}, trustedProxies = [] }: ServerOptions
   };
 }
 
-const createUnsent = ({ overload = {}, timeouts = {} }: ServerOptions, gate: Gate | null): Unsent =>
-  new Unsent({
+const createUnsent = ({ overload = {}, timeouts = {} }: ServerOptions, gate: Gate | null): UnsentBytes =>
+  new UnsentBytes({
     addressOf: (request) => gate?.addresses.of(request) ?? request.socket.remoteAddress ?? '',
     isHosted: gate !== null,
     bounds: unsentBounds(overload.memoryBytes ?? limits.memoryBytes),
@@ -258,7 +258,7 @@ interface Context {
   readonly problemBase: () => string;
   /** Null on a plane. */
   readonly gate: Gate | null;
-  readonly unsent: Unsent;
+  readonly unsent: UnsentBytes;
   readonly log: Log;
   readonly operations: readonly OperationId[];
   /** Methods that the operations at a path allow; empty for an unknown path or one without a base path. */

@@ -10,7 +10,7 @@ import type { Variables } from '../context/config.ts';
 import { reach } from './connection-file.ts';
 import { textAt } from './install.ts';
 import { codexHooks, findProgram, isTooOld, isProgram, type Program } from './program.ts';
-import { nothing, pathsIn, scopes, type Look, type Scope, type Setup } from './setup/edit.ts';
+import { nothing, pathsIn, scopes, type FileEffect, type Scope, type Setup } from './setup/edit.ts';
 
 export interface ClientReport {
   readonly client: AgentClient;
@@ -41,7 +41,7 @@ interface Around {
 export function installedAt(
   setup: Setup,
   { env, etc }: Pick<Around, 'env' | 'etc'>,
-): { scope: Scope; look: Look } | null {
+): { scope: Scope; look: FileEffect } | null {
   for (const scope of scopes.toReversed()) {
     const looks = setup.edits({ env, etc, scope }, nothing).map((edit) => edit.look(textAt(edit.path)));
     const lines = looks.flatMap((look) => look.lines);

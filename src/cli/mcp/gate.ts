@@ -18,7 +18,7 @@ import { isObject } from '../../core/json/object.ts';
 import { needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
-import { standingAfterLists, type ToolState, type Listing } from './listing.ts';
+import { standingAfterLists, type ToolState, type ToolListRequest } from './listing.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
 import type { Pins } from './pins.ts';
 import { codexTurn, runOf, traceOf, type Headers } from './trace.ts';
@@ -48,7 +48,7 @@ export interface Peers {
 export interface CallContext {
   readonly peers: Peers;
   readonly headers?: Headers;
-  readonly listing: Listing;
+  readonly listing: ToolListRequest;
   /** The client has cancelled the call. */
   readonly signal: AbortSignal;
 }
@@ -141,7 +141,7 @@ export class Gate {
   }
 
   /** The call does not run, recorded or not. */
-  async #recordRefused(call: CallMessage, context: CallContext, standing: RefusedStanding): Promise<void> {
+  async #recordRefused(call: CallMessage, context: CallContext, standing: RefusedTool): Promise<void> {
     const { client, warn } = this.#options;
     const { tool, runId, actor } = this.#governed(call, context, standing);
     const event = {
@@ -219,9 +219,9 @@ function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {
   return { name: (name ?? '').slice(0, limits.partyNameChars) || 'mcp client', role: 'agent' };
 }
 
-type RefusedStanding = ToolState & { readonly is: 'changed' | 'hidden' };
+type RefusedTool = ToolState & { readonly is: 'changed' | 'hidden' };
 
-function refusedText(server: string, tool: string, standing: RefusedStanding): string {
+function refusedText(server: string, tool: string, standing: RefusedTool): string {
   if ('missing' in standing)
     return `not run: ${server} ${standing.missing}. ${tool} is pinned, so it runs only under a definition that the server lists.`;
   if (!('pinned' in standing))

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { Envelope } from '../../core/mcp/envelope.ts';
-import { NotListed } from './listing.ts';
+import { ListError } from './listing.ts';
 import { dataOf, EventSplitter } from './sse.ts';
 
 /** The media type of a body, without parameters. Throws for a packed body, which cannot be inspected as it arrives. */
@@ -37,7 +37,7 @@ export async function* eventsOf(incoming: IncomingMessage): AsyncGenerator<Buffe
   for await (const chunk of incoming as AsyncIterable<Buffer>) yield* splitter.push(chunk);
 }
 
-/** Returns the answer to the request `id`. Rejects with NotListed if the body has none. */
+/** Returns the answer to the request `id`. Rejects with ListError if the body has none. */
 export async function answerIn(incoming: IncomingMessage, id: string): Promise<Envelope> {
   try {
     for await (const message of messagesOf(incoming)) {
@@ -46,11 +46,11 @@ export async function answerIn(incoming: IncomingMessage, id: string): Promise<E
     }
   } catch (fault) {
     if (!(fault instanceof GovError)) throw fault;
-    throw new NotListed(`answered tools/list with what cannot be read safely: ${fault.message}`);
+    throw new ListError(`answered tools/list with what cannot be read safely: ${fault.message}`);
   } finally {
     incoming.destroy();
   }
-  throw new NotListed(`gave no answer to tools/list (status ${incoming.statusCode})`);
+  throw new ListError(`gave no answer to tools/list (status ${incoming.statusCode})`);
 }
 
 async function* messagesOf(incoming: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {

@@ -15,10 +15,10 @@ import { readClientMessage, type CallMessage, type ClientMessage } from '../../c
 import type { Gate, Peers } from './gate.ts';
 import { answerIn } from './http-answer.ts';
 import { bodyFault, headerFault, originFault, type HttpFault } from './http-message.ts';
-import { listTools, NotListed } from './listing.ts';
+import { listTools, ListError } from './listing.ts';
 import { OpenCall } from './open-calls.ts';
 import type { Pins } from './pins.ts';
-import { Relayed } from './relayed.ts';
+import { RelayedBody } from './relayed.ts';
 import { namedIn } from './server-message.ts';
 import { Sessions, type Session } from './sessions.ts';
 
@@ -173,8 +173,8 @@ export class HttpProxy {
         const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
         return await answerIn(incoming, JSON.stringify(id));
       } catch (cause) {
-        if (cause instanceof NotListed) throw cause;
-        throw new NotListed(
+        if (cause instanceof ListError) throw cause;
+        throw new ListError(
           `gave no answer to tools/list: ${cause instanceof Error ? cause.message : String(cause)}`,
         );
       }
@@ -228,7 +228,12 @@ export class HttpProxy {
       }
       if (request.method === 'POST') this.#sessions.begin(incoming.headers, session);
       const learn = (peers: Peers): void => void (session.peers = { ...session.peers, ...peers });
-      await new Relayed({ incoming, response, receiving: { open: session.open, pins, learn }, warn }).run();
+      await new RelayedBody({
+        incoming,
+        response,
+        receiving: { open: session.open, pins, learn },
+        warn,
+      }).run();
       return status < 300 ? undefined : `the server answered with status ${status}`;
     } catch (cause) {
       if (response.destroyed) return 'the client left';

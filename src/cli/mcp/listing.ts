@@ -33,7 +33,7 @@ export class PendingLists {
 }
 
 /** What one call can wait for. */
-export interface Listing {
+export interface ToolListRequest {
   /** `PendingLists.answered`, as of the arrival of the call. */
   readonly asked: Promise<void>;
   /** Asks the server for its tools, and gives them to the pins. Rejects with the reason, as a sentence about the server. */
@@ -49,7 +49,7 @@ export type ToolState = PinState | { readonly is: 'hidden'; readonly missing: st
  */
 export async function standingAfterLists(
   name: string,
-  { pins, listing, signal }: { pins: Pins; listing: Listing; signal: AbortSignal },
+  { pins, listing, signal }: { pins: Pins; listing: ToolListRequest; signal: AbortSignal },
 ): Promise<ToolState> {
   const before = await pins.standing(name);
   if ('definition' in before) return before;
@@ -64,15 +64,15 @@ export async function standingAfterLists(
     signal.throwIfAborted();
     if (late.aborted)
       return { is: 'hidden', missing: `did not answer tools/list within ${limits.mcpListSeconds} s` };
-    if (!(cause instanceof NotListed)) throw cause;
+    if (!(cause instanceof ListError)) throw cause;
     return { is: 'hidden', missing: cause.message };
   }
   return pins.standing(name);
 }
 
 /** The server gave no list; the message says why, and fits after the name of the server. */
-export class NotListed extends Error {
-  override readonly name = 'NotListed';
+export class ListError extends Error {
+  override readonly name = 'ListError';
 }
 
 /** Lists all pages. `send` sends one request with these params; `meta` is that of the call, which has the client's revision. */
@@ -87,7 +87,7 @@ export async function listTools(
   let cursor: string | undefined;
   do {
     if (late.aborted)
-      throw new NotListed(`did not end its pages of tools/list within ${limits.mcpListSeconds} s`);
+      throw new ListError(`did not end its pages of tools/list within ${limits.mcpListSeconds} s`);
     const answer = await send({ ...own, ...(cursor === undefined ? {} : { cursor }) });
     cursor = takePage(pins, answer);
   } while (cursor !== undefined);
@@ -99,7 +99,7 @@ function takePage(pins: Pins, answer: Envelope): string | undefined {
     if (answer.has('error')) {
       const error = answer.value('error', looseBounds);
       const text = isObject(error) && typeof error['message'] === 'string' ? error['message'] : '';
-      throw new NotListed(`answered tools/list with an error: ${text.slice(0, limits.actionChars)}`);
+      throw new ListError(`answered tools/list with an error: ${text.slice(0, limits.actionChars)}`);
     }
     pins.list(definitionsIn(answer));
     const result = answer.value('result', looseBounds);
@@ -107,7 +107,7 @@ function takePage(pins: Pins, answer: Envelope): string | undefined {
     return typeof next === 'string' ? next : undefined;
   } catch (fault) {
     if (!(fault instanceof GovError)) throw fault;
-    throw new NotListed(`answered tools/list with what cannot be read safely: ${fault.message}`);
+    throw new ListError(`answered tools/list with what cannot be read safely: ${fault.message}`);
   }
 }
 

@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { isObject } from '../../core/json/object.ts';
 import { defaultBounds } from '../../core/json/parse.ts';
 import type { Envelope } from '../../core/mcp/envelope.ts';
-import { NotListed, PendingLists } from './listing.ts';
+import { ListError, PendingLists } from './listing.ts';
 import type { CallEnd, Run } from './outcome.ts';
 
 /** A tool call from its arrival to the end of its run. */
@@ -101,7 +101,7 @@ export class OpenRequests {
     return undefined;
   }
 
-  /** Adds a request of the proxy itself. Returns its answer; rejects with NotListed if the server ends before. */
+  /** Adds a request of the proxy itself. Returns its answer; rejects with ListError if the server ends before. */
   addOwn(id: string, method: string): Promise<Envelope> {
     const own = Promise.withResolvers<Envelope>();
     this.#open.set(id, { method, call: undefined, own });
@@ -135,7 +135,7 @@ export class OpenRequests {
     const open = [...this.#open];
     for (const [, { call, own, ended }] of open) {
       call?.end({ how: 'lost', detail });
-      own?.reject(new NotListed(`ended before it answered tools/list`));
+      own?.reject(new ListError(`ended before it answered tools/list`));
       ended?.();
     }
     this.#open.clear();

@@ -15,7 +15,7 @@ export interface RelayedOptions {
   readonly warn: (text: string) => void;
 }
 
-export class Relayed {
+export class RelayedBody {
   readonly #options: RelayedOptions;
 
   constructor(options: RelayedOptions) {

@@ -25,7 +25,7 @@ export function combinedLine(summary: PolicySummary, styles: Styles): Safe {
 }
 
 /** The same for a pipe. */
-export const combinedFacts = ({ combined, decidedBy, total, matched, indeterminate }: PolicySummary) => ({
+export const summaryFacts = ({ combined, decidedBy, total, matched, indeterminate }: PolicySummary) => ({
   combined,
   decidedBy: decidedBy.join(', '),
   total,

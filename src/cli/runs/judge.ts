@@ -9,7 +9,7 @@ import { EventReader } from '../../core/proofs/read-bundle.ts';
 import type { ProofVerdict } from '../../core/proofs/verdict.ts';
 import { verifyBundleFile, type VerifyOptions } from '../../core/proofs/verify.ts';
 import type { TrustSource } from '../context/trust.ts';
-import type { Rereadable } from '../terminal/spool.ts';
+import type { RepeatableSource } from '../terminal/spool.ts';
 import type { BrokenBy, ShownVerdict } from '../terminal/verdict.ts';
 
 /** The service computes from its tables; only a bundle has what shows that they have everything. */
@@ -28,7 +28,7 @@ export async function verdictOfService(
 }
 
 export async function verdictHere(
-  read: Rereadable['read'],
+  read: RepeatableSource['read'],
   source: TrustSource | null,
   options: VerifyOptions = {},
 ): Promise<ProofVerdict & ShownVerdict> {
@@ -43,7 +43,10 @@ export async function verdictHere(
 }
 
 /** The event at the leaf that broke a policy; its tool if the bundle discloses it. */
-async function brokenBy(read: Rereadable['read'], { violation }: ProofVerdict): Promise<BrokenBy | null> {
+async function brokenBy(
+  read: RepeatableSource['read'],
+  { violation }: ProofVerdict,
+): Promise<BrokenBy | null> {
   if (violation === null) return null;
   const found: BundleEvent[] = [];
   const reader = new EventReader((event) => {

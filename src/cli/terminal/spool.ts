@@ -14,7 +14,7 @@ import { unreadable } from '../program/flags.ts';
 
 const pieceBytes = 64 * 1024;
 
-export interface Rereadable {
+export interface RepeatableSource {
   /** Reads from the beginning. Errors: exit 2 with the reason. */
   readonly read: () => AsyncIterable<Uint8Array>;
   readonly close: () => void;
@@ -24,7 +24,7 @@ export interface Rereadable {
 export const isFile = (word: string, { cwd }: Pick<Io, 'cwd'>): boolean =>
   word !== '-' && statSync(resolve(cwd, word), { throwIfNoEntry: false })?.isFile() === true;
 
-export function fileReread(path: string, signal: AbortSignal): Rereadable {
+export function fileReread(path: string, signal: AbortSignal): RepeatableSource {
   const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       yield* fileChunks(path, signal);
@@ -36,7 +36,7 @@ export function fileReread(path: string, signal: AbortSignal): Rereadable {
 }
 
 /** Bytes in memory. */
-export const bytesReread = (bytes: Uint8Array): Rereadable => ({
+export const bytesReread = (bytes: Uint8Array): RepeatableSource => ({
   read: async function* () {
     yield bytes;
   },
@@ -47,7 +47,7 @@ export const bytesReread = (bytes: Uint8Array): Rereadable => ({
  * Copies bytes to a temporary file, at most one more than `most`, so that a reader notices that there are too many. The
  * file has no name any more once it is open, so nothing is left of it, however this process ends.
  */
-export async function spool(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Rereadable> {
+export async function spool(chunks: AsyncIterable<Uint8Array>, most: number): Promise<RepeatableSource> {
   const file = openNameless();
   const close = (): void => closeSync(file);
   let size = 0;

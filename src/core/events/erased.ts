@@ -55,7 +55,7 @@ const withEntry = (
 });
 
 /** The digests of a record that are not kept, in record order. */
-export interface Unkept {
+export interface DigestGaps {
   readonly erased: readonly ErasedDigest[];
   /** Neither kept nor erased. */
   readonly missing: readonly string[];
@@ -65,7 +65,7 @@ export interface Unkept {
 export function unkeptOf(
   digests: readonly string[],
   { disclosures, erased }: Pick<KeptBody, 'erased'> & { readonly disclosures: string | null },
-): Unkept {
+): DigestGaps {
   const kept = new Set(disclosures === null ? [] : storedDigests(disclosures));
   const by = new Map<string, number>();
   let rest: number | undefined;

@@ -40,7 +40,7 @@ export interface HpkeContext {
   readonly aad: string;
 }
 
-export interface HpkeSealed {
+export interface HpkeMessage {
   /** The encapsulated key. */
   readonly enc: Buffer;
   /** The message and 16 bytes of tag. */
@@ -62,7 +62,7 @@ export function hpkeSeal(
     ephemeral,
     ...context
   }: HpkeContext & { readonly publicKey: Uint8Array; readonly ephemeral: Uint8Array },
-): HpkeSealed {
+): HpkeMessage {
   const enc = hpkePublicKey(ephemeral);
   const shared = sharedSecret({ own: ephemeral, other: publicKey, enc, recipient: publicKey });
   const { key, nonce } = schedule(shared, context);

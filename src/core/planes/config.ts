@@ -41,7 +41,7 @@ const label = 'gov.bundle/v1';
 export const configKeyName = (logName: string): string => `${logName}/config`;
 
 /** The refusal of a plane config, with `reason`: VALIDATION_ERROR if it is invalid, CONFLICT if it does not fit here. */
-export class PlaneConfigRefused extends GovError {
+export class PlaneConfigError extends GovError {
   readonly reason: PlaneConfigFault;
 
   constructor(reason: PlaneConfigFault, detail: string, cause?: unknown) {
@@ -105,7 +105,7 @@ const bounds: JsonBounds = {
 /**
  * Opens the text of a signed plane config. The bytes are attacker controlled until the signature is verified, before
  * anything else of the content is read. `fits`: returns null for a `SignedPlaneConfig`, else the reason. Throws only
- * PlaneConfigRefused. Cost: parsing, hashing, and 50 µs a policy.
+ * PlaneConfigError. Cost: parsing, hashing, and 50 µs a policy.
  */
 export const openPlaneConfig = (
   bytes: Uint8Array,
@@ -125,7 +125,7 @@ export function* openingPlaneConfig(
   const signedBy = signerOf(signature, trust.keys, signedText(`${projectId}`, Number(bundleVersion), hash));
   const fault = fits({ bundle: content, signature });
   if (fault !== null) {
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'unsupported',
       `expected a plane config that this release can read, got ${fault}`,
     );
@@ -142,7 +142,7 @@ export function hashOfText(bytes: Uint8Array): string {
   try {
     return planeConfigHash(readSigned(bytes).bundle);
   } catch (error) {
-    if (!(error instanceof PlaneConfigRefused)) throw error;
+    if (!(error instanceof PlaneConfigError)) throw error;
     return labelled(label, Buffer.from(bytes).toString('base64')).hash;
   }
 }
@@ -150,7 +150,7 @@ export function hashOfText(bytes: Uint8Array): string {
 function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly signature: string } {
   if (bytes.length > limits.planeConfigBytes) {
     const limit = limits.planeConfigBytes;
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'over_limit',
       `expected a plane config of at most ${limit} bytes, got ${bytes.length}`,
     );
@@ -161,7 +161,7 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
     const reason = cause.code === 'JSON_TOO_COMPLEX' ? 'over_limit' : 'malformed';
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       reason,
       `expected a signed plane config, got other bytes: ${cause.message}`,
       cause,
@@ -170,10 +170,7 @@ function readSigned(bytes: Uint8Array): { readonly bundle: JsonObject; readonly 
   const { bundle, signature } = isObject(value) ? value : {};
   const members = isObject(value) ? Object.keys(value).length : 0;
   if (members !== 2 || bundle === undefined || !isObject(bundle) || typeof signature !== 'string') {
-    throw new PlaneConfigRefused(
-      'malformed',
-      'expected {"bundle": {…}, "signature": "…"}, got another value',
-    );
+    throw new PlaneConfigError('malformed', 'expected {"bundle": {…}, "signature": "…"}, got another value');
   }
   return { bundle, signature };
 }
@@ -187,24 +184,24 @@ function signerOf(signature: string, keys: readonly VerifierKey[], text: string)
   } catch (cause) {
     if (!(cause instanceof NoteError)) throw cause;
     const detail = `expected a signature by the service that this plane trusts, got ${cause.message}`;
-    throw new PlaneConfigRefused('untrusted', detail, cause);
+    throw new PlaneConfigError('untrusted', detail, cause);
   }
   const detail =
     'expected a signature over this plane config, got one over another: project, version or content differ';
-  throw new PlaneConfigRefused('untrusted', detail);
+  throw new PlaneConfigError('untrusted', detail);
 }
 
 function requireOurs(bundle: PlaneConfigDocument, trust: PlaneConfigTrust): void {
   if (bundle.projectId !== trust.projectId || bundle.environment !== trust.environment) {
     const want = `${trust.projectId} (${trust.environment})`;
     const got = `${bundle.projectId} (${bundle.environment})`;
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'other_project',
       `expected the plane config of project ${want}, got that of ${got}`,
     );
   }
   if (bundle.engine !== engine) {
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'unsupported',
       `expected conditions of ${engine}, got ${bundle.engine}; upgrade`,
     );
@@ -223,14 +220,14 @@ function* checkPolicies({ policies, policySetHash: claimed }: PlaneConfigDocumen
     if (at % checkedAtOnce === checkedAtOnce - 1) yield;
     if (policyId <= before) {
       const detail = `expected policies in the order of their ids, each once, got ${policyId} after ${before}`;
-      throw new PlaneConfigRefused('policy_invalid', detail);
+      throw new PlaneConfigError('policy_invalid', detail);
     }
     before = policyId;
     const node = compiled(policy);
     findings += lint(node, { action }).filter(({ severity }) => severity === 'error').length;
   }
   if (policySetHash(policies) !== claimed) {
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'policy_invalid',
       'expected the policySetHash of these policies, got another one',
     );
@@ -252,18 +249,18 @@ function compiled(policy: ConfiguredPolicy): Node {
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
     const detail = `expected policy ${policyId} version ${version} to compile, got an error: ${cause.message}`;
-    throw new PlaneConfigRefused('policy_invalid', detail, cause);
+    throw new PlaneConfigError('policy_invalid', detail, cause);
   }
   if (hash === policy.policyHash) return node;
   const detail = `expected policyHash ${hash} of policy ${policyId} version ${version}, got ${policy.policyHash}`;
-  throw new PlaneConfigRefused('policy_invalid', detail);
+  throw new PlaneConfigError('policy_invalid', detail);
 }
 
 function checkRisk({ riskConfig }: PlaneConfigDocument): void {
   if (riskConfig === null) return;
   const { algorithm, config } = riskConfig;
   if (algorithm !== riskAlgorithm) {
-    throw new PlaneConfigRefused(
+    throw new PlaneConfigError(
       'unsupported',
       `expected risk rules ${riskAlgorithm}, got ${algorithm}; upgrade`,
     );
@@ -273,10 +270,10 @@ function checkRisk({ riskConfig }: PlaneConfigDocument): void {
     checkRiskConfig(settings);
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
-    throw new PlaneConfigRefused('risk_config_invalid', cause.message, cause);
+    throw new PlaneConfigError('risk_config_invalid', cause.message, cause);
   }
   if (riskRouter(settings).text === canonicalText(config)) return;
-  throw new PlaneConfigRefused(
+  throw new PlaneConfigError(
     'risk_config_invalid',
     'expected a complete risk configuration, got one with missing members',
   );

@@ -15,7 +15,7 @@ export interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-export interface Ask {
+export interface ExchangeRequest {
   readonly method: 'POST' | 'PUT' | 'GET';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,12 +41,12 @@ export class Exchange {
   }
 
   /** Rejects where no answer came, or half of a refusal. */
-  async ask(ask: Ask): Promise<Answer> {
+  async ask(ask: ExchangeRequest): Promise<Answer> {
     return answerOf(await this.open(ask));
   }
 
   /** Rejects where no response came. The caller reads its body, within the same time. */
-  open({ method, url, headers, body, signal }: Ask): Promise<IncomingMessage> {
+  open({ method, url, headers, body, signal }: ExchangeRequest): Promise<IncomingMessage> {
     const send = this.#isEncrypted ? requestHttps : requestHttp;
     const ms = limits.forwardTimeoutSeconds * 1000;
     return new Promise((resolve, reject) => {

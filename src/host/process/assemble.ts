@@ -4,7 +4,7 @@
  */
 import { build, version } from '../../client/version.ts';
 import { saltPool } from '../../core/events/disclosure.ts';
-import type { PlaneConfig } from '../../service/hosting/plane-config.ts';
+import type { PlaneConfigService } from '../../service/hosting/plane-config.ts';
 import { Checkpoints } from '../../service/log/checkpoints.ts';
 import { Credentials } from '../../service/credentials/callers.ts';
 import { KeySessions } from '../../service/credentials/key-sessions.ts';
@@ -89,7 +89,7 @@ export interface Parts {
   /** See `Services.planeProject`. */
   readonly planeProject?: string;
   /** Creates `Services.planeConfig`. */
-  readonly planeConfig?: (services: () => Services) => PlaneConfig;
+  readonly planeConfig?: (services: () => Services) => PlaneConfigService;
 }
 
 export interface ServerParts {

@@ -13,11 +13,11 @@ import { chunkBytes } from '../../service/hosting/artifacts.ts';
 import type { StreamResponse } from '../../service/call/answer.ts';
 import type { Services } from '../../service/port/services.ts';
 import { writeHead } from './write.ts';
-import type { Unsent } from './unsent.ts';
+import type { UnsentBytes } from './unsent.ts';
 
 interface Download {
   readonly services: Pick<Services, 'log'>;
-  readonly unsent: Unsent;
+  readonly unsent: UnsentBytes;
   readonly id: OperationId;
 }
 

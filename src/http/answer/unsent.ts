@@ -50,7 +50,7 @@ export function unsentBounds(memoryBytes: number): UnsentBounds {
   };
 }
 
-export class Unsent {
+export class UnsentBytes {
   readonly #options: UnsentOptions;
   readonly #stallMs: number;
   readonly #waiting = new Map<string, number>();

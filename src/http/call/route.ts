@@ -24,7 +24,7 @@ import type { Overload } from '../admit/overload.ts';
 import type { RateName } from '../admit/rates.ts';
 import type { HeaderLines } from '../answer/write.ts';
 import type { OperationStats } from '../answer/stats.ts';
-import type { Unsent } from '../answer/unsent.ts';
+import type { UnsentBytes } from '../answer/unsent.ts';
 
 export interface MountOptions {
   readonly services: Services;
@@ -36,7 +36,7 @@ export interface MountOptions {
   /** Which pages may send the session cookie. */
   readonly origins: Origins;
   readonly overload: Overload;
-  readonly unsent: Unsent;
+  readonly unsent: UnsentBytes;
   /** Absolute URI of the origin that serves `/problems/<slug>`. */
   readonly problemBase: () => string;
   /** The origin at which clients reach the service. */

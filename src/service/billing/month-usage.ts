@@ -4,13 +4,13 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { addTotals } from '../../core/planes/metering.ts';
-import type { Counts, Store } from '../../store/port/store.ts';
+import type { MeteredCounts, Store } from '../../store/port/store.ts';
 import type { Project } from '../../store/port/store.ts';
 
 interface MonthUsage {
-  readonly reported: Counts;
+  readonly reported: MeteredCounts;
   /** Own and reported units; each at most 2^53-1. */
-  readonly used: Counts;
+  readonly used: MeteredCounts;
 }
 
 /** The current numbers. Cost: two rows. */

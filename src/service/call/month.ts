@@ -14,5 +14,5 @@ export function endOfMonth(month: string): number {
 }
 
 /** Whether a month was already billed when a report of it arrived. */
-export const isBilled = (month: string, atMs: number): boolean =>
+export const isMonthBilled = (month: string, atMs: number): boolean =>
   atMs > endOfMonth(month) + limits.lateReportHours * 3_600_000;

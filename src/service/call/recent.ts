@@ -3,7 +3,7 @@
  * was running while something was forgotten serves its request and is not cached. Proven by
  * `test/service/call/recent.test.ts`.
  */
-export class Recent<Found extends { readonly untilMs: number }> {
+export class CredentialCache<Found extends { readonly untilMs: number }> {
   readonly #most: number;
   /** In the order of their lookups, oldest first. */
   readonly #found = new Map<string, Found>();

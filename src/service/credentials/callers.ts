@@ -12,7 +12,7 @@ import type { Caller } from '../call/caller.ts';
 import { TokenReader } from './token-format.ts';
 import { Persons } from './persons.ts';
 import { PlaneKeys, refuseKind } from './plane-keys.ts';
-import { Recent } from '../call/recent.ts';
+import { CredentialCache } from '../call/recent.ts';
 import { planeRulesWith, rulesOf } from '../call/settings.ts';
 import {
   DenialError,
@@ -24,7 +24,7 @@ import {
   type CredentialCheck,
   type RequestCredentials,
   type OperationPlace,
-  type Unfamiliar,
+  type UnknownCredential,
 } from './shown.ts';
 import { minuteOf, Uses, type UsedCredential } from './uses.ts';
 
@@ -40,7 +40,7 @@ export class Credentials {
   readonly uses = new Uses();
   readonly #options: CredentialOptions;
   readonly #tokens = new TokenReader();
-  readonly #keys = new Recent<KnownKey>(limits.credentialCacheKeys);
+  readonly #keys = new CredentialCache<KnownKey>(limits.credentialCacheKeys);
   readonly #persons: Persons | null;
   readonly #planes: PlaneKeys | null;
 
@@ -57,7 +57,7 @@ export class Credentials {
    * ENVIRONMENT_MISMATCH for a key or project of the other environment. VALIDATION_ERROR and NOT_FOUND for
    * the named project.
    */
-  identify(shown: RequestCredentials, place: OperationPlace): Caller | Unfamiliar {
+  identify(shown: RequestCredentials, place: OperationPlace): Caller | UnknownCredential {
     const { token } = shown;
     if (token === null && place.forPlane === true) throw missingHybridKey();
     if (token === null) {
@@ -82,7 +82,7 @@ export class Credentials {
     return this.#byKey(digest, { shown, place });
   }
 
-  #byKey(digest: Buffer, { shown, place }: CredentialCheck): Caller | Unfamiliar {
+  #byKey(digest: Buffer, { shown, place }: CredentialCheck): Caller | UnknownCredential {
     const name = digest.toString('latin1');
     const nowMs = this.#options.now();
     const known = this.#keys.get(name, nowMs);

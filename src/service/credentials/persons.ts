@@ -11,7 +11,7 @@ import type { StoredOrganization, StoredSession } from '../../store/port/store.t
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
-import { Recent } from '../call/recent.ts';
+import { CredentialCache } from '../call/recent.ts';
 import { rulesOf } from '../call/settings.ts';
 import {
   projectFault,
@@ -19,7 +19,7 @@ import {
   type CredentialCheck,
   type OperationPlace,
   type RequestCredentials,
-  type Unfamiliar,
+  type UnknownCredential,
 } from './shown.ts';
 import { minuteOf, type UsedCredential, type Uses } from './uses.ts';
 
@@ -40,14 +40,14 @@ const idleMs = limits.sessionIdleMinutes * 60_000;
 
 export class Persons {
   readonly #options: PersonOptions;
-  readonly #known = new Recent<CachedPerson>(limits.credentialCacheKeys);
+  readonly #known = new CredentialCache<CachedPerson>(limits.credentialCacheKeys);
 
   constructor(options: PersonOptions) {
     this.#options = options;
   }
 
   /** Null without a cookie. */
-  byCookie(shown: RequestCredentials, place: OperationPlace): Unfamiliar | null {
+  byCookie(shown: RequestCredentials, place: OperationPlace): UnknownCredential | null {
     const { cookie } = shown;
     if (cookie === null) return null;
     const digest = keyDigest(cookie);
@@ -62,7 +62,7 @@ export class Persons {
    * Null for a credential that is neither a token of the command line nor a JWT. `kind`: the kind of a
    * well-formed `gov_` token.
    */
-  byToken(token: string, kind: KeyKind | null, on: CredentialCheck): Unfamiliar | null {
+  byToken(token: string, kind: KeyKind | null, on: CredentialCheck): UnknownCredential | null {
     if (kind !== 'cli' && !isJwt(token)) return null;
     const digest = keyDigest(token);
     return kind === 'cli'
@@ -74,7 +74,7 @@ export class Persons {
     kind: StoredSession['kind'] | 'id',
     digest: Buffer,
     { ask, shown, place }: CredentialCheck & { ask: () => Promise<CachedPerson> },
-  ): Unfamiliar {
+  ): UnknownCredential {
     // the kind is part of the name, so that a cookie never matches a cached token, nor the reverse
     const name = `${kind} ${digest.toString('latin1')}`;
     return {

@@ -13,7 +13,7 @@ import type { StoredPlane } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Seal } from '../call/secrets.ts';
 import { keyDigest, type KeyKind } from './token-format.ts';
-import { Recent } from '../call/recent.ts';
+import { CredentialCache } from '../call/recent.ts';
 import { rulesOf } from '../call/settings.ts';
 import {
   DenialError,
@@ -21,7 +21,7 @@ import {
   wrongEnvironment,
   type CredentialOptions,
   type CredentialCheck,
-  type Unfamiliar,
+  type UnknownCredential,
 } from './shown.ts';
 
 /** The scopes of a hybrid key (contract B6). */
@@ -54,14 +54,14 @@ export function refuseKind(kind: KeyKind | null, forPlane: boolean): void {
 
 export class PlaneKeys {
   readonly #options: PlaneOptions;
-  readonly #known = new Recent<KnownPlane>(limits.credentialCacheKeys);
+  readonly #known = new CredentialCache<KnownPlane>(limits.credentialCacheKeys);
 
   constructor(options: PlaneOptions) {
     this.#options = options;
   }
 
   /** `token`: a well-formed hybrid key. Throws like `Credentials.identify`. */
-  byToken(token: string, on: CredentialCheck): Caller | Unfamiliar {
+  byToken(token: string, on: CredentialCheck): Caller | UnknownCredential {
     const digest = keyDigest(token);
     const name = digest.toString('latin1');
     const { now } = this.#options;

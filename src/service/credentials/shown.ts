@@ -37,7 +37,7 @@ export interface CredentialCheck {
 }
 
 /** A credential that the store must look up. */
-export interface Unfamiliar {
+export interface UnknownCredential {
   /** Whether the cache has no entry for it, expired or not. */
   readonly isNew: boolean;
   lookUp(): Promise<Caller>;

@@ -8,7 +8,7 @@ import type { TreeName } from '../../store/port/store.ts';
 export const scrubKind = 'scrub';
 export const scrubId = 'scrub';
 
-export interface Finding {
+export interface ScrubFinding {
   readonly tree: TreeName;
   /** Leaf; for a root, the size of the tree. */
   readonly index: number;
@@ -36,7 +36,7 @@ export interface ScrubState {
   readonly leaves: number;
   /** How many places this pass found altered, and the first of them. */
   readonly found: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ScrubFinding[];
   readonly last: {
     readonly startedMs: number;
     readonly completedMs: number;

@@ -13,7 +13,7 @@ import { parseVerifierKey } from '../../core/note/key.ts';
 import type { StoreReader, TreeName } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 import { openOwn } from '../log/checkpoints.ts';
-import type { Finding, ScrubPass, ScrubState } from './scrub-state.ts';
+import type { ScrubFinding, ScrubPass, ScrubState } from './scrub-state.ts';
 
 export type ScrubServices = Pick<Services, 'now' | 'verifierKeys'> & { readonly store: StoreReader };
 
@@ -134,7 +134,7 @@ async function signatureFault(
   }
 }
 
-function keep(state: ScrubState, findings: readonly Finding[]): ScrubState {
+function keep(state: ScrubState, findings: readonly ScrubFinding[]): ScrubState {
   const room = Math.max(0, limits.scrubFindings - state.findings.length);
   return {
     ...state,
@@ -152,7 +152,7 @@ interface Range {
 
 /** Leaves of one tile. */
 class Slice {
-  readonly findings: Finding[] = [];
+  readonly findings: ScrubFinding[] = [];
   /** One per leaf; null where the hash of a leaf is lost. */
   hashes: Uint8Array[] | null = [];
   readonly #services: ScrubServices;

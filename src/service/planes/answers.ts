@@ -3,7 +3,7 @@
  * `test/service/planes/reports.test.ts`.
  */
 import { meteredTypes } from '../../contract/operation.ts';
-import type { DataPlane, ReportRecord, UsageAccepted } from '../../contract/telemetry.ts';
+import type { DataPlane, ReportRecord, UsageResult } from '../../contract/telemetry.ts';
 import { hashText } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Project, StoredPlane, StoredReport } from '../../store/port/store.ts';
@@ -24,7 +24,7 @@ export async function acceptedAnswer(
   services: Services,
   { plane, caller }: { readonly plane: StoredPlane; readonly caller: Pick<Caller, 'project' | 'rules'> },
   { status, stored }: AnsweredReport,
-): Promise<UsageAccepted> {
+): Promise<UsageResult> {
   const { store, now } = services;
   const epoch = await store.planeEpoch(plane.projectId, plane.planeId, stored.epoch);
   if (epoch === null)
@@ -57,7 +57,7 @@ export async function acceptedAnswer(
 const attestationOf = (
   { attestation, challenge }: StoredReport,
   nowMs: number,
-): UsageAccepted['attestation']['status'] =>
+): UsageResult['attestation']['status'] =>
   attestation === 'pending' && challenge !== null && challenge.expiresMs <= nowMs ? 'expired' : attestation;
 
 /** Null where the project has no quota. The numbers inform the plane and refuse nothing. */
@@ -65,7 +65,7 @@ async function quotaOf(
   { store }: Services,
   { project, rules }: Pick<Caller, 'project' | 'rules'>,
   nowMs: number,
-): Promise<NonNullable<UsageAccepted['quota']> | null> {
+): Promise<NonNullable<UsageResult['quota']> | null> {
   const limited = meteredTypes.filter((type) => rules.quotas[type] !== null);
   if (limited.length === 0) return null;
   const month = monthOf(nowMs);

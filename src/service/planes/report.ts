@@ -14,7 +14,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { UsageAccepted, UsageReport } from '../../contract/telemetry.ts';
+import type { UsageResult, UsageReport } from '../../contract/telemetry.ts';
 import { refusedCredential } from '../../core/credential.ts';
 import { checkReportBy, identitiesSince } from '../../core/planes/former-keys.ts';
 import { sha256 } from '../../core/hash.ts';
@@ -26,7 +26,7 @@ import type { EventDraft } from '../../core/events/record.ts';
 import type { PlaneEpoch, StoredPlane, StoredReport, TelemetryEffect } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import type { Caller } from '../call/caller.ts';
-import { isBilled } from '../call/month.ts';
+import { isMonthBilled } from '../call/month.ts';
 import { hostingOf } from '../access/projects.ts';
 import { announceReported } from '../billing/quota.ts';
 import { fieldError } from '../call/schema.ts';
@@ -35,7 +35,7 @@ import { acceptedAnswer } from './answers.ts';
 import { drawChallenge } from './challenge.ts';
 import { gapDetected, integrityViolated, reportedLate, reportRefused } from './events.ts';
 import { refuseFault, recordOnce } from './faults.ts';
-import { neighbourhood, parsedReport, sameReport, type NewReport, type Neighbourhood } from './state.ts';
+import { neighbourhood, parsedReport, sameReport, type NewReport, type ReportLinks } from './state.ts';
 import { untilStored } from '../call/overtaken.ts';
 
 export interface ReceivedReport extends NewReport {
@@ -45,7 +45,7 @@ export interface ReceivedReport extends NewReport {
 }
 
 /** Like `takeReport`. VALIDATION_ERROR where the report names another plane than its sender. */
-export async function takeOwnReport(services: Services, sent: ReceivedReport): Promise<UsageAccepted> {
+export async function takeOwnReport(services: Services, sent: ReceivedReport): Promise<UsageResult> {
   const { report, plane, caller } = sent;
   const { projectId, environment } = caller.project;
   const own = { dataPlaneId: plane.planeId, projectId, environment };
@@ -70,7 +70,7 @@ function refuseFuture({ periodEnd }: UsageReport, nowMs: number): void {
  * Takes a report that its sender signed. REPORT_INVALID with the fault, REPORT_CONFLICT, INVALID_CREDENTIAL
  * where the plane was revoked in the meantime, OVERLOADED where its other reports keep arriving in between.
  */
-function takeReport(services: Services, sent: ReceivedReport): Promise<UsageAccepted> {
+function takeReport(services: Services, sent: ReceivedReport): Promise<UsageResult> {
   const { projectId, planeId } = sent.plane;
   // a client's run id contains no `/`
   let isFirst = true;
@@ -148,7 +148,7 @@ async function recordLimit(
 }
 
 /** The fault of a report after its stored predecessors, or null. */
-function brokenAfter({ previous, earlier }: Neighbourhood, report: UsageReport): Fault | null {
+function brokenAfter({ previous, earlier }: ReportLinks, report: UsageReport): Fault | null {
   if (previous !== null) return checkSuccession(parsedReport(previous), reportHash(previous.body), report);
   return earlier === null ? null : checkOrder(parsedReport(earlier), report);
 }
@@ -165,7 +165,7 @@ function asMeanwhile({ forgetCredential }: Services, { plane }: ReceivedReport, 
 }
 
 interface ReportContext {
-  readonly near: Neighbourhood;
+  readonly near: ReportLinks;
   readonly nowMs: number;
 }
 
@@ -198,7 +198,7 @@ async function newReport(
 }
 
 /** Whether every earlier report is stored and linked. */
-const isWhole = (sequence: number, { epoch, previous }: Neighbourhood): boolean =>
+const isWhole = (sequence: number, { epoch, previous }: ReportLinks): boolean =>
   sequence === 1 ||
   (previous !== null &&
     epoch !== null &&
@@ -238,8 +238,8 @@ function lateOf(
   { near: { previous }, nowMs }: ReportContext,
 ): Parameters<typeof reportedLate>[0][] {
   const month = reportMonth(report);
-  const isFollowing = previous?.month === month && isBilled(month, previous.receivedMs);
-  if (!isBilled(month, nowMs) || isFollowing) return [];
+  const isFollowing = previous?.month === month && isMonthBilled(month, previous.receivedMs);
+  if (!isMonthBilled(month, nowMs) || isFollowing) return [];
   const { reportId, sequence, log } = report;
   return [{ reportId, epoch: log.epoch, sequence, month }];
 }

@@ -18,7 +18,7 @@ export interface NewReport {
   readonly canonical: string;
 }
 
-export interface Neighbourhood {
+export interface ReportLinks {
   /** Null where the epoch has no stored report. */
   readonly epoch: PlaneEpoch | null;
   /** The preceding report, where it is stored. */
@@ -68,7 +68,7 @@ export async function neighbourhood(
   services: Services,
   came: NewReport,
   epoch: PlaneEpoch | null,
-): Promise<Neighbourhood> {
+): Promise<ReportLinks> {
   const { projectId, planeId } = came.plane;
   const { sequence, log } = came.report;
   const at = async (place: number): Promise<StoredReport | null> =>

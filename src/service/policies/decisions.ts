@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import type { PolicySummary } from '../../contract/governance.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
-import { gravest } from '../../core/policies/evaluate/decision.ts';
+import { gravestDecisions } from '../../core/policies/evaluate/decision.ts';
 import { reasoning, unexplained } from '../../core/policies/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policies/set/in-force.ts';
 import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
@@ -53,7 +53,7 @@ export interface DecisionSet {
  * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
  */
 export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): TimeSlicedWork<string[]> {
-  const reasoned = new Set(gravest(decisions, limits.decisionsReasoned));
+  const reasoned = new Set(gravestDecisions(decisions, limits.decisionsReasoned));
   const turn = new TimeSlice();
   const reasons: string[] = [];
   for (const decision of decisions) {

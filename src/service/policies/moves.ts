@@ -11,7 +11,7 @@ import {
   publish,
   rollback,
   transition,
-  type Move,
+  type PolicyTransition,
   type PolicyLife,
 } from '../../core/policies/set/lifecycle.ts';
 import type { StoredPolicy, StoredPolicyVersion } from '../../store/port/store.ts';
@@ -96,7 +96,7 @@ async function lifeOf(
 async function judged<const Answer extends PlainAnswer>(
   services: Services,
   { policy, atMs, caller, reason }: MoveRequest,
-  result: { event: PolicyChangeEvent; move: Move; life: Life; answer: Answer },
+  result: { event: PolicyChangeEvent; move: PolicyTransition; life: Life; answer: Answer },
 ): Promise<PolicyJudgement<Answer>> {
   const { event, move, life, answer } = result;
   if (!move.changed) return { change: null, answer };

@@ -7,7 +7,7 @@ import type { PolicySummary, SimulatedDecision } from '../../contract/governance
 import { limits } from '../../contract/limits.ts';
 import { readJson } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
-import { counts, gravest } from '../../core/policies/evaluate/decision.ts';
+import { counts, gravestDecisions } from '../../core/policies/evaluate/decision.ts';
 import { explain } from '../../core/policies/explain/detail.ts';
 import { compare, changeCounts, type Side } from '../../core/policies/impact/changes.ts';
 import { reasoning } from '../../core/policies/explain/reasoning.ts';
@@ -231,7 +231,7 @@ function toExplain(decisions: readonly PolicyDecision[], set: PolicySet): readon
   const traced = decisions.filter(
     ({ policyId, outcome }) => (!isLarge || counts(outcome)) && set.get(policyId) !== undefined,
   );
-  return gravest(traced, limits.decisionsExplained);
+  return gravestDecisions(traced, limits.decisionsExplained);
 }
 
 function explanation({ condition }: Member, checkpoint: PolicyInput) {

@@ -6,7 +6,7 @@ import type { OperationId } from '../../contract/table.ts';
 import type { DsseEnvelope } from '../../core/note/dsse.ts';
 import type { NoteSigner } from '../../core/note/signed.ts';
 import type { ExportHoldings, Store } from '../../store/port/store.ts';
-import type { PlaneConfig } from '../hosting/plane-config.ts';
+import type { PlaneConfigService } from '../hosting/plane-config.ts';
 import type { Upkeep } from '../hosting/upkeep.ts';
 import type { Artifacts } from '../hosting/artifacts.ts';
 import type { Caller } from '../call/caller.ts';
@@ -106,7 +106,7 @@ export interface Services {
   /** Sessions of keys in the console. Null on a service, where people sign in. */
   readonly keySessions: KeySessions | null;
   /** Absent on a service, which signs configurations and applies none. */
-  readonly planeConfig?: PlaneConfig;
+  readonly planeConfig?: PlaneConfigService;
   /**
    * Drops cached credentials at once after a change of the key, user or project with this id. Other processes
    * drop theirs within `limits.credentialCacheSeconds`. O(n) of cached credentials.

@@ -23,7 +23,7 @@ const sumsOf = (from: string, type: string, bucket: string, width: number): stri
    FROM ${from} GROUP BY project, ${bucket}${type === 'type_no' ? ', type_no' : ''}`;
 
 /** SQL: what `event_count` has, from the rows of fine buckets by type in `from`. */
-export const countsFrom = (from: string): string =>
+export const countsSql = (from: string): string =>
   [
     `SELECT project, type_no, width, bucket, events FROM ${from}`,
     sumsOf(from, `${allTypes}`, 'bucket', fineWidth),
@@ -34,7 +34,7 @@ export const countsFrom = (from: string): string =>
 /** SQL: inserts what `event_count` has for these events. */
 export const countTimes = (events: string): string =>
   `INSERT INTO event_count (project, type_no, width, bucket, events)
-   WITH fine AS (${countedByTime(events)}) ${countsFrom('fine')}`;
+   WITH fine AS (${countedByTime(events)}) ${countsSql('fine')}`;
 
 export const fillSpans = `
 INSERT INTO run_span (project, block, first_ms, last_ms) ${spansOfRuns('run')};`;

@@ -12,7 +12,7 @@ interface SpellOptions {
   readonly warn: (text: string) => void;
 }
 
-export class Spell {
+export class TroubleReport {
   readonly #options: SpellOptions;
   #beganMs: number | null = null;
   #settling: { readonly line: string; readonly timer: NodeJS.Timeout } | null = null;

@@ -6,8 +6,8 @@
 import { hashBytes } from '../../core/merkle/tree.ts';
 import { tileWidth, type TileEdge } from '../../core/merkle/tile.ts';
 
-export const partHashes = 32;
-const partBytes = partHashes * hashBytes;
+export const hashesPerPart = 32;
+const partBytes = hashesPerPart * hashBytes;
 
 export interface TilePart {
   readonly level: number;
@@ -21,7 +21,7 @@ export interface TilePart {
 export function* changedParts(edge: TileEdge, storedSize: number): Generator<TilePart> {
   for (const { level, index, hashes } of edge.changed()) {
     const storedHashes = Math.floor(storedSize / tileWidth ** level) - index * tileWidth;
-    const first = Math.floor(Math.max(0, storedHashes) / partHashes);
+    const first = Math.floor(Math.max(0, storedHashes) / hashesPerPart);
     for (let part = first; part * partBytes < hashes.length; part++) {
       yield { level, index, part, hashes: hashes.subarray(part * partBytes, (part + 1) * partBytes) };
     }

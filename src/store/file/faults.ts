@@ -28,10 +28,10 @@ export interface Faults {
  * - `fault`: the state of the disk is unknown; the writer stops permanently.
  * - `bug`: the storage did not cause it.
  */
-export type Trouble = 'full' | 'busy' | 'files' | 'fault' | 'bug';
+export type StorageFaultKind = 'full' | 'busy' | 'files' | 'fault' | 'bug';
 
 /** Whether the trouble passes by itself and says nothing about the disk. */
-export const isPassing = (trouble: Trouble): trouble is 'busy' | 'files' =>
+export const isPassing = (trouble: StorageFaultKind): trouble is 'busy' | 'files' =>
   trouble === 'busy' || trouble === 'files';
 
 const outOfFiles: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
@@ -51,7 +51,7 @@ function canOpen(): boolean {
   }
 }
 
-export function troubleOf(error: unknown): Trouble {
+export function troubleOf(error: unknown): StorageFaultKind {
   if (isOutOfFiles(error)) return 'files';
   if (!(error instanceof Database.SqliteError)) return 'bug';
   if (error.code === 'SQLITE_FULL') return 'full';
@@ -61,7 +61,11 @@ export function troubleOf(error: unknown): Trouble {
 }
 
 /** The problem for the caller. Only of a write it says that nothing was stored. */
-export function problemOf(trouble: Trouble, cause: unknown, work: 'read' | 'write' = 'write'): GovError {
+export function problemOf(
+  trouble: StorageFaultKind,
+  cause: unknown,
+  work: 'read' | 'write' = 'write',
+): GovError {
   const stored = work === 'write' ? '; nothing was stored' : '';
   switch (trouble) {
     case 'full':

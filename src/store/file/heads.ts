@@ -169,7 +169,7 @@ export function* compareHeads(
   heads: KeptHeadsFile,
   logs?: readonly LogHead[],
 ): Generator<HeadsMismatch, void> {
-  yield* contradicted(db, logs === undefined ? heads.all() : keptOf(heads, logs));
+  yield* headMismatches(db, logs === undefined ? heads.all() : keptOf(heads, logs));
   for (const { origin, signedSize } of logs ?? logHeads(db)) {
     const kept = heads.find(origin)?.size ?? 0;
     if (kept >= signedSize) continue;
@@ -179,7 +179,7 @@ export function* compareHeads(
 }
 
 /** Finds signed heads that the database lacks, or of which it has another root. */
-export function* contradicted(db: Connection, signed: Iterable<NamedHead>): Generator<HeadsMismatch, void> {
+export function* headMismatches(db: Connection, signed: Iterable<NamedHead>): Generator<HeadsMismatch, void> {
   const read = tileReader(db);
   const find = logFinder(db);
   for (const { origin, size, root } of signed) {

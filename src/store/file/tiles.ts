@@ -8,7 +8,7 @@ import { tileWidth, type TileEdge } from '../../core/merkle/tile.ts';
 import type { TreeName } from '../port/store.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Prepare } from './statement.ts';
-import { changedParts, partHashes } from '../append/tile-parts.ts';
+import { changedParts, hashesPerPart } from '../append/tile-parts.ts';
 import { treeNumber } from '../append/trees.ts';
 
 /** Stores the rows of `edge.changed()`. `storedSize` is the tree size in the tables. */
@@ -61,14 +61,15 @@ export function leafHashReader(db: Connection): LeafHashReader {
     let held = -1;
     let hashes: Buffer = Buffer.alloc(0);
     return indexes.map((index) => {
-      const row = Math.floor(index / partHashes);
+      const row = Math.floor(index / hashesPerPart);
       if (row !== held) {
         const tile = Math.floor(index / tileWidth);
         hashes =
-          part.get(project, treeNumber(tree), tile, row - (tile * tileWidth) / partHashes) ?? Buffer.alloc(0);
+          part.get(project, treeNumber(tree), tile, row - (tile * tileWidth) / hashesPerPart) ??
+          Buffer.alloc(0);
         held = row;
       }
-      const at = (index % partHashes) * hashBytes;
+      const at = (index % hashesPerPart) * hashBytes;
       if (hashes.length < at + hashBytes) {
         throw new GovError('STORAGE_FAULT', `expected the hash of ${tree} leaf ${index}, got none; run fsck`);
       }

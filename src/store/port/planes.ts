@@ -53,7 +53,7 @@ export interface StoredPlane {
   readonly revision: number;
 }
 
-export type Counts = Readonly<Record<MeteredType, number>>;
+export type MeteredCounts = Readonly<Record<MeteredType, number>>;
 /** `pending` until the plane answers, or until the service notes that the time is over. */
 type AttestationState = 'not_sampled' | 'pending' | 'verified' | 'failed' | 'expired';
 
@@ -71,7 +71,7 @@ export interface StoredReport {
   readonly month: string;
   readonly treeSize: number;
   /** Totals at `treeSize` since the start of the epoch. */
-  readonly totals: Counts;
+  readonly totals: MeteredCounts;
   /**
    * Whether the report follows from its predecessor. `unknown` until the store has that one; a fault names
    * the broken rule.
@@ -226,5 +226,5 @@ export interface TelemetryReader {
    * between the largest totals up to the end of the month and the largest totals before the month. The order
    * and repetition of reports do not change it. Cost: one row.
    */
-  planeUsage(projectId: string, month: string): Promise<Counts>;
+  planeUsage(projectId: string, month: string): Promise<MeteredCounts>;
 }

@@ -5,7 +5,7 @@
 import { meteredTypes } from '../../contract/operation.ts';
 import { countable } from '../../core/planes/metering.ts';
 import { eachType } from './plane-usage.ts';
-import type { Counts, PlaneEpoch } from '../port/planes.ts';
+import type { MeteredCounts, PlaneEpoch } from '../port/planes.ts';
 
 export interface EpochRow {
   epoch: number;
@@ -34,7 +34,7 @@ export const epochOf = (row: EpochRow): PlaneEpoch => ({
 export const countColumns = meteredTypes;
 export type CountRow = Record<(typeof countColumns)[number], number>;
 /** Each at most 2^53-1. */
-export const countsOf = (row: CountRow): Counts => eachType((type) => countable(row[type]));
+export const countsOf = (row: CountRow): MeteredCounts => eachType((type) => countable(row[type]));
 
 /**
  * SQL of both engines: counts one more report of an epoch. `parameters`: the values of a first report, which is

@@ -4,7 +4,7 @@
  */
 import type { FormerKeys } from '../../core/planes/identity.ts';
 import { columnsOf, words } from './columns.ts';
-import type { Counts, StoredPlane, StoredReport } from '../port/planes.ts';
+import type { MeteredCounts, StoredPlane, StoredReport } from '../port/planes.ts';
 
 export interface PlaneRow {
   project_id: string;
@@ -212,7 +212,7 @@ export const reportOf = (row: ReportRow): StoredReport => ({
   receivedMs: row.received_ms,
   month: row.month,
   treeSize: row.tree_size,
-  totals: JSON.parse(row.totals) as Counts,
+  totals: JSON.parse(row.totals) as MeteredCounts,
   link: row.link,
   cosignature: row.cosignature,
   attestation: row.attestation,

@@ -8,20 +8,21 @@
  */
 import { meteredTypes, type MeteredType } from '../../contract/operation.ts';
 import { zeroTotals } from '../../core/planes/metering.ts';
-import type { Counts } from '../port/planes.ts';
+import type { MeteredCounts } from '../port/planes.ts';
 
 /** The largest reported totals of a month in an epoch. */
 export interface MonthTotals {
   /** `2026-11`, UTC. */
   readonly month: string;
-  readonly totals: Counts;
+  readonly totals: MeteredCounts;
 }
 
-export const eachType = (count: (type: MeteredType) => number): Counts =>
-  Object.fromEntries(meteredTypes.map((type) => [type, count(type)])) as Counts;
+export const eachType = (count: (type: MeteredType) => number): MeteredCounts =>
+  Object.fromEntries(meteredTypes.map((type) => [type, count(type)])) as MeteredCounts;
 
-export const isZero = (counts: Counts): boolean => meteredTypes.every((type) => counts[type] === 0);
-const largest = (one: Counts, other: Counts): Counts => eachType((type) => Math.max(one[type], other[type]));
+export const isZero = (counts: MeteredCounts): boolean => meteredTypes.every((type) => counts[type] === 0);
+const largest = (one: MeteredCounts, other: MeteredCounts): MeteredCounts =>
+  eachType((type) => Math.max(one[type], other[type]));
 
 /** Adds a report's totals to the months of an epoch. Cost: its months. */
 export function withReported(months: readonly MonthTotals[], { month, totals }: MonthTotals): MonthTotals[] {
@@ -31,8 +32,11 @@ export function withReported(months: readonly MonthTotals[], { month, totals }: 
 }
 
 /** Units of each month of an epoch, by month. `reached`: the largest totals before all of them. */
-export function unitsOf(months: readonly MonthTotals[], reached: Counts = zeroTotals): Map<string, Counts> {
-  const units = new Map<string, Counts>();
+export function unitsOf(
+  months: readonly MonthTotals[],
+  reached: MeteredCounts = zeroTotals,
+): Map<string, MeteredCounts> {
+  const units = new Map<string, MeteredCounts>();
   for (const { month, totals } of months.toSorted(byMonth)) {
     const raised = largest(reached, totals);
     const before = reached;
@@ -46,8 +50,8 @@ export function unitsOf(months: readonly MonthTotals[], reached: Counts = zeroTo
 }
 
 /** Units of one month of an epoch. Cost: its months. */
-export function unitsAt(months: readonly MonthTotals[], month: string): Counts {
-  const upTo = (isOf: (each: MonthTotals) => boolean): Counts =>
+export function unitsAt(months: readonly MonthTotals[], month: string): MeteredCounts {
+  const upTo = (isOf: (each: MonthTotals) => boolean): MeteredCounts =>
     months.reduce((most, each) => (isOf(each) ? largest(most, each.totals) : most), zeroTotals);
   const before = upTo((each) => each.month < month);
   const reached = upTo((each) => each.month <= month);
@@ -64,19 +68,19 @@ const byMonth = (one: MonthTotals, other: MonthTotals): number => (one.month < o
 export function unitChanges(
   before: readonly MonthTotals[],
   after: readonly MonthTotals[],
-): [string, Counts][] {
+): [string, MeteredCounts][] {
   const same = new Set(before);
   const changed = after.filter((each) => !same.has(each)).toSorted(byMonth);
   const first = changed[0]?.month ?? '';
   const earlier = before.filter(({ month }) => month < first);
   const reached = eachType((type) => earlier.reduce((most, { totals }) => Math.max(most, totals[type]), 0));
-  const since = (months: readonly MonthTotals[]): Map<string, Counts> =>
+  const since = (months: readonly MonthTotals[]): Map<string, MeteredCounts> =>
     unitsOf(
       months.filter(({ month }) => month >= first),
       reached,
     );
   const known = since(before);
-  return [...since(after)].flatMap(([month, units]): [string, Counts][] => {
+  return [...since(after)].flatMap(([month, units]): [string, MeteredCounts][] => {
     const had = known.get(month) ?? zeroTotals;
     const change = eachType((type) => units[type] - had[type]);
     return isZero(change) ? [] : [[month, change]];

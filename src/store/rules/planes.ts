@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
 import { GovError } from '../../contract/problems.ts';
 import { unitChanges, unitsAt, withReported, type MonthTotals } from './plane-usage.ts';
-import type { Counts, StoredPlane, StoredReport, TelemetryEffect } from '../port/planes.ts';
+import type { MeteredCounts, StoredPlane, StoredReport, TelemetryEffect } from '../port/planes.ts';
 
 type EffectOf<Kind extends TelemetryEffect['kind']> = Extract<TelemetryEffect, { kind: Kind }>;
 
@@ -72,7 +72,7 @@ export interface TelemetryRows {
   monthsOf(epoch: EpochName): readonly MonthTotals[];
   saveMonth(epoch: EpochName, month: MonthTotals): void;
   /** `change` may be negative; the sum never is. */
-  addUnits(month: string, change: Counts): void;
+  addUnits(month: string, change: MeteredCounts): void;
 }
 
 export function applyTelemetryEffect(rows: TelemetryRows, effect: TelemetryEffect): void {

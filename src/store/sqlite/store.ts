@@ -20,7 +20,7 @@ import { storeFiles } from '../file/paths.ts';
 import { RandomPool } from '../append/random.ts';
 import { storeReader, watchedReader } from './read/reader.ts';
 import { Notices } from '../append/notices.ts';
-import { Spell } from '../append/spell.ts';
+import { TroubleReport } from '../append/spell.ts';
 import { projectNumbers } from './read/leaves.ts';
 import { freeBytes } from '../file/faults.ts';
 import { watchFiles } from './upkeep/moved.ts';
@@ -113,7 +113,7 @@ function assemble(
     return true;
   };
   const { clock, onWarning } = options;
-  const full = new Spell({ now: () => clock.now(), warn: (text) => onWarning?.(text) });
+  const full = new TroubleReport({ now: () => clock.now(), warn: (text) => onWarning?.(text) });
   const engine = startEngine(parts, options, () => {
     full.begin(stillServed);
     reserve.release();

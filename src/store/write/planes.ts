@@ -2,7 +2,7 @@
  * Writes of data planes, their reports and counters. `TelemetryRows` says what each one is.
  * Proven by `test/store/suite/tenancy/planes.ts` and `test/store/suite/tenancy/reports.ts`.
  */
-import type { Counts, StoredPlane, StoredReport, TelemetryEffect } from '../port/planes.ts';
+import type { MeteredCounts, StoredPlane, StoredReport, TelemetryEffect } from '../port/planes.ts';
 import { countColumns, raiseEpochSql } from '../rules/epoch-row.ts';
 import type { MonthTotals } from '../rules/plane-usage.ts';
 import { planeColumns, planeRow, reportColumns, reportRow } from '../rules/plane-row.ts';
@@ -35,7 +35,7 @@ const answerChallenge = update(reportColumns, {
 const expireChallenge = update(reportColumns, { set: ['attestation'], by: ['plane_id', 'report_id'] });
 
 const columns = countColumns.join(', ');
-interface Month extends Counts {
+interface Month extends MeteredCounts {
   readonly planeId: string;
   readonly epoch: number;
   readonly month: string;
@@ -59,7 +59,7 @@ const adding = (sum: (column: string) => string): string =>
   `UPDATE telemetry_usage SET ${countColumns.map((column) => `${column} = ${column} + ${sum(column)}`).join(', ')}
    WHERE project = :project AND month = :month`;
 /** SQLite binds a number as a double; without the CAST the sum would be a double too. */
-const addUnits = write<Counts & { readonly month: string }>('add units of planes', {
+const addUnits = write<MeteredCounts & { readonly month: string }>('add units of planes', {
   postgres: adding((column) => `:${column}`),
   sqlite: adding((column) => `CAST(:${column} AS INTEGER)`),
 });
@@ -90,7 +90,7 @@ export const telemetryWrites = <Done>(run: Writer<Done>) => ({
     run(expireChallenge, { plane_id: planeId, report_id: reportId, attestation: 'expired' }),
   saveMonth: ({ planeId, epoch }: EpochName, { month, totals }: MonthTotals) =>
     run(saveMonth, { planeId, epoch, month, ...totals }),
-  addUnits: (month: string, change: Counts): void => {
+  addUnits: (month: string, change: MeteredCounts): void => {
     run(beginUnits, { month });
     run(addUnits, { month, ...change });
   },

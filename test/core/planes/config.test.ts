@@ -7,7 +7,7 @@ import {
 } from '../../../src/contract/plane-config.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import {
-  PlaneConfigRefused,
+  PlaneConfigError,
   planeConfigHash,
   configKeyName,
   hashOfText,
@@ -81,7 +81,7 @@ function reasonOf(action: () => unknown): string {
   try {
     action();
   } catch (error) {
-    if (error instanceof PlaneConfigRefused) return error.reason;
+    if (error instanceof PlaneConfigError) return error.reason;
     throw error;
   }
   return 'taken';

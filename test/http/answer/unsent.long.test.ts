@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { Unsent } from '../../../src/http/answer/unsent.ts';
+import { UnsentBytes } from '../../../src/http/answer/unsent.ts';
 import type { Caller } from '../../../src/service/call/caller.ts';
 import { startService, type Tenant, type TestService } from '../../support/hosted.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
@@ -20,7 +20,7 @@ describe('answers that wait to be read', () => {
     return { request, response: response as unknown as ServerResponse, socket };
   }
   const bounds = { callerBytes: 100, organizationBytes: 250, bytes: 400 };
-  const unsent = (isHosted = true) => new Unsent({ addressOf: () => '192.0.2.1', isHosted, bounds });
+  const unsent = (isHosted = true) => new UnsentBytes({ addressOf: () => '192.0.2.1', isHosted, bounds });
 
   it('unread answers may reach the limit of their caller; with one byte more, only others continue', () => {
     const held = unsent();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { shownMessages } from '../../../plane/telemetry/by-file.ts';
 import { readEnrolment } from '../../../plane/service/enrolment.ts';
 import { ed25519Of } from '../../../plane/telemetry/report.ts';
-import type { AttestationProof, UsageAccepted } from '../../../src/contract/telemetry.ts';
+import type { AttestationProof, UsageResult } from '../../../src/contract/telemetry.ts';
 import { attestationText } from '../../../src/core/planes/attestation.ts';
 import { signNote } from '../../../src/core/note/signed.ts';
 import { readKeys } from '../../../src/host/keys/disk.ts';
@@ -73,7 +73,7 @@ function reported(plane: TestTelemetryPlane, lines: readonly string[], service: 
     service: service.origin,
     signed: (proof) => {
       const of = lines.find((line) => line.includes(`"challenge":{`) && line.includes(proof.challengeId));
-      const { challenge } = (JSON.parse(of ?? '') as UsageAccepted).attestation;
+      const { challenge } = (JSON.parse(of ?? '') as UsageResult).attestation;
       if (challenge === undefined) throw new Error('expected the challenge in the receipt');
       const signer = ed25519Of(readKeys(plane.dataDir).signers(proof.log.origin));
       return { ...proof, signature: signNote(attestationText(challenge, proof), [signer]) };

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { exportUsage, shownMessages, takeReceipts } from '../../../plane/telemetry/by-file.ts';
 import { outboxFile } from '../../../plane/telemetry/outbox.ts';
 import { telemetryStatus } from '../../../plane/telemetry/status.ts';
-import type { Message, Receipt, UsageAccepted } from '../../../src/contract/telemetry.ts';
+import type { Message, Receipt, UsageResult } from '../../../src/contract/telemetry.ts';
 import type { Tenant } from '../../support/hosted.ts';
 import { eachWithPlane } from '../support/each.ts';
 import {
@@ -39,7 +39,7 @@ const imported = async (messages: readonly Message[]): Promise<Receipt[]> => {
   return body.receipts;
 };
 const challengesIn = (receipts: readonly Receipt[]): number =>
-  receipts.filter(({ answer }) => (answer as UsageAccepted).attestation?.challenge !== undefined).length;
+  receipts.filter(({ answer }) => (answer as UsageResult).attestation?.challenge !== undefined).length;
 const take = (receipts: readonly unknown[]) =>
   takeReceipts(
     plane.dataDir,

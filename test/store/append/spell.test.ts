@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Spell } from '../../../src/store/append/spell.ts';
+import { TroubleReport } from '../../../src/store/append/spell.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-03-01T12:00:00Z') }));
 afterEach(() => void vi.useRealTimers());
 
 it('a spell of trouble gives one line when it begins and one when it has ended for good', () => {
   const lines: string[] = [];
-  const spell = new Spell({ now: Date.now, warn: (text) => lines.push(text) });
+  const spell = new TroubleReport({ now: Date.now, warn: (text) => lines.push(text) });
   spell.end('fine');
   spell.begin('full');
   spell.begin('full');

@@ -36,11 +36,11 @@ export interface Edit {
   add(before: string | null, current: string | null): string;
   /** Null: nothing is left, and the file may go. */
   remove(now: string): string | null;
-  look(now: string | null): Look;
+  look(now: string | null): FileEffect;
 }
 
 /** What a file means for calls. */
-export interface Look {
+export interface FileEffect {
   /** Our commands before a tool; empty: not installed. */
   readonly lines: readonly string[];
   /** Ways in which a call could run although no decision allows it. */

@@ -7,7 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policies/input.ts';
-import { combinedFacts, combinedLine } from '../../policies/decisions.ts';
+import { summaryFacts, combinedLine } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { policyEvaluate as spec } from '../../specs/decide/policy.ts';
@@ -28,7 +28,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io, session, settings,
     rows: body.decisions,
     head: [combinedLine(body.summary, out.styles)],
     result: {
-      facts: { ...combinedFacts(body.summary), evaluationId: body.evaluationId, approvalId: body.approvalId },
+      facts: { ...summaryFacts(body.summary), evaluationId: body.evaluationId, approvalId: body.approvalId },
       rowKind: 'decision',
     },
   });

@@ -9,7 +9,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { readCheckpoint, wireCheckpoint } from '../../policies/input.ts';
-import { combinedFacts, combinedLine, decidingClauses, explanationLines } from '../../policies/decisions.ts';
+import { summaryFacts, combinedLine, decidingClauses, explanationLines } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import type { policySimulate as spec } from '../../specs/decide/policy.ts';
 
@@ -31,7 +31,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     columns,
     rows: told.map((each) => ({ ...each, clause: clauses.get(each.policyId) ?? '' })),
     head: [combinedLine(body.summary, out.styles)],
-    result: { facts: combinedFacts(body.summary), rowKind: 'decision' },
+    result: { facts: summaryFacts(body.summary), rowKind: 'decision' },
     foot: flags.explain ? told.flatMap((each) => explanationLines(each, out)) : [],
   });
   return out.verdict;

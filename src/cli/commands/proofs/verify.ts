@@ -16,7 +16,7 @@ import { checkReports, reported } from '../../ci/report.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { fileChunks } from '../../program/file-chunks.ts';
 import { unreadable } from '../../program/flags.ts';
-import { bytesReread, fileReread, isFile, spool, type Rereadable } from '../../terminal/spool.ts';
+import { bytesReread, fileReread, isFile, spool, type RepeatableSource } from '../../terminal/spool.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
@@ -227,7 +227,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   return out.verdict;
 }
 
-async function verifyHere(invocation: Call, { read }: Rereadable): Promise<number> {
+async function verifyHere(invocation: Call, { read }: RepeatableSource): Promise<number> {
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
@@ -255,7 +255,7 @@ const exitOf = (shown: VerdictFacts): number =>
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
-async function explained(read: Rereadable['read'], file: string): Promise<Explanation[]> {
+async function explained(read: RepeatableSource['read'], file: string): Promise<Explanation[]> {
   const frame = new FrameReader();
   for await (const chunk of read()) frame.push(chunk);
   return explain(frame.end()).map(({ name, preimage, hash, how }) => ({

@@ -71,7 +71,7 @@ const requests = {
 export type Signal = keyof typeof requests;
 
 /** A record that could not be read: its bytes are no message of their kind. */
-export class Unreadable {
+export class UnreadableRecord {
   readonly reason: string;
 
   constructor(reason: string) {
@@ -113,7 +113,7 @@ export function decodeRequest(bytes: Uint8Array): DecodedMessage | undefined {
 }
 
 /**
- * Returns a request of one signal; a record that is malformed becomes an `Unreadable` in its place. No bytes are an empty
+ * Returns a request of one signal; a record that is malformed becomes an `UnreadableRecord` in its place. No bytes are an empty
  * request. Errors: RangeError, TypeError or Error if the bytes are no such request. The sender controls all bytes.
  */
 export const decodeSignal = (bytes: Uint8Array, signal: Signal): DecodedMessage =>
@@ -174,7 +174,7 @@ function decodeField(reader: BinaryReader, { wireType, kind, alone, level: aroun
       return decode(reader, end, kind);
     } catch (error) {
       reader.pos = end;
-      return new Unreadable(error instanceof Error ? error.message : String(error));
+      return new UnreadableRecord(error instanceof Error ? error.message : String(error));
     }
   }
   switch (kind) {

@@ -6,7 +6,7 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
-import { Unreadable, type Signal } from './protobuf.ts';
+import { UnreadableRecord, type Signal } from './protobuf.ts';
 
 export interface SpanRecord {
   readonly traceId: string;
@@ -191,7 +191,7 @@ function readable(
     return [];
   }
   return value.filter((each): each is Source => {
-    if (each instanceof Unreadable) refuse(each.reason, resource);
+    if (each instanceof UnreadableRecord) refuse(each.reason, resource);
     else if (isSource(each)) return true;
     else
       refuse(

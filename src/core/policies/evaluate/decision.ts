@@ -53,7 +53,7 @@ export function combine(
 export const restriction = (action: PolicyAction): number => policyActions.indexOf(action);
 
 /** Returns the gravest of many decisions, in the given order; the first of equal ones. */
-export function gravest<D extends Decision>(decisions: readonly D[], most: number): readonly D[] {
+export function gravestDecisions<D extends Decision>(decisions: readonly D[], most: number): readonly D[] {
   if (decisions.length <= most) return decisions;
   const kept = new Set<D>();
   for (const action of policyActions.toReversed()) {

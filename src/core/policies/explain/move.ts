@@ -24,7 +24,7 @@ export interface Change {
 }
 
 /** A value to try at a path; undefined to remove it. */
-export interface Move {
+export interface InputEdit {
   readonly path: readonly Segment[];
   readonly set: Json | undefined;
   readonly change: Change;
@@ -36,12 +36,12 @@ interface ExplainedInput {
 }
 
 /** Returns values that may change the result of a leaf; empty if it reads no path. */
-export function movesOf(clause: Clause, truth: Truth, given: ExplainedInput): readonly Move[] {
+export function movesOf(clause: Clause, truth: Truth, given: ExplainedInput): readonly InputEdit[] {
   const wanted = [true, false].filter((want) => truth !== String(want));
   return wanted.flatMap((want) => movesTo(clause.node, want, given));
 }
 
-function movesTo(node: Node, want: boolean, given: ExplainedInput): readonly Move[] {
+function movesTo(node: Node, want: boolean, given: ExplainedInput): readonly InputEdit[] {
   if (node.kind === 'path') return node.scope === 'root' ? [fact(node, '===', want)] : [];
   if (node.kind !== 'call') return [];
   const [left, right] = node.args;
@@ -49,7 +49,7 @@ function movesTo(node: Node, want: boolean, given: ExplainedInput): readonly Mov
   if (left === undefined || right === undefined || node.args.length > 2) return guesses(node);
   const sides = [...sidesOf(node, left, right, given), ...sidesOf(node, right, left, given)];
   const moves = sides.flatMap(({ path, value, shown, isRight }) =>
-    aimed(node, path, value, { want, isRight, given }).map((move): Move => ({
+    aimed(node, path, value, { want, isRight, given }).map((move): InputEdit => ({
       ...move,
       change: { ...move.change, value: shown },
     })),
@@ -57,7 +57,7 @@ function movesTo(node: Node, want: boolean, given: ExplainedInput): readonly Mov
   return moves.length > 0 ? moves : guesses(node);
 }
 
-function presence({ op, args }: Call, want: boolean): readonly Move[] {
+function presence({ op, args }: Call, want: boolean): readonly InputEdit[] {
   const exists = (op === 'exists') === want;
   return args
     .filter((arg): arg is Path => arg.kind === 'path' && arg.scope === 'root')
@@ -95,7 +95,7 @@ interface Aim {
 }
 
 /** Returns moves of one side of a call for a known value of the other side. */
-function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[] {
+function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly InputEdit[] {
   const { want, isRight, given } = aim;
   switch (op) {
     case '==':
@@ -129,16 +129,16 @@ function aimed({ op }: Call, path: Path, value: Json, aim: Aim): readonly Move[]
 }
 
 /** A fact about a path and a value, with the value to try for it. */
-const fact = ({ path }: Path, op: string, value: Json, set: Json = value): Move => ({
+const fact = ({ path }: Path, op: string, value: Json, set: Json = value): InputEdit => ({
   path,
   set,
   change: { path: pathText(path), op, value },
 });
 
-const equality = (path: Path, value: Json, isEqual: boolean): Move =>
+const equality = (path: Path, value: Json, isEqual: boolean): InputEdit =>
   isEqual ? fact(path, '===', value) : fact(path, '!==', value, otherThan(value));
 
-function order(path: Path, op: '<' | '<=' | '>' | '>=', value: Json): readonly Move[] {
+function order(path: Path, op: '<' | '<=' | '>' | '>=', value: Json): readonly InputEdit[] {
   if (op === '<=' || op === '>=') return [fact(path, op, value)];
   if (typeof value === 'number') {
     const step = Math.max(1, Math.abs(value) * 2 ** -50);
@@ -148,7 +148,7 @@ function order(path: Path, op: '<' | '<=' | '>' | '>=', value: Json): readonly M
 }
 
 /** Moves of a path that must be in a list, or of a text in a text. */
-function membership(path: Path, value: Json, want: boolean): readonly Move[] {
+function membership(path: Path, value: Json, want: boolean): readonly InputEdit[] {
   if (!Array.isArray(value)) return typeof value === 'string' && want ? [fact(path, 'in', value)] : [];
   const [first] = value;
   if (!want) return [fact(path, 'not in', value, otherThan(...value))];
@@ -156,7 +156,7 @@ function membership(path: Path, value: Json, want: boolean): readonly Move[] {
 }
 
 /** Moves of a list or text of the policy input that must contain a value, or must not. */
-function holding(path: Path, value: Json, { want, given }: Aim): readonly Move[] {
+function holding(path: Path, value: Json, { want, given }: Aim): readonly InputEdit[] {
   const now = valueAt(path.path, given.input);
   const op = want ? 'contains' : 'not contains';
   if (typeof now === 'string' && typeof value === 'string') {
@@ -180,7 +180,7 @@ function otherThan(...values: readonly Json[]): Json {
 }
 
 /** Returns guesses for clauses that compute: their literals, and the neighbours of these. */
-function guesses(node: Node): readonly Move[] {
+function guesses(node: Node): readonly InputEdit[] {
   const pool = [...new Set(literalsOf(node))].slice(0, 8).flatMap(neighbours);
   return readsOf(node).flatMap((path) =>
     [...new Set([...pool, true, false]), [] as Json[]].map((value) => fact(path, '===', value)),

@@ -11,7 +11,7 @@ import { addWork, workDone } from '../evaluate/budget.ts';
 import type { PolicyInput, Truth } from '../evaluate/compile.ts';
 import type { Masks } from './echo.ts';
 import { movesOf } from './move.ts';
-import type { Change, Move } from './move.ts';
+import type { Change, InputEdit } from './move.ts';
 import { pathText } from '../language/text-print.ts';
 import type { ClauseResult } from './decisive-clauses.ts';
 import { isObject } from '../../json/object.ts';
@@ -31,14 +31,14 @@ export function nearest(root: ClauseResult, input: PolicyInput, masked: Masks = 
 }
 
 /** Returns moves of all leaves, those of decisive clauses first, each once. */
-function candidates(root: ClauseResult, input: PolicyInput, masked: Masks): readonly Move[] {
+function candidates(root: ClauseResult, input: PolicyInput, masked: Masks): readonly InputEdit[] {
   const leaves: ClauseResult[] = [];
   const walk = (judged: ClauseResult): void => {
     if (judged.parts.length === 0) leaves.push(judged);
     for (const part of judged.parts) walk(part);
   };
   walk(root);
-  const moves = new Map<string, Move>();
+  const moves = new Map<string, InputEdit>();
   for (const { clause, truth } of new Set([...root.deciders, ...leaves])) {
     for (const move of movesOf(clause, truth, { input, masked })) {
       const key = JSON.stringify([move.path, move.set ?? null]);
@@ -50,7 +50,7 @@ function candidates(root: ClauseResult, input: PolicyInput, masked: Masks): read
   return [...moves.values()];
 }
 
-function* pairs(moves: readonly Move[]): Iterable<readonly Move[]> {
+function* pairs(moves: readonly InputEdit[]): Iterable<readonly InputEdit[]> {
   for (const [at, second] of moves.entries()) {
     for (const first of moves.slice(0, at)) {
       if (pathText(first.path) !== pathText(second.path)) yield [first, second];
@@ -73,8 +73,8 @@ class Search {
   }
 
   /** Returns the first moves that make the condition false, else the first that make it true, if it was not so. */
-  among(tries: Iterable<readonly Move[]>): readonly Move[] | undefined {
-    let second: readonly Move[] | undefined;
+  among(tries: Iterable<readonly InputEdit[]>): readonly InputEdit[] | undefined {
+    let second: readonly InputEdit[] | undefined;
     for (const moves of tries) {
       if (this.#left === 0 || workDone() - this.#begun > limits.nearestUnits) break;
       const truth = this.#after(moves);
@@ -85,7 +85,7 @@ class Search {
     return second;
   }
 
-  #after(moves: readonly Move[]): Truth | undefined {
+  #after(moves: readonly InputEdit[]): Truth | undefined {
     let changed: PolicyInput | undefined = this.#input;
     for (const { path, set } of moves) changed = changed && withValue(changed, path, set);
     if (changed === undefined) return undefined;

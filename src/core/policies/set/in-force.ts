@@ -11,7 +11,7 @@ import { hashText } from '../../hash.ts';
 import { merkleRoot } from '../../merkle/tree.ts';
 import { engine } from '../language/ast.ts';
 import type { PolicyInput } from '../evaluate/compile.ts';
-import { combine, counts, graver, gravest, inactive } from '../evaluate/decision.ts';
+import { combine, counts, graver, gravestDecisions, inactive } from '../evaluate/decision.ts';
 import { Member, type PolicyDecision, type PolicyVersion } from './member.ts';
 import { MemberIndex } from './member-index.ts';
 import { type InForceProof, pathTo } from '../language/hash.ts';
@@ -204,7 +204,7 @@ export class PolicySet {
       byOutcome[outcome]++;
       if (decision !== 'allow') maxSeverity = graver(maxSeverity, severity);
     }
-    const decisions = gravest(all, limits.decisionsListed);
+    const decisions = gravestDecisions(all, limits.decisionsListed);
     const combined = combine(all, defaultDecision);
     const decidedBy = decisions
       .filter(({ decision, outcome }) => decision === combined && counts(outcome))

@@ -34,7 +34,7 @@ export interface PolicyLife extends PolicyState {
   readonly version: (version: number) => Version | undefined;
 }
 
-export interface Move extends PolicyState {
+export interface PolicyTransition extends PolicyState {
   readonly previousStatus: PolicyStatus;
   readonly previousVersion: number | null;
   /** False if nothing changes: archived → archived, or a version that is active already. */
@@ -48,7 +48,7 @@ export const allowedTargets = (status: PolicyStatus): readonly PolicyStatus[] =>
  * Makes a transition: to `active` with the newest version, or from `disabled` with the remembered one. Throws
  * INVALID_TRANSITION with `from`, `to` and `allowed`.
  */
-export function transition(policy: PolicyLife, target: PolicyStatus): Move {
+export function transition(policy: PolicyLife, target: PolicyStatus): PolicyTransition {
   const { status, activeVersion, newestVersion } = policy;
   if (!allowedTargets(status).includes(target)) refuse(status, target);
   switch (target) {
@@ -67,7 +67,7 @@ export function transition(policy: PolicyLife, target: PolicyStatus): Move {
  * Makes a version active, by default the newest. Throws INVALID_TRANSITION for an archived policy, which must become
  * `draft` first, and NOT_FOUND with `version` for a version that does not exist.
  */
-export function publish(policy: PolicyLife, version: number = policy.newestVersion): Move {
+export function publish(policy: PolicyLife, version: number = policy.newestVersion): PolicyTransition {
   if (policy.status === 'archived') refuse(policy.status, 'active');
   if (policy.version(version) === undefined) {
     throw new GovError('NOT_FOUND', `the policy has no version ${version}`, { extensions: { version } });
@@ -79,7 +79,7 @@ export function publish(policy: PolicyLife, version: number = policy.newestVersi
  * Makes a formerly active version active again, from any status, archived and draft too (contract Z5). Throws NOT_FOUND
  * with `targetVersion` for a version that does not exist, VALIDATION_ERROR for one that was never published.
  */
-export function rollback(policy: PolicyLife, targetVersion: number): Move {
+export function rollback(policy: PolicyLife, targetVersion: number): PolicyTransition {
   const version = policy.version(targetVersion);
   if (version === undefined) {
     const detail = `the policy has no version ${targetVersion}`;
@@ -94,7 +94,7 @@ export function rollback(policy: PolicyLife, targetVersion: number): Move {
   return moved(policy, 'active', targetVersion);
 }
 
-function moved(from: PolicyState, status: PolicyStatus, activeVersion: number | null): Move {
+function moved(from: PolicyState, status: PolicyStatus, activeVersion: number | null): PolicyTransition {
   return {
     status,
     activeVersion,

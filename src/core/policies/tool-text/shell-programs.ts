@@ -3,7 +3,7 @@
  * others (`sudo`, `xargs`, `sh -c`). Proven by `test/core/policies/tool-text/shell.test.ts`.
  */
 import { decisive } from './shell-variables.ts';
-import { simpleCommands, unknown, Unreadable } from './shell-words.ts';
+import { simpleCommands, unknown, UnreadableLineError } from './shell-words.ts';
 
 /** `sh -c`, `eval` and the like inside each other. */
 const deepest = 8;
@@ -19,14 +19,14 @@ export function programsOf(line: string): readonly string[] | null {
   try {
     addLine(line, found, 0);
   } catch (error) {
-    if (error instanceof Unreadable) return null;
+    if (error instanceof UnreadableLineError) return null;
     throw error;
   }
   return [...found];
 }
 
 function addLine(line: string, found: Set<string>, depth: number): void {
-  if (depth > deepest) throw new Unreadable();
+  if (depth > deepest) throw new UnreadableLineError();
   for (const words of simpleCommands(line)) addCommand(words, found, depth);
 }
 
@@ -37,13 +37,13 @@ function addCommand(all: readonly string[], found: Set<string>, depth: number): 
   for (;;) {
     const [, name] = assignment.exec(words[0] ?? '') ?? [];
     if (name === undefined) break;
-    if (decisive.test(name)) throw new Unreadable();
+    if (decisive.test(name)) throw new UnreadableLineError();
     words = words.slice(1);
   }
   if (words.length === 0) return;
   const [first, ...rest] = words;
   const name = programName(first);
-  if (opaque.has(name) || /^ld[-.].*so/.test(name)) throw new Unreadable();
+  if (opaque.has(name) || /^ld[-.].*so/.test(name)) throw new UnreadableLineError();
   found.add(name);
   if (assigning.has(name)) requirePlainNames(name, rest);
   if (shells.has(name)) return addScript(rest, found, depth);
@@ -76,21 +76,21 @@ function addCommand(all: readonly string[], found: Set<string>, depth: number): 
     case 'alias':
     case 'hash':
     case 'enable':
-      if (rest.length > 0) throw new Unreadable(); // names may mean other programs from here on
+      if (rest.length > 0) throw new UnreadableLineError(); // names may mean other programs from here on
       return;
     default:
   }
 }
 
 function known(word: string | undefined): string {
-  if (word === undefined || word.includes(unknown)) throw new Unreadable();
+  if (word === undefined || word.includes(unknown)) throw new UnreadableLineError();
   return word;
 }
 
 function programName(word: string | undefined): string {
   const text = known(word);
   const name = text === '.' ? 'source' : text.slice(text.lastIndexOf('/') + 1);
-  if (name === '') throw new Unreadable();
+  if (name === '') throw new UnreadableLineError();
   return name;
 }
 
@@ -181,7 +181,7 @@ function addScript(words: readonly string[], found: Set<string>, depth: number):
       break;
     }
     if (/^--(?:login|noprofile|norc|posix|restricted|verbose)$/.test(option)) continue;
-    if (!/^[-+][abcefhiklmnprtuvxBCDEHPT]+$/.test(option)) throw new Unreadable();
+    if (!/^[-+][abcefhiklmnprtuvxBCDEHPT]+$/.test(option)) throw new UnreadableLineError();
     takesLine ||= option.startsWith('-') && option.includes('c');
   }
   if (takesLine) addLine(known(words[at]), found, depth + 1);
@@ -189,7 +189,7 @@ function addScript(words: readonly string[], found: Set<string>, depth: number):
 }
 
 function requireFile(word: string | undefined): void {
-  if (/^\/(?:dev|proc)\//.test(known(word))) throw new Unreadable();
+  if (/^\/(?:dev|proc)\//.test(known(word))) throw new UnreadableLineError();
 }
 
 /** Adds the programs of `su … -c LINE`. */
@@ -200,7 +200,7 @@ function addLogin(words: readonly string[], found: Set<string>, depth: number): 
     const [, value] = /^--command=(.*)$/s.exec(word) ?? [];
     if (value !== undefined) line = value;
     else if (/^-(?:[lmp]*c|-command)$/.test(word)) line = words[(at += 1)];
-    else if (!/^(?:[\w.][\w.-]*|-[lmp]*|--login)$/.test(word)) throw new Unreadable();
+    else if (!/^(?:[\w.][\w.-]*|-[lmp]*|--login)$/.test(word)) throw new UnreadableLineError();
   }
   addLine(known(line), found, depth + 1); // without a line: a shell that reads standard input
 }
@@ -229,16 +229,16 @@ function requirePlainNames(program: string, words: readonly string[]): void {
   if (program === 'test' || program === '[') {
     const operands = words.filter((word) => word !== ']');
     const isUnknown = operands.length === 2 && first.startsWith(unknown);
-    if (isUnknown || operands.some((word) => word === '-v' || word === '-R')) throw new Unreadable();
+    if (isUnknown || operands.some((word) => word === '-v' || word === '-R')) throw new UnreadableLineError();
     return;
   }
   const isDeclaration = /^(?:declare|typeset|local|export|readonly)$/.test(program);
   for (const word of words) {
     const name = word.replace(/^-v/, '').split(/\+?=/, 1)[0] ?? '';
-    if (decisive.test(name) || /^\w+\[/.test(name)) throw new Unreadable();
-    if (program !== 'printf' && word.startsWith(unknown)) throw new Unreadable();
-    if (isDeclaration && /^[-+]\w*[in]/.test(word)) throw new Unreadable();
-    if (/^(?:mapfile|readarray)$/.test(program) && word.startsWith('-C')) throw new Unreadable();
+    if (decisive.test(name) || /^\w+\[/.test(name)) throw new UnreadableLineError();
+    if (program !== 'printf' && word.startsWith(unknown)) throw new UnreadableLineError();
+    if (isDeclaration && /^[-+]\w*[in]/.test(word)) throw new UnreadableLineError();
+    if (/^(?:mapfile|readarray)$/.test(program) && word.startsWith('-C')) throw new UnreadableLineError();
   }
 }
 
@@ -310,14 +310,15 @@ function addWrapped(
 ): void {
   let rest = commandOf(wrapper, words);
   if (wrapper.assigns === true) {
-    if (rest[0] === '-') throw new Unreadable(); // `env -`
+    if (rest[0] === '-') throw new UnreadableLineError(); // `env -`
     while (rest[0]?.includes('=') === true) {
-      if (!assignment.test(rest[0]) || decisive.test(rest[0].split('=', 1)[0] ?? '')) throw new Unreadable();
+      if (!assignment.test(rest[0]) || decisive.test(rest[0].split('=', 1)[0] ?? ''))
+        throw new UnreadableLineError();
       rest = rest.slice(1);
     }
-  } else if (assignment.test(rest[0] ?? '')) throw new Unreadable();
+  } else if (assignment.test(rest[0] ?? '')) throw new UnreadableLineError();
   if (rest.length === 0) return;
-  if (depth > deepest) throw new Unreadable();
+  if (depth > deepest) throw new UnreadableLineError();
   addCommand(rest, found, depth + 1);
 }
 
@@ -366,7 +367,7 @@ function longOption({ long = [], longValued = [] }: Wrapper, option: string): nu
   const [name = '', value] = option.split('=', 2);
   if (longValued.includes(name)) return value === undefined ? 2 : 1;
   if (long.includes(name)) return 1;
-  throw new Unreadable();
+  throw new UnreadableLineError();
 }
 
 /** Returns how many words a group of short options takes. */
@@ -374,7 +375,7 @@ function shortOptions({ flags = '', attached = '', valued = '' }: Wrapper, lette
   for (const [at, letter] of [...letters].entries()) {
     if (attached.includes(letter)) return 1;
     if (valued.includes(letter)) return at === letters.length - 1 ? 2 : 1;
-    if (!flags.includes(letter)) throw new Unreadable();
+    if (!flags.includes(letter)) throw new UnreadableLineError();
   }
   return 1;
 }
@@ -382,7 +383,7 @@ function shortOptions({ flags = '', attached = '', valued = '' }: Wrapper, lette
 /** Adds the programs of `find … -exec PROGRAM … ;`. */
 function addFound(words: readonly string[], found: Set<string>, depth: number): void {
   for (const [at, word] of words.entries()) {
-    if (word.startsWith(unknown)) throw new Unreadable(); // may be -exec
+    if (word.startsWith(unknown)) throw new UnreadableLineError(); // may be -exec
     if (!/^-(?:exec|execdir|ok|okdir)$/.test(known(word))) continue;
     const rest = words.slice(at + 1).map((each) => each.replaceAll('{}', unknown));
     const end = rest.findIndex((each) => each === ';' || each === '+');

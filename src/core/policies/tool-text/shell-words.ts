@@ -14,14 +14,14 @@ import { computesVariable, decisive, parameter, testComputes } from './shell-var
 export const unknown = '\0';
 
 /** The line cannot be read, so what it runs is unknown. */
-export class Unreadable extends Error {}
+export class UnreadableLineError extends Error {}
 
 /** Nested substitutions that are read. */
 const deepest = 16;
 
 /** Returns the simple commands of a line, also those in substitutions, each as its words. @throws Unreadable */
 export function simpleCommands(line: string): readonly (readonly string[])[] {
-  if (line.includes(unknown)) throw new Unreadable();
+  if (line.includes(unknown)) throw new UnreadableLineError();
   const commands: string[][] = [];
   const reader = new Reader(line, commands, 0);
   reader.list(null);
@@ -39,7 +39,7 @@ class Reader {
   #documents: { readonly end: string; readonly isPlain: boolean; readonly isIndented: boolean }[] = [];
 
   constructor(line: string, commands: string[][], depth: number) {
-    if (depth > deepest) throw new Unreadable();
+    if (depth > deepest) throw new UnreadableLineError();
     this.#line = line;
     this.#commands = commands;
     this.#depth = depth;
@@ -48,7 +48,7 @@ class Reader {
   /** Reads commands up to the sign, which it takes; null: up to the end of the line. */
   list(until: ')' | null): void {
     this.#levels += 1;
-    if (this.#levels > deepest) throw new Unreadable();
+    if (this.#levels > deepest) throw new UnreadableLineError();
     this.#commandsUpTo(until);
     this.#levels -= 1;
   }
@@ -62,7 +62,7 @@ class Reader {
     for (;;) {
       this.#skipBlanks();
       if (this.#at >= this.#line.length) {
-        if (until !== null || this.#documents.length > 0) throw new Unreadable();
+        if (until !== null || this.#documents.length > 0) throw new UnreadableLineError();
         return end();
       }
       const operator = this.#operator();
@@ -76,7 +76,7 @@ class Reader {
         continue;
       }
       if (operator === '(') {
-        if (words.length > 0) throw new Unreadable(); // a function or an array
+        if (words.length > 0) throw new UnreadableLineError(); // a function or an array
         if (this.#take('(')) this.#arithmetic();
         else this.list(')');
         continue;
@@ -84,7 +84,7 @@ class Reader {
       end();
       if (operator === '\n') this.#skipDocuments();
       if (operator !== ')') continue;
-      if (until === null) throw new Unreadable();
+      if (until === null) throw new UnreadableLineError();
       return;
     }
   }
@@ -95,7 +95,7 @@ class Reader {
     const [text = ''] = /^[^\s;&|<>()'"\\$`]+/.exec(this.#line.slice(this.#at)) ?? [];
     const next = this.#line[this.#at + text.length];
     if (next !== undefined && /['"\\$`]/.test(next)) return false;
-    if (notRead.has(text)) throw new Unreadable();
+    if (notRead.has(text)) throw new UnreadableLineError();
     if (text === 'time') return this.#time();
     if (text === 'for') {
       this.#at += text.length;
@@ -129,13 +129,13 @@ class Reader {
       this.#at += 2;
       return this.#arithmetic();
     }
-    if (decisive.test(this.#word())) throw new Unreadable();
+    if (decisive.test(this.#word())) throw new UnreadableLineError();
     for (let at = 0; ; at += 1) {
       this.#skipBlanks();
       const operator = this.#operator();
       if (operator === ';' || operator === '\n') return;
-      if (operator !== undefined || this.#at >= this.#line.length) throw new Unreadable();
-      if (this.#word() !== 'in' && at === 0) throw new Unreadable(); // `for name do`
+      if (operator !== undefined || this.#at >= this.#line.length) throw new UnreadableLineError();
+      if (this.#word() !== 'in' && at === 0) throw new UnreadableLineError(); // `for name do`
     }
   }
 
@@ -144,14 +144,14 @@ class Reader {
     const words: string[] = [];
     for (;;) {
       this.#skipBlanks();
-      if (this.#at >= this.#line.length) throw new Unreadable();
+      if (this.#at >= this.#line.length) throw new UnreadableLineError();
       if (/^\]\](?:[\s;&|)]|$)/.test(this.#line.slice(this.#at))) {
         this.#at += 2;
         break;
       }
       if (this.#operator() === undefined) words.push(this.#word());
     }
-    if (testComputes(words)) throw new Unreadable();
+    if (testComputes(words)) throw new UnreadableLineError();
   }
 
   #redirection(operator: string): void {
@@ -159,7 +159,7 @@ class Reader {
     const from = this.#at;
     const word = this.#word();
     if (operator !== '<<' && operator !== '<<-') return;
-    if (word.includes(unknown)) throw new Unreadable();
+    if (word.includes(unknown)) throw new UnreadableLineError();
     const isPlain = /['"\\]/.test(this.#line.slice(from, this.#at));
     this.#documents.push({ end: word, isPlain, isIndented: operator === '<<-' });
   }
@@ -169,7 +169,7 @@ class Reader {
     for (const { end, isPlain, isIndented } of this.#documents.splice(0)) {
       const body: string[] = [];
       for (;;) {
-        if (this.#at >= this.#line.length) throw new Unreadable();
+        if (this.#at >= this.#line.length) throw new UnreadableLineError();
         const text = this.#documentLine(isPlain);
         if ((isIndented ? text.replace(/^\t+/, '') : text) === end) break;
         body.push(text);
@@ -192,7 +192,7 @@ class Reader {
       const rest = this.#line.slice(this.#at, this.#at + 2);
       if (rest === '\\\n') {
         // elsewhere it joins the halves of an operator or a word
-        if (!/[\s;|&]/.test(this.#line[this.#at - 1] ?? ' ')) throw new Unreadable();
+        if (!/[\s;|&]/.test(this.#line[this.#at - 1] ?? ' ')) throw new UnreadableLineError();
         this.#at += 2;
       } else if (rest[0] === ' ' || rest[0] === '\t') this.#at += 1;
       else if (rest[0] === '#') {
@@ -231,8 +231,8 @@ class Reader {
           text += unknown;
           continue;
         }
-        if (sign === '(' && this.#at > from) throw new Unreadable(); // a function, an array or an extended pattern
-        if (this.#at === from) throw new Unreadable();
+        if (sign === '(' && this.#at > from) throw new UnreadableLineError(); // a function, an array or an extended pattern
+        if (this.#at === from) throw new UnreadableLineError();
         return text;
       }
       text += this.#part(sign, from);
@@ -272,7 +272,7 @@ class Reader {
 
   #upTo(sign: string): string {
     const stop = this.#line.indexOf(sign, this.#at);
-    if (stop === -1) throw new Unreadable();
+    if (stop === -1) throw new UnreadableLineError();
     const text = this.#line.slice(this.#at, stop);
     this.#at = stop + 1;
     return text;
@@ -310,7 +310,7 @@ class Reader {
       return unknown;
     }
     if (this.#line.startsWith('[', this.#at) || this.#line.startsWith('\\\n', this.#at))
-      throw new Unreadable();
+      throw new UnreadableLineError();
     if (this.#take('{')) {
       this.#braces(isQuoted);
       return unknown;
@@ -329,7 +329,7 @@ class Reader {
   #escaped(): void {
     for (;;) {
       const sign = this.#line[this.#at];
-      if (sign === undefined) throw new Unreadable();
+      if (sign === undefined) throw new UnreadableLineError();
       this.#at += sign === '\\' ? 2 : 1;
       if (sign === "'") return;
     }
@@ -339,18 +339,18 @@ class Reader {
   #braces(isQuoted: boolean): void {
     const [taken, name = ''] = parameter.exec(this.#line.slice(this.#at)) ?? unreadable();
     this.#at += taken.length;
-    if (taken.endsWith('=') && decisive.test(name)) throw new Unreadable();
+    if (taken.endsWith('=') && decisive.test(name)) throw new UnreadableLineError();
     this.#levels += 1;
-    if (this.#levels > deepest) throw new Unreadable();
+    if (this.#levels > deepest) throw new UnreadableLineError();
     for (;;) {
       const sign = this.#line[this.#at];
-      if (sign === undefined) throw new Unreadable();
+      if (sign === undefined) throw new UnreadableLineError();
       if (sign === '}') {
         this.#at += 1;
         this.#levels -= 1;
         return;
       }
-      if (isQuoted && sign === "'") throw new Unreadable(); // quotes in some forms only
+      if (isQuoted && sign === "'") throw new UnreadableLineError(); // quotes in some forms only
       this.#part(sign, -1);
     }
   }
@@ -360,14 +360,14 @@ class Reader {
     const from = this.#at;
     for (let open = 0; ;) {
       if (open === 0 && this.#take('))')) {
-        if (computesVariable(this.#line.slice(from, this.#at))) throw new Unreadable();
+        if (computesVariable(this.#line.slice(from, this.#at))) throw new UnreadableLineError();
         return;
       }
       const sign = this.#line[this.#at];
-      if (sign === undefined || sign === "'") throw new Unreadable();
+      if (sign === undefined || sign === "'") throw new UnreadableLineError();
       if (sign === '(' || sign === ')') {
         open += sign === '(' ? 1 : -1;
-        if (open < 0) throw new Unreadable(); // `$( (a) )`, not arithmetic
+        if (open < 0) throw new UnreadableLineError(); // `$( (a) )`, not arithmetic
         this.#at += 1;
       } else if (sign === '\n') this.#at += 1;
       else this.#part(sign, -1);
@@ -378,7 +378,7 @@ class Reader {
     let inner = '';
     for (;;) {
       const sign = this.#line[this.#at];
-      if (sign === undefined) throw new Unreadable();
+      if (sign === undefined) throw new UnreadableLineError();
       this.#at += 1;
       if (sign === '`') break;
       if (sign !== '\\') inner += sign;
@@ -395,5 +395,5 @@ class Reader {
 }
 
 function unreadable(): never {
-  throw new Unreadable();
+  throw new UnreadableLineError();
 }

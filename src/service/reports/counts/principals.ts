@@ -15,7 +15,7 @@ interface Actor {
 }
 
 /** `persons`: two persons are shown. `same`: one principal. `unknown`: two credentials that may be one person's. */
-export type Apart = 'persons' | 'same' | 'unknown';
+export type Separation = 'persons' | 'same' | 'unknown';
 
 export class Principals {
   readonly #makers: ReadonlyMap<string, Actor>;
@@ -26,7 +26,7 @@ export class Principals {
     this.#persons = new Set([...makers.values()].filter(({ type }) => type === 'person').map(({ id }) => id));
   }
 
-  apart(one: string, other: string): Apart {
+  apart(one: string, other: string): Separation {
     const [first, second] = [this.#originOf(one), this.#originOf(other)];
     if (first === second) return 'same';
     return this.#isPerson(first) && this.#isPerson(second) ? 'persons' : 'unknown';

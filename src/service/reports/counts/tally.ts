@@ -37,7 +37,7 @@ export interface SystemSpan {
 }
 
 /** Time without any entry. */
-export interface Quiet {
+export interface SilentSpan {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -81,7 +81,7 @@ export class Tally {
   mostBehindMs = 0;
   mostAheadMs = 0;
   /** The longest times without an entry, longest first. */
-  readonly quiet: Quiet[] = [];
+  readonly quiet: SilentSpan[] = [];
   #newestMs = 0;
 
   /** The period begins or ends here, without an entry. */

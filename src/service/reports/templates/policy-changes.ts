@@ -8,7 +8,7 @@ import {
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import { factsOf, type Draft } from './draft.ts';
-import { principalsOf, type Apart, type Principals } from '../counts/principals.ts';
+import { principalsOf, type Separation, type Principals } from '../counts/principals.ts';
 import { leavesIn, leavesOf } from './read.ts';
 import { count, isIn } from './period.ts';
 import { Rows } from './rows.ts';
@@ -265,7 +265,7 @@ function secondOf(
   { event, to, actor }: PolicyChange & { actor: string | null },
   author: string | null,
   principals: Principals,
-): Apart | null {
+): Separation | null {
   if (event === 'created' || event === 'version_added') return null;
   if (event !== 'rolled_back' && to !== 'active') return null;
   return actor === null || author === null ? 'unknown' : principals.apart(actor, author);
@@ -274,7 +274,7 @@ function secondOf(
 function remarkOf(
   { event, reason }: PolicyChange & { reason: string | null },
   effect: Effect,
-  second: Apart | null,
+  second: Separation | null,
 ): string | null {
   if (effect === 'none') return null;
   const remarks = [
@@ -291,7 +291,7 @@ function tallyChange(
   of: {
     change: { readonly reason: string | null };
     effect: Effect;
-    second: Apart | null;
+    second: Separation | null;
   },
 ): void {
   const { change, effect, second } = of;

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Check } from '../check.ts';
 import {
   compareHeads,
-  contradicted,
+  headMismatches,
   type Heads,
   type HeadsMismatch,
   type NamedHead,
@@ -21,7 +21,7 @@ export async function checkHeads(check: Check, heads: Heads): Promise<void> {
 
 /** Compares a copy of one project with heads that were signed before the copy was made. */
 export function checkSigned(check: Check, signed: readonly NamedHead[]): void {
-  report(check, contradicted(check.db, signed));
+  report(check, headMismatches(check.db, signed));
 }
 
 function report({ problem }: Check, mismatches: Iterable<HeadsMismatch>): void {

@@ -3,7 +3,7 @@
  * release has neither.
  * Proven by `test/store/fsck/tamper.test.ts`.
  */
-import { countedByTime, countsFrom, spansOfRuns } from '../../append/counted-sql.ts';
+import { countedByTime, countsSql, spansOfRuns } from '../../append/counted-sql.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import { schemaVersion } from '../../file/migrate.ts';
@@ -24,7 +24,7 @@ const differences = (kept: string, found: string): string =>
 const count = `type_no || '/' || width || '/' || bucket AS at, CAST(events AS TEXT) AS value`;
 const counts = differences(
   `SELECT ${count} FROM event_count WHERE project = ?`,
-  `WITH fine AS (${countedByTime('run_event WHERE project = ?')}) SELECT ${count} FROM (${countsFrom('fine')})`,
+  `WITH fine AS (${countedByTime('run_event WHERE project = ?')}) SELECT ${count} FROM (${countsSql('fine')})`,
 );
 const span = `CAST(block AS TEXT) AS at, first_ms || ' to ' || last_ms AS value`;
 const spans = differences(

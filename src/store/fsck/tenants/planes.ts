@@ -13,7 +13,7 @@ import type { Check } from '../check.ts';
 import { isZero, unitsOf, withReported, type MonthTotals } from '../../rules/plane-usage.ts';
 import { countColumns, countsOf, type CountRow, type EpochRow } from '../../rules/epoch-row.ts';
 import { type PlaneRow, type ReportRow } from '../../rules/plane-row.ts';
-import type { Counts } from '../../port/planes.ts';
+import type { MeteredCounts } from '../../port/planes.ts';
 import { columnCheck } from '../columns.ts';
 import { reportCheck } from './reports.ts';
 import type { Value } from '../../file/connection.ts';
@@ -153,7 +153,7 @@ function checkUnits(check: Check, { no, projectId }: CheckedProject): void {
   const rows = check.db.prepare<Value[], CountRow & { plane_id: string; epoch: number; month: string }>(
     'SELECT * FROM telemetry_month WHERE project = ? ORDER BY plane_id, epoch, month',
   );
-  const units = new Map<string, Counts>();
+  const units = new Map<string, MeteredCounts>();
   let months: MonthTotals[] = [];
   let current = '';
   const count = (): void => {

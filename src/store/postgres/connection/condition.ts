@@ -9,7 +9,7 @@ import { Notices } from '../../append/notices.ts';
 import { ClockWatch } from './clock.ts';
 import type { Database } from './database.ts';
 import { problemOf, troubleOf } from './faults.ts';
-import { Spell } from '../../append/spell.ts';
+import { TroubleReport } from '../../append/spell.ts';
 import { sql, step } from '../../read/queries.ts';
 import type { Store } from '../../port/store.ts';
 
@@ -23,7 +23,7 @@ export class Condition {
   readonly #database: Database;
   readonly #notices: Notices;
   #trouble: GovError | null = null;
-  readonly #spell: Spell;
+  readonly #spell: TroubleReport;
   #probing: NodeJS.Timeout | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ export class Condition {
     this.#database = database;
     this.#notices = new Notices(warn);
     this.clock = new ClockWatch(database, warn);
-    this.#spell = new Spell({ now, warn });
+    this.#spell = new TroubleReport({ now, warn });
   }
 
   get current(): Omit<ReturnType<Store['condition']>, 'queued'> {

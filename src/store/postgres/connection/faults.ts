@@ -20,9 +20,9 @@ export interface Faults {
  * - `fault`: the server's storage failed.
  * - `bug`: the error does not come from storage.
  */
-export type Trouble = 'again' | 'lost' | 'full' | 'busy' | 'fault' | 'bug';
+export type DatabaseFaultKind = 'again' | 'lost' | 'full' | 'busy' | 'fault' | 'bug';
 
-const sorted: readonly (readonly [pattern: RegExp, trouble: Trouble])[] = [
+const sorted: readonly (readonly [pattern: RegExp, trouble: DatabaseFaultKind])[] = [
   [/^(?:40001|40P01)$/, 'again'],
   [/^(?:08...|57P0[1-5]|25P0[34]|25006|25P02)$/, 'lost'],
   [/^53100$/, 'full'],
@@ -39,7 +39,7 @@ const isTaken = (error: Error): boolean =>
   'constraint' in error &&
   /^telemetry_plane_(?:origin|audit_origin|verifier_key)_key$/.test(String(error.constraint));
 
-export function troubleOf(error: unknown): Trouble {
+export function troubleOf(error: unknown): DatabaseFaultKind {
   if (error instanceof GovError || !(error instanceof Error)) return 'bug';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : null;
   if (isTaken(error)) return 'again';

@@ -16,7 +16,7 @@ import { closedBody, openBody } from '../../erasure/body-seal.ts';
 import { committedOf, leafOf, noBody } from '../../append/leaf.ts';
 import { projectOf } from '../../port/project.ts';
 import { pruned } from '../../erasure/pruned.ts';
-import { partHashes } from '../../append/tile-parts.ts';
+import { hashesPerPart } from '../../append/tile-parts.ts';
 import { recordTable, treeNumber } from '../../append/trees.ts';
 import { arrayOf } from '../connection/arrays.ts';
 import type { Database } from '../connection/database.ts';
@@ -48,11 +48,11 @@ export interface LeafRow {
  */
 export const located = (query: string): string =>
   `(SELECT x.*, ($1::int8 << ${positionBits}) + x.idx AS position, x.idx >> 8 AS tile,
-     ((x.idx & 255) / ${partHashes})::smallint AS part FROM (${query}) x OFFSET 0)`;
+     ((x.idx & 255) / ${hashesPerPart})::smallint AS part FROM (${query}) x OFFSET 0)`;
 
 /** SQL: the stored hash of the leaf that `row` names, from tile row `t`. */
 export const hashOf = (row: string): string =>
-  `substr(t.hashes, ((${row}.idx & ${partHashes - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
+  `substr(t.hashes, ((${row}.idx & ${hashesPerPart - 1}) * ${hashBytes})::integer + 1, ${hashBytes})`;
 
 export const tileOf = (row: string, tree: TreeName): string =>
   `LEFT JOIN LATERAL (SELECT hashes FROM tile WHERE project = $1 AND tree = ${treeNumber(tree)} AND level = 0
