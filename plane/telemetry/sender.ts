@@ -283,7 +283,8 @@ export class Sender {
   #failed({ failure, retryAfterSeconds }: UnsettledMessage): void {
     const { maker, random, log } = this.#options;
     this.#failures += 1;
-    const waitMs = Math.max(backoffMs(backoff, this.#failures, random()), retryAfterSeconds * 1000);
+    // the random part comes on top, or all planes come back at the moment that the service named
+    const waitMs = retryAfterSeconds * 1000 + backoffMs(backoff, this.#failures, random());
     const nowMs = maker.now();
     this.#nextMs = nowMs + waitMs;
     if (this.#failing === failure) return;

@@ -1,5 +1,6 @@
 /**
- * Records that are not leaves: a test by the operator, and a notice that leaves were pruned before they were sent.
+ * Records that are not leaves: a test by the operator, a probe after a refusal, and a notice that leaves were pruned before
+ * they were sent.
  * They have no leaf hash, so the hash is 64 zeros. Proven by `test/core/forwards/record.test.ts`.
  */
 import type { JsonObject } from '../json/parse.ts';
@@ -55,6 +56,21 @@ export const testNotice = (source: LogSource, { nowMs, id }: { nowMs: number; id
     eventType: 'gov.forward.test',
     reason: 'a test by the operator, not an event of the log',
     data: { test: true },
+  });
+
+/** Whether a receiver that refused the record `refused` takes another one. Its index is none of a leaf. */
+export const probeNotice = (
+  source: LogSource,
+  { nowMs, refused }: { nowMs: number; refused: number },
+): ForwardRecord =>
+  notice({
+    source,
+    nowMs,
+    index: -1,
+    id: `probe:${refused}`,
+    eventType: 'gov.forward.probe',
+    reason: `the receiver refused record ${refused}, and takes others if it takes this one`,
+    data: { refused },
   });
 
 /** Leaves [from, to) were pruned before they were sent. */

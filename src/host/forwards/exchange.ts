@@ -11,7 +11,9 @@ import { failed, type TransportFailure } from './transport.ts';
 
 export interface Answer {
   readonly status: number;
+  /** Empty where it broke off. */
   readonly text: string;
+  readonly isCut: boolean;
   readonly retryAfterMs: number | null;
 }
 
@@ -73,10 +75,10 @@ export class Exchange {
 async function answerOf(response: IncomingMessage): Promise<Answer> {
   const { statusCode: status = 0 } = response;
   const text = await textOf(response).catch((cause: unknown) => {
-    if (status >= 200 && status <= 299) return '';
+    if (status >= 200 && status <= 299) return null;
     throw new Error(`the answer ${status} broke off`, { cause });
   });
-  return { status, text, retryAfterMs: retryAfterOf(response) };
+  return { status, text: text ?? '', isCut: text === null, retryAfterMs: retryAfterOf(response) };
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {
@@ -107,11 +109,29 @@ function retryAfterOf({ headers }: IncomingMessage): number | null {
 export const isRefusedContent = (status: number): boolean =>
   status === 400 || status === 413 || status === 422;
 
+/** The status and the start of the text, on one line. */
+export function saidIn({ status, text }: Pick<Answer, 'status' | 'text'>): string {
+  return `${status} ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 120)}`.trim();
+}
+
 /** What a status outside 2xx says. A refused content is final: the batch is split until one record is found. */
-export function refusalOf({ status, text, retryAfterMs }: Answer): TransportFailure {
-  const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, 120);
-  return failed(`the receiver answered ${status}${line === '' ? '' : `: ${line}`}`, {
+export function refusalOf(answer: Answer): TransportFailure {
+  const { status, retryAfterMs } = answer;
+  return failed(`the receiver answered ${saidIn(answer).replace(' ', ': ')}`, {
     retryAfterMs,
     isRefused: isRefusedContent(status),
   });
 }
+
+/** Undefined where the text is not JSON. */
+export function readAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The members of a value that a receiver sent; none where it is not an object. */
+export const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};

@@ -4,13 +4,21 @@
  */
 import { hash } from 'node:crypto';
 import type { HttpShape, HttpTarget } from './config.ts';
-import { Exchange, isRefusedContent, refusalOf, type Answer } from './exchange.ts';
+import { ofCollector } from './collector.ts';
+import {
+  Exchange,
+  isRefusedContent,
+  membersOf,
+  readAnswer,
+  refusalOf,
+  saidIn,
+  type Answer,
+} from './exchange.ts';
 import { secretAt } from './secure.ts';
 import {
   failed,
   reasonOf,
   type Batch,
-  type TransportFailure,
   type Line,
   type SendOutcome,
   type Transport,
@@ -60,14 +68,11 @@ export class HttpTransport implements Transport {
     } catch (error) {
       return failed(reasonOf(error));
     }
-    if (answer.status < 200 || answer.status > 299) {
-      const refusal = refusalOf(answer);
-      return this.#target.shape === 'splunk' ? { ...refusal, ...ofCollector(answer, batch) } : refusal;
-    }
-    const said = `${answer.status} ${answer.text.replaceAll(/\s+/g, ' ').slice(0, 120)}`.trim();
+    if (this.#target.shape === 'splunk') return ofCollector(answer, batch.lines.length);
+    if (answer.status < 200 || answer.status > 299) return refusalOf(answer);
     return this.#target.shape === 'elastic'
       ? ofItems(answer, batch.lines.length)
-      : { ok: true, isKept: true, said };
+      : { ok: true, isKept: true, said: saidIn(answer) };
   }
 
   close(): void {
@@ -105,8 +110,8 @@ const idOf = (origin: string, { index }: Line): string =>
   `${hash('sha256', origin, 'hex').slice(0, 16)}-${index}`;
 
 /**
- * A bulk answer has a status for each record: 409 says that the index has it already. Only a refused content is final;
- * a missing index, a blocked one or a missing right can be mended, so it is tried again.
+ * A bulk answer has a status for each record: 409 says that the index has it already. Only a refused content is final,
+ * where others were taken; a missing index, a blocked one or a missing right can be mended, so it is tried again.
  */
 function ofItems(answer: Answer, sent: number): SendOutcome {
   const { errors, items } = membersOf(readAnswer(answer.text));
@@ -130,36 +135,7 @@ function ofItems(answer: Answer, sent: number): SendOutcome {
       );
     }
   }
+  if (refused === sent)
+    return failed(`the receiver refused each of ${sent} records: ${saidIn(answer)}`, { isRefused: true });
   return { ok: true, isKept: true, refused };
 }
-
-/** Codes of Splunk that say how its token or index is set up: 7 index, 10 and 11 data channel, 14 acknowledgement. */
-const collectorSettings: ReadonlySet<unknown> = new Set([7, 10, 11, 14]);
-
-/** Invalid data format: the events before `invalid-event-number` are indexed, those after it were not read. */
-const collectorFormat = 6;
-
-/**
- * What the HTTP Event Collector adds to a 400. A fault of its settings can be mended, so it is tried again. A number that
- * names none of the lines counts for nothing.
- */
-function ofCollector({ status, text }: Answer, { lines }: Batch): Partial<TransportFailure> {
-  const { code, 'invalid-event-number': at } = membersOf(readAnswer(text));
-  if (status !== 400) return {};
-  if (collectorSettings.has(code)) return { isRefused: false };
-  const isLine = typeof at === 'number' && Number.isInteger(at) && at >= 0 && at < lines.length;
-  return code === collectorFormat && isLine ? { refusedAt: at } : {};
-}
-
-/** Undefined where the text is not JSON. */
-function readAnswer(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The members of a value that a receiver sent; none where it is not an object. */
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? { ...value } : {};

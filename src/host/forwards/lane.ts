@@ -6,7 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { backoffMs, type Backoff } from '../../core/backoff.ts';
-import { gapNotice } from '../../core/forwards/notice.ts';
+import { gapNotice, probeNotice } from '../../core/forwards/notice.ts';
 import type { LogSource } from '../../core/forwards/record.ts';
 import type { Log } from '../../service/call/log.ts';
 import type { Turn } from '../../service/call/turns.ts';
@@ -157,12 +157,25 @@ export class Lane {
         return null;
       }
       if (!sent.isRefused) return sent;
-      const at = rest.lines.length === 1 ? 0 : sent.refusedAt;
-      if (at === undefined) return this.#halves(rest);
+      const { refusedAt } = sent;
+      const [lone] = rest.lines;
+      if (refusedAt === undefined && rest.lines.length > 1) return this.#halves(rest);
+      // a receiver that refuses everything, as one with another address does, refuses no content
+      if (refusedAt === undefined && !(await this.#takesProbe(rest, lone?.index ?? rest.from))) return sent;
+      const at = refusedAt ?? 0;
       const after = await this.#without(rest, { at, why: sent.failed });
       if (after.lines.length === 0) return null;
       rest = after;
     }
+  }
+
+  /** Whether the receiver takes a record that only says that another one was refused. */
+  async #takesProbe(batch: Batch, refused: number): Promise<boolean> {
+    const { hostname, now } = this.#options;
+    const probe = probeNotice(this.source, { nowMs: now(), refused });
+    const line = lineOf(probe, { target: this.target, hostname });
+    const sent = await this.#transport?.send({ ...batch, lines: [line] }, null);
+    return sent?.ok === true;
   }
 
   /** The receiver does not say which record it refuses: sends halves, until that record is alone. */
@@ -318,7 +331,8 @@ export class Lane {
   async #fail(why: string, retryAfterMs: number | null): Promise<Turn> {
     const { now, random, log } = this.#options;
     this.#failures += 1;
-    const atMs = now() + Math.max(retryAfterMs ?? 0, backoffMs(backoff, this.#failures, random()));
+    // the random part comes on top, or all lanes of a receiver come back at the moment that it named
+    const atMs = now() + (retryAfterMs ?? 0) + backoffMs(backoff, this.#failures, random());
     this.#retryMs = atMs;
     this.#transport?.close();
     this.#transport = null; // the next attempt reads secrets and certificates again

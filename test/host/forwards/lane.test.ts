@@ -205,11 +205,11 @@ describe('a lane', () => {
     expect(await cursor()).toMatchObject({ next: 4, failingSinceMs: null });
   });
 
-  it('obeys Retry-After where it is longer', async () => {
+  it('waits for Retry-After, and a random time on top', async () => {
     await record(1);
     const receiver = new Receiver();
     receiver.answer = () => failed('busy', { retryAfterMs: 120_000 });
-    expect(await lane(receiver).turn()).toEqual({ next: 'later', atMs: clock.now() + 120_000 });
+    expect(await lane(receiver).turn()).toEqual({ next: 'later', atMs: clock.now() + 121_000 });
   });
 
   it('finds the one record that the receiver refuses, leaves it out and counts it', async () => {
@@ -221,8 +221,25 @@ describe('a lane', () => {
         : null;
     const each = lane(receiver);
     await drain(each);
-    expect(receiver.got.toSorted((a, b) => a - b)).toEqual(upTo(301).filter((index) => index !== 137));
+    const [probe, ...got] = receiver.got.toSorted((a, b) => a - b);
+    expect(probe).toBe(-1);
+    expect(got).toEqual(upTo(301).filter((index) => index !== 137));
     expect(each.status(301)).toMatchObject({ records: 300, refused: 1, position: 301 });
+  });
+
+  it('leaves out no record for a receiver that refuses everything, and sends all once it takes some', async () => {
+    await record(5);
+    const receiver = new Receiver();
+    receiver.answer = () => failed('the receiver answered 400', { isRefused: true });
+    const each = lane(receiver);
+    const turn = await each.turn();
+    if (turn.next !== 'later') throw new Error(turn.next);
+    expect(each.status(6)).toMatchObject({ state: 'failing', records: 0, refused: 0, position: 0 });
+    receiver.answer = () => null;
+    clock.ms = turn.atMs;
+    await drain(each);
+    expect(receiver.got).toEqual(upTo(6));
+    expect(each.status(6)).toMatchObject({ state: 'current', records: 6, refused: 0 });
   });
 
   it('gives other lanes a turn after a few batches', async () => {

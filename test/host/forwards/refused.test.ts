@@ -56,6 +56,7 @@ function laneTo({ url }: Collector): Lane {
   );
 }
 
+const isProbe = -1;
 const poison = new Set([20, 21, 45, 63]);
 const others = Array.from({ length: 64 }, (_, at) => at).filter((at) => !poison.has(at));
 const isPoison = (index: number): boolean => poison.has(index);
@@ -81,7 +82,8 @@ describe('a lane to a receiver that refuses records', () => {
     await record(63);
     const lane = laneTo(hec);
     await lane.turn();
-    expect([...new Set(hec.indexed)].toSorted((a, b) => a - b)).toEqual(others);
+    const indexed = new Set(hec.indexed.filter((index) => index !== isProbe));
+    expect([...indexed].toSorted((a, b) => a - b)).toEqual(others);
     expect(hec.indexed.length).toBeGreaterThan(others.length);
     expect(lane.status(64)).toMatchObject({ records: 60, refused: 4, position: 64, lag: 0 });
   });

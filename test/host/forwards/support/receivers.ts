@@ -1,5 +1,5 @@
 /** Real receivers on loopback: syslog with octet counting over TCP and TLS, and an HTTP Event Collector. */
-import { createServer as createHttp } from 'node:http';
+import { createServer as createHttp, type ServerResponse } from 'node:http';
 import { createServer as createTcp, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTls, type TlsOptions } from 'node:tls';
 
@@ -65,6 +65,8 @@ export interface Collector {
   requests: number;
   /** Whether to answer the request of this number, from 1, with 503. */
   isDown: (requests: number) => boolean;
+  /** Answers a request in place of the collector, before it indexes; false lets the collector answer. */
+  instead: (response: ServerResponse, requests: number) => boolean;
   close(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export async function startCollector(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     collector.requests += 1;
     if (collector.isDown(collector.requests)) return void response.writeHead(503).end();
+    if (collector.instead(response, collector.requests)) return;
     const lines = Buffer.concat(chunks).toString('utf8').trim().split('\n');
     const events = lines.map(
       (line) => (JSON.parse(line) as { event: { log: { index: number } } }).event.log.index,
@@ -97,6 +100,7 @@ export async function startCollector(
     indexed: [],
     requests: 0,
     isDown: () => false,
+    instead: () => false,
     close: () => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
