@@ -20,6 +20,7 @@ const pauses = [
 ] as const;
 export const mostAttempts = pauses.length;
 
+/** A pause of the table varies by so much in both directions; what the receiver asks for only becomes longer. */
 const jitter = 0.2;
 /** A receiver under load gets at least this long. */
 const throttleMs = minute;
@@ -37,7 +38,7 @@ export function pauseAfter(
 ): number | null {
   const pause = pauses[attempts];
   if (isFinal || pause === undefined) return null;
-  const spread = Math.round(pause * (1 + jitter * (2 * random - 1)));
-  const asked = retryAfterMs ?? (throttled.has(statusCode ?? 0) ? throttleMs : 0);
-  return Math.max(spread, Math.min(asked, longestMs));
+  const spread = pause * (1 + jitter * (2 * random - 1));
+  const asked = Math.min(retryAfterMs ?? (throttled.has(statusCode ?? 0) ? throttleMs : 0), longestMs);
+  return Math.round(Math.max(spread, asked * (1 + jitter * random)));
 }

@@ -47,7 +47,7 @@ const sentAtOnce = 4;
 /** Outcomes are saved at the latest after this time. */
 const savedAfterMs = 2000;
 const failuresBeforeHold = 3;
-/** The jitter comes on top, also of a receiver that throttles. */
+/** The jitter comes on top, also of what a receiver asks for. */
 const hold: Backoff = { firstMs: 1000, mostMs: 60_000, jitter: 0 };
 const throttledMs = 5000;
 const jitter = 0.2;
@@ -187,7 +187,7 @@ async function sendTurn(
 
 /**
  * Each message that throttles or fails makes the lane wait longer; a success ends that. `random`, from 0 to 1, spreads
- * lanes whose receivers failed at the same moment. A time that the receiver asks for is kept as it is.
+ * lanes whose receivers failed, or asked for the same time, at the same moment: none comes back sooner.
  */
 function stateAfter(
   before: LaneData,
@@ -207,8 +207,8 @@ function stateAfter(
   const failures = before.failures + 1;
   const isThrottled = statusCode !== null && [429, 502, 504].includes(statusCode);
   const grown = failures < failuresBeforeHold ? 0 : backoffMs(hold, failures - failuresBeforeHold + 1, 0);
-  const own = Math.max(grown, isThrottled ? throttledMs : 0);
-  const heldMs = Math.max(Math.round(own * (1 + jitter * random)), retryAfterMs ?? 0);
+  const leastMs = Math.max(grown, isThrottled ? throttledMs : 0, retryAfterMs ?? 0);
+  const heldMs = Math.round(leastMs * (1 + jitter * random));
   return {
     ...before,
     class: 'slow',

@@ -28,14 +28,19 @@ describe('the attempts of a delivery', () => {
   });
 
   it('wait for Retry-After, at most a day, and never less than the table says', () => {
-    const after = (retryAfterMs: number) => pauseAfter(1, { ...failed, retryAfterMs }, 0.5);
-    expect(after(second)).toBe(5 * second);
+    const after = (retryAfterMs: number) => pauseAfter(1, { ...failed, retryAfterMs }, 0);
+    expect(after(second)).toBe(4 * second);
     expect(after(hour)).toBe(hour);
     expect(after(72 * hour)).toBe(24 * hour);
   });
 
+  it('are spread by a fifth on top of what the receiver asks for, and of the minute for one that throttles', () => {
+    expect(pauseAfter(1, { ...failed, retryAfterMs: hour }, 1)).toBe(1.2 * hour);
+    expect(pauseAfter(1, { ...failed, statusCode: 429 }, 1)).toBe(1.2 * minute);
+  });
+
   it.each([429, 502, 504])('wait a minute at least after %i', (statusCode) => {
-    expect(pauseAfter(1, { ...failed, statusCode }, 0.5)).toBe(minute);
+    expect(pauseAfter(1, { ...failed, statusCode }, 0)).toBe(minute);
     expect(pauseAfter(2, { ...failed, statusCode }, 0.5)).toBe(5 * minute);
   });
 
