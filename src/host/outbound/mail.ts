@@ -5,6 +5,7 @@
  */
 import type { OutboundAnswer, OutboundMail } from '../../service/hosting/outbound.ts';
 import type { SmtpConfig } from './smtp.ts';
+import { subjectHeader } from './subject.ts';
 
 /** Over everything from the connection to the reply for the message. */
 const sendMs = 60_000;
@@ -36,7 +37,7 @@ async function sent(
     ).sendMail({
       from,
       to: { name: '', address: to },
-      subject,
+      subject: subjectHeader(subject),
       text,
       messageId: `<${messageId}@${domainOf(from)}>`,
       // an answer by a machine would answer nobody (RFC 3834)
@@ -62,7 +63,7 @@ const replyOf = (response: unknown): number | null => {
   return digits === undefined ? null : Number(digits);
 };
 
-/** A line break in one of these would begin another header. The encoder folds the subject; refusing is certain. */
+/** A line break in one of these would begin another header. Subjects are encoded; refusing is certain. */
 function headerFault({ to, subject, messageId, attachments }: OutboundMail): string | null {
   const texts = { to, subject, messageId, filename: attachments.map(({ filename }) => filename).join('') };
   for (const [name, value] of Object.entries(texts)) {

@@ -9,7 +9,14 @@ import { mailSender } from '../../../src/host/outbound/mail.ts';
 import type { SmtpConfig } from '../../../src/host/outbound/smtp.ts';
 import type { OutboundMail } from '../../../src/service/hosting/outbound.ts';
 import { makeAuthority, type Authority, type Issued } from '../../support/certificates.ts';
-import { attachmentOf, headerOf, startMailbox, type Mailbox, type MailboxOptions } from './mailbox.ts';
+import {
+  attachmentOf,
+  headerOf,
+  startMailbox,
+  subjectOf,
+  type Mailbox,
+  type MailboxOptions,
+} from './mailbox.ts';
 
 let authority: Authority;
 let certificate: Issued;
@@ -163,6 +170,27 @@ describe('mail through an SMTP server', () => {
     });
     expect(sent).toBeLessThan(8 * 1024 * 1024);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each([
+    ['is plain', 'Decisions and exceptions, 2026-03-01'],
+    ['has an umlaut', message.subject],
+    ['is an encoded word with a bidi override', 'Pay =?utf-8?q?=E2=80=AEevil?= now'],
+    ['is an encoded word in base64', '=?UTF-8?B?4oCu4oCL?='],
+    ['is cut inside of an encoded word', `${'x'.repeat(55)} =?utf-8?q?=0d=0aBcc:_m=40example.org?=`],
+    ['is one word of 5,000 characters', 'x'.repeat(5000)],
+    ['is one word of escapes', '\\u{e0041}'.repeat(200)],
+    ['has 400 emoji', '\u{1f648}'.repeat(400)],
+    ['has a header after NEL', 'a\u0085Bcc: mallory@example.org'],
+  ])('a subject that %s is shown as it is, in short lines', async (_, subject) => {
+    const { port, mails } = await start();
+    expect(await mailSender(config(port))({ ...message, subject })).toMatchObject({ ok: true });
+    const [mail] = mails;
+    if (mail === undefined) throw new Error('expected a mail');
+    expect(subjectOf(mail)).toBe(subject);
+    const head = mail.raw.split('\r\n\r\n', 1)[0] ?? '';
+    expect(Math.max(...head.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(78);
+    expect(head).not.toMatch(/^Bcc:/im);
   });
 
   it.each<Partial<OutboundMail>>([

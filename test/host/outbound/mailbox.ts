@@ -98,3 +98,13 @@ export function attachmentOf({ raw }: Pick<ReceivedMail, 'raw'>, filename: strin
   const body = part?.split('\r\n\r\n').slice(1).join('').split('\r\n--', 1)[0];
   return body === undefined ? undefined : Buffer.from(body, 'base64');
 }
+
+/** A subject as a mail program shows it (RFC 2047, words in base64 or quoted printable). */
+export function subjectOf(mail: Pick<ReceivedMail, 'raw'>): string {
+  const text = (headerOf(mail, 'Subject') ?? '').replace(/(\?=) +(=\?)/g, '$1$2');
+  return text.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, kind: string, word: string) =>
+    kind.toLowerCase() === 'b'
+      ? Buffer.from(word, 'base64').toString()
+      : decodeURIComponent(word.replaceAll('_', ' ').replaceAll('=', '%')),
+  );
+}
