@@ -276,7 +276,7 @@ export const reports = {
     ...writes,
     method: 'POST',
     path: '/reporting/branding/logo',
-    summary: 'Upload the logo of reports: PNG, JPEG or WebP',
+    summary: 'Upload the logo of reports: PNG, JPEG or lossy WebP',
     upload: { part: 'file', bytes: limits.logoBytes },
     bodyBytes: limits.logoBytes + limits.logoEnvelopeBytes,
     success: { 201: Type.Object({ logoUrl }) },

@@ -1,6 +1,6 @@
 /**
  * Kind and size of a picture, from its structure and before any decoding: PNG (W3C PNG, third edition), JPEG (ITU-T
- * T.81), WebP (RFC 9649). A picture is one file of its kind from the first byte to the last: bytes after its end, which
+ * T.81), lossy WebP (RFC 9649). A picture is one file of its kind from the first byte to the last: bytes after its end, which
  * could be another file, are refused, and so are animations. Attacker controlled; nothing here throws. Proven by
  * `test/core/picture.test.ts`.
  */
@@ -109,6 +109,11 @@ function scanEnd(bytes: Uint8Array, from: number): number {
   return bytes.length;
 }
 
+/**
+ * The decoder of this package (libwebp of November 2020) writes beyond its memory at prefix codes of the lossless format
+ * (CVE-2023-4863), which compressed transparency has too. No such bytes may reach it. It takes a first chunk of another
+ * name for a picture without a header, so that chunk is refused.
+ */
 function readWebp(bytes: Uint8Array, view: DataView): Picture | PictureFault {
   if (bytes.length < 20) return cut;
   const declared = view.getUint32(4, true) + 8;
@@ -122,13 +127,16 @@ function readWebp(bytes: Uint8Array, view: DataView): Picture | PictureFault {
     if (start + length > bytes.length) return cut;
     const type = textAt(bytes, at);
     if (type === 'ANIM' || type === 'ANMF') return animated;
+    if (type === 'VP8L' || (type === 'ALPH' && isPacked(bytes[start])))
+      return { fault: 'got a WebP with lossless or transparent parts, which PNG can have' };
+    if (at === 12 && type !== 'VP8X' && type !== 'VP8 ') return { fault: 'got a WebP without a picture' };
     if (type === 'VP8X') {
       if (length < 10) return cut;
       canvas = sized('webp', 1 + uint24(view, start + 4), 1 + uint24(view, start + 7));
     }
-    if (type === 'VP8 ' || type === 'VP8L') {
+    if (type === 'VP8 ') {
       if (image !== null || length < 10) return { fault: 'got a WebP with several pictures, or none' };
-      image = type === 'VP8 ' ? lossySize(view, start) : losslessSize(view, start);
+      image = lossySize(view, start);
     }
     at = start + length + (length % 2);
   }
@@ -138,6 +146,9 @@ function readWebp(bytes: Uint8Array, view: DataView): Picture | PictureFault {
   return isSame ? image : { fault: 'got a WebP that states two sizes' };
 }
 
+/** RFC 9649 section 2.7.1.2: the lowest two bits of `ALPH` are 0 for values that are not compressed. */
+const isPacked = (method = 1): boolean => (method & 3) !== 0;
+
 const uint24 = (view: DataView, at: number): number =>
   view.getUint16(at, true) + (view.getUint8(at + 2) << 16);
 
@@ -146,11 +157,4 @@ function lossySize(view: DataView, at: number): Picture | PictureFault {
   const isKeyFrame = view.getUint8(at + 3) === 0x9d && view.getUint16(at + 4) === 0x012a;
   if (!isKeyFrame) return { fault: 'got a WebP without a key frame' };
   return sized('webp', view.getUint16(at + 6, true) & 0x3fff, view.getUint16(at + 8, true) & 0x3fff);
-}
-
-/** RFC 9649 section 3.4: 2f, then 14 bits of width - 1 and of height - 1. */
-function losslessSize(view: DataView, at: number): Picture | PictureFault {
-  if (view.getUint8(at) !== 0x2f) return { fault: 'got a WebP without its signature' };
-  const bits = view.getUint32(at + 1, true);
-  return sized('webp', 1 + (bits & 0x3fff), 1 + ((bits >>> 14) & 0x3fff));
 }

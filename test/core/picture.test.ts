@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { readPicture } from '../../src/core/picture.ts';
-import { jpeg, jpegOfScans, png, webpLossless, webpLossy } from '../support/pictures.ts';
+import { jpeg, jpegOfScans, png, webpLossless, webpLossy, webpOf, webpParts } from '../support/pictures.ts';
 
 const faultOf = (bytes: Uint8Array): string => {
   const read = readPicture(bytes);
@@ -12,7 +12,6 @@ const faultOf = (bytes: Uint8Array): string => {
 it.each([
   ['png', png(16, 8)],
   ['jpeg', jpeg],
-  ['webp', webpLossless],
   ['webp', webpLossy],
 ] as const)('a %s tells its size before it is decoded', (kind, bytes) => {
   expect(readPicture(bytes)).toEqual({ kind, width: 16, height: 8 });
@@ -26,7 +25,6 @@ it('a PNG of 30,000 × 30,000 pixels tells its size from 200 bytes', () => {
 it.each([
   ['a PNG', png(16, 8)],
   ['a JPEG', jpeg],
-  ['a lossless WebP', webpLossless],
   ['a lossy WebP', webpLossy],
 ] as const)('%s with a page or an archive after its end is refused', (_name, bytes) => {
   for (const more of ['<script>alert(1)</script>', 'PK\u0003\u0004', '%PDF-1.7', '\0']) {
@@ -37,7 +35,6 @@ it.each([
 it.each([
   ['a PNG', png(16, 8)],
   ['a JPEG', jpeg],
-  ['a lossless WebP', webpLossless],
   ['a lossy WebP', webpLossy],
 ] as const)('%s that is cut off anywhere is refused', (_name, bytes) => {
   for (let length = 0; length < bytes.length; length++) {
@@ -56,6 +53,33 @@ it.each([
   expect(faultOf(Buffer.from(text))).toBe('got other bytes at its start');
 });
 
+const { canvas, frame, packedAlpha, plainAlpha } = webpParts;
+const lossless = ['VP8L', webpLossless.subarray(20)] as const;
+const packed = 'got a WebP with lossless or transparent parts, which PNG can have';
+
+// CVE-2023-4863: the decoder must not see the lossless format, under any name
+it.each([
+  ['a lossless picture', webpLossless, packed],
+  ['a lossless picture after its canvas', webpOf([canvas, lossless]), packed],
+  ['a lossless picture after a frame', webpOf([frame, lossless]), packed],
+  ['compressed transparency', webpOf([canvas, packedAlpha, frame]), packed],
+  ['compressed transparency after its frame', webpOf([canvas, frame, packedAlpha]), packed],
+  ['transparency without bytes', webpOf([canvas, ['ALPH', Buffer.alloc(0)], frame]), packed],
+  [
+    'a lossless picture without a header before a frame',
+    webpOf([['/\u000f@\u0001', Buffer.alloc(16)], frame]),
+    'got a WebP without a picture',
+  ],
+])('a WebP with %s is refused before it is decoded', (_name, bytes, fault) => {
+  expect(faultOf(bytes)).toBe(fault);
+});
+
+it('a lossy WebP may have a canvas, and transparency that is not compressed', () => {
+  const size = { kind: 'webp', width: 16, height: 8 };
+  expect(readPicture(webpOf([canvas, frame]))).toEqual(size);
+  expect(readPicture(webpOf([canvas, plainAlpha, frame]))).toEqual(size);
+});
+
 it('animations and pictures without pixels are refused', () => {
   expect(faultOf(png(16, 8, [['acTL', Buffer.alloc(8)]]))).toBe('got an animation');
   expect(faultOf(png(0, 8))).toBe('got one without pixels');
@@ -67,7 +91,7 @@ it('a JPEG of 100 scans is a picture, and one more scan refuses it before it cos
 });
 
 it('no bytes make the reader throw', () => {
-  const starts = [png(16, 8), jpeg, webpLossless, webpLossy];
+  const starts = [png(16, 8), jpeg, webpLossless, webpLossy, webpOf([canvas, plainAlpha, frame])];
   fc.assert(
     fc.property(fc.constantFrom(...starts), fc.nat(400), fc.nat(255), (bytes, at, byte) => {
       const changed = Buffer.from(bytes);

@@ -40,9 +40,24 @@ export const jpeg = read(
     'AAAAAAAA/9oADAMBAAIQAxAAAACsB//EABQQAQAAAAAAAAAAAAAAAAAAABD/2gAIAQEAAT8AP//EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQIB' +
     'AT8Af//EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQMBAT8Af//Z',
 );
-export const webpLossy = read(
-  'UklGRkgAAABXRUJQVlA4WAoAAAAQAAAADwAABwAAQUxQSAoAAAABB1DkiAhERP8DVlA4IBgAAAAwAQCdASoQAAgAAoBCJaQAA3AA/vDvgAA=',
-);
+const riffChunk = (type: string, body: Buffer): Buffer => {
+  const head = Buffer.from(`${type}....`);
+  head.writeUInt32LE(body.length, 4);
+  return Buffer.concat([head, body, Buffer.alloc(body.length % 2)]);
+};
+export const webpOf = (chunks: readonly (readonly [type: string, body: Buffer])[]): Buffer =>
+  riffChunk(
+    'RIFF',
+    Buffer.concat([Buffer.from('WEBP'), ...chunks.map(([type, body]) => riffChunk(type, body))]),
+  );
+/** 16 × 8 pixels: the canvas, the frame, and transparency with and without compression. */
+export const webpParts = {
+  canvas: ['VP8X', read('EAAAAA8AAAcAAA==')],
+  frame: ['VP8 ', read('MAEAnQEqEAAIAAKAQiWkAANwAP7w74AA')],
+  packedAlpha: ['ALPH', read('AQdQ5IgIRET/Aw==')],
+  plainAlpha: ['ALPH', Buffer.alloc(1 + 16 * 8)],
+} as const;
+export const webpLossy = webpOf([webpParts.frame]);
 export const webpLossless = read('UklGRh4AAABXRUJQVlA4TBEAAAAvD8ABEAdQ5CIXuciBiOh/AAA=');
 
 /** A progressive JPEG of one color, whose scans have a few bytes and cost a decoder a pass over all pixels each. */

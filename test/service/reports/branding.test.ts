@@ -54,7 +54,6 @@ describe.each(worlds)('the branding of a project on %s', (world) => {
     ['png', png(16, 8)],
     ['jpeg', jpeg],
     ['lossy webp', webpLossy],
-    ['lossless webp', webpLossless],
   ])('a logo as %s is served as PNG of the same size, without a credential', async (_kind, bytes) => {
     const sent = await send(upload(bytes));
     expect(sent.status, sent.text).toBe(201);
@@ -65,6 +64,13 @@ describe.each(worlds)('the branding of a project on %s', (world) => {
       'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; sandbox",
     });
+  });
+
+  it('a logo as lossless WebP is refused, and the answer says what to send', async () => {
+    const sent = await send(upload(webpLossless));
+    expect(sent.status).toBe(400);
+    expect(sent.text).toContain('expected a PNG, JPEG or lossy WebP picture');
+    expect(sent.text).toContain('which PNG can have');
   });
 
   it('a logo loses everything but its pixels', async () => {

@@ -141,7 +141,7 @@ export const reportBrandingSet = command({
 export const reportLogo = command({
   name: 'report logo',
   prints: '=uploadLogo',
-  summary: 'Upload the logo of reports: PNG, JPEG or WebP',
+  summary: 'Upload the logo of reports: PNG, JPEG or lossy WebP',
   changes: true,
   args: [{ name: 'file', description: 'Picture' }],
   details: [

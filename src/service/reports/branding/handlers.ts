@@ -112,7 +112,7 @@ function refusePicture(bytes: Uint8Array): void {
   };
   const picture = readPicture(bytes);
   if ('fault' in picture)
-    return refuse('BAD_FORMAT', `expected a PNG, JPEG or WebP picture, ${picture.fault}`);
+    return refuse('BAD_FORMAT', `expected a PNG, JPEG or lossy WebP picture, ${picture.fault}`);
   const { width, height } = picture;
   const most = limits.logoPixels;
   if (width > most || height > most)

@@ -173,7 +173,7 @@ describe('gov report', () => {
     expect((await json('report', 'branding', 'get')).logoUrl).toBe(logoUrl);
     writeFileSync(at('logo.svg'), '<svg/>');
     const refused = await tool('report', 'logo', at('logo.svg'));
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PNG, JPEG or WebP')]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PNG, JPEG or lossy WebP')]);
   });
 
   it('gov report branding set --paper letter sets the pages of the next report, which verifies', async () => {
