@@ -72,6 +72,8 @@ export const problemHelp: Readonly<Record<ProblemCode, string>> = {
   STORAGE_FAULT: 'The disk failed and the process stops. Check the disk, then start the process again.',
   CONFIG_EXPIRED:
     'Restore the connection to the service, or apply a newer file with `gov plane config apply`. The operator of the plane set the limit (`config.maxAgeSeconds` of `plane.json`).',
+  CLOCK_BEHIND:
+    'Set the clock of the server right. Where the log is wrong, because the clock was ahead once, wait until the time in the detail.',
   OVERLOADED: 'Wait for the seconds in `Retry-After`.',
   UNAVAILABLE:
     'The detail names what is missing, such as the index of the log or the identity provider. Wait for the seconds in `Retry-After`.',

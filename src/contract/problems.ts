@@ -75,6 +75,7 @@ export const problems = {
   STORAGE_FULL: problem(503, 'The disk is full', true),
   STORAGE_FAULT: problem(503, 'The storage failed', true),
   CONFIG_EXPIRED: problem(503, 'The configuration of the data plane is older than its limit', true),
+  CLOCK_BEHIND: problem(503, 'The clock of the server is too far behind its log', true),
   OVERLOADED: problem(503, 'The server is overloaded', true),
   UNAVAILABLE: problem(503, 'Something that the answer needs is not available', true),
   SHUTTING_DOWN: problem(503, 'The server is shutting down', true),

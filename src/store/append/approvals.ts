@@ -23,14 +23,24 @@ export interface ApprovalRows {
 }
 
 const openMs = limits.approvalHours * 3_600_000;
+const mostWaitSeconds = 86_400;
 
-export function openApproval(rows: ApprovalRows, { approval, newest }: EffectOf<'openApproval'>): void {
+/**
+ * CLOCK_BEHIND where the approval would be expired when it is opened. Its end counts from the clock: from the log, which
+ * may be years ahead, it would be open for years. `serverMs`: the time of the log, which never runs backwards.
+ */
+export function openApproval(
+  rows: ApprovalRows,
+  { approval, newest }: EffectOf<'openApproval'>,
+  serverMs: number,
+): void {
   const { approvalId, requestedMs, expiresMs, decision, used, callKey } = approval;
   if (expiresMs - requestedMs > openMs || decision !== null || used !== null) {
     throw new Error(
       `expected an undecided approval that is open for at most ${openMs} ms, got ${approvalId}`,
     );
   }
+  if (serverMs >= expiresMs) throw clockBehind({ requestedMs, serverMs });
   const found = callKey === null ? null : rows.newestOfCall(callKey);
   if (found !== newest) {
     throw new GovError(
@@ -41,8 +51,18 @@ export function openApproval(rows: ApprovalRows, { approval, newest }: EffectOf<
   rows.openApproval(approval);
 }
 
+function clockBehind({ requestedMs, serverMs }: { requestedMs: number; serverMs: number }): GovError {
+  const opensMs = serverMs - openMs + 1;
+  const waitSeconds = Math.ceil((opensMs - requestedMs) / 1000);
+  return new GovError(
+    'CLOCK_BEHIND',
+    `expected a log less than ${limits.approvalHours} hours ahead of the clock, got one at ${formatTimestamp(serverMs)} and a clock at ${formatTimestamp(requestedMs)}: an approval would be expired when it is opened; set the clock right, or wait until ${formatTimestamp(opensMs)}`,
+    { retryAfterSeconds: Math.min(waitSeconds, mostWaitSeconds) },
+  );
+}
+
 /**
- * `serverMs`: the time of the log, which never runs backwards. A clock that was moved back opens no expired approval again.
+ * `serverMs`: as in `openApproval`. A clock that was moved back opens no expired approval again.
  */
 export function decideApproval(
   rows: ApprovalRows,

@@ -279,7 +279,7 @@ function govern(rows: EffectRows, effect: GovernanceEffect, assigned: readonly L
         `expected a run without a snapshot, got run ${effect.runId}, which has one; the first one stays`,
       );
     case 'openApproval':
-      return openApproval(rows, effect);
+      return openApproval(rows, effect, timeOf(assigned));
     case 'decideApproval':
       return decideApproval(rows, effect, timeOf(assigned));
     case 'useApproval':

@@ -1,7 +1,7 @@
 /** An approval lets the approved call run once: the same call by the same principal, under the same policies. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { startPlane, type TestPlane } from '../../support/serving.ts';
+import { event, startPlane, type TestPlane } from '../../support/serving.ts';
 import { governing } from '../support/governed.ts';
 
 let plane: TestPlane;
@@ -217,6 +217,42 @@ describe('an approval that the caller names', () => {
     const runId = freshRun();
     const { approvalId } = await evaluate({ runId });
     expect(await evaluate({ runId, approvalId })).toMatchObject({ decision: 'escalate', approvalId });
+  });
+});
+
+describe('a log whose newest time is ahead of the clock', () => {
+  const dayMs = limits.approvalHours * 3_600_000;
+  const minuteMs = 60_000;
+  /** The clock was ahead, the log recorded it, and the clock was set back. */
+  async function logAhead(ms: number): Promise<void> {
+    aheadMs += ms;
+    await gov.must('POST', '/events', event({ runId: 'ahead' }));
+    aheadMs -= ms;
+  }
+
+  it('by less than 24 hours: an approval is opened, decided and used', async () => {
+    await logAhead(dayMs - minuteMs);
+    const { runId, approvalId } = await approved();
+    expect(await shown(approvalId)).toMatchObject({ status: 'approved' });
+    expect(await evaluate({ runId })).toMatchObject({ decision: 'allow', approvalId });
+  });
+
+  it('by 24 hours: no expired approval is opened, and the answer names the clock and a time', async () => {
+    await logAhead(dayMs + minuteMs);
+    const runId = freshRun();
+    const answer = await plane.call('POST', '/mcp/tools/evaluate', { body: { ...call, runId } });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { code: 'CLOCK_BEHIND', detail: expect.stringContaining('set the clock right, or wait until') },
+    });
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(minuteMs / 2000);
+    expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(minuteMs / 1000);
+    expect((await gov.must('GET', `/approvals?runId=${runId}`)).data).toEqual([]);
+    const [, untilTime = ''] = /wait until (\S+)$/.exec(answer.body.detail) ?? [];
+    aheadMs += Date.parse(untilTime) - Date.now();
+    const { approvalId } = await evaluate({ runId });
+    expect(await shown(approvalId)).toMatchObject({ status: 'pending' });
+    aheadMs += dayMs;
   });
 });
 

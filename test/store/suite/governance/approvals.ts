@@ -42,6 +42,12 @@ describe('an approval', () => {
       'expected an approval of this project, got apr_none',
     ],
     [
+      'opened once the log is at its end',
+      openApproval('2', { requestedMs: startMs - 24 * hourMs, expiresMs: startMs }),
+      'CLOCK_BEHIND',
+      'got one at 2026-01-01T00:00:00.000Z and a clock at 2025-12-31T00:00:00.000Z',
+    ],
+    [
       'opened for longer than the limit',
       openApproval('2', { expiresMs: startMs + limits.approvalHours * hourMs + 1 }),
       'INTERNAL',
@@ -62,6 +68,14 @@ describe('an approval', () => {
       message: expect.stringContaining(message) as string,
     });
     expect(await state()).toEqual(before);
+    await drop();
+  });
+
+  it('an approval is opened a millisecond before its end by the time of the log', async () => {
+    const { store, drop } = await open();
+    const times = { requestedMs: startMs + 1 - 24 * hourMs, expiresMs: startMs + 1 };
+    await stored(store, openApproval('1', times));
+    expect(await store.approval('prj_a', 'apr_1')).toMatchObject(times);
     await drop();
   });
 
