@@ -12,7 +12,7 @@ import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { printExport } from '../trust/export-verdict.ts';
-import { isStdout, isStream, openOutput } from '../terminal/output-file.ts';
+import { isStream, openOutput, refuseTerminal } from '../terminal/output-file.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe } from '../terminal/safe.ts';
 import type { exportDownload } from '../specs/prove/export.ts';
@@ -31,12 +31,11 @@ export function checkFlags(
   delivery: Delivery,
   known: { readonly format?: string | undefined; readonly isProved?: boolean } = {},
 ): void {
-  const { flags, out, session } = delivery;
+  const { flags, session } = delivery;
   const { out: target, verify, ndjson, force } = flags;
   if (target === '') requireFree(target, { force });
   const isPiped = target !== undefined && isStream(target, delivery);
-  if (isPiped && isStdout(target, delivery) && out.settings.tty)
-    throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
+  if (isPiped) refuseTerminal(target, delivery);
   if (isPiped && verify)
     throw usage(
       `--verify: expected a file, got -O ${target}`,

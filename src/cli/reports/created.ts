@@ -11,7 +11,7 @@ import { partOf, PartFile, requireFree } from '../download/file.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { openPath } from '../terminal/browser.ts';
-import { isStdout, isStream, openOutput, writeWhole } from '../terminal/output-file.ts';
+import { isStream, openOutput, refuseTerminal, writeWhole } from '../terminal/output-file.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { startProgress } from '../progress/show.ts';
@@ -55,8 +55,7 @@ export function checkTarget({ out: target, force, open }: Target, call: Call): v
   if (target === undefined) return;
   if (!isStream(target, call)) return requireFree(pathOf(target, call), { force });
   if (open) throw usage(`--open: expected a file, got -O ${target}`);
-  if (isStdout(target, call) && call.out.settings.tty)
-    throw usage(`-O ${target}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
+  refuseTerminal(target, call);
 }
 
 /** An empty name stays empty, so that it is refused. */

@@ -80,6 +80,15 @@ export async function openOutput(word: string, call: Call, mode = 0o644): Promis
   }
 }
 
+/**
+ * For bytes that a terminal must not get: a binary file, or a document whose hidden characters stay as they are. Errors:
+ * exit 2 where the word names standard output, and that is a terminal.
+ */
+export function refuseTerminal(word: string, call: Pick<Call, 'io' | 'out'>): void {
+  if (isStdout(word, call) && call.out.settings.tty)
+    throw usage(`-O ${word}: expected a pipe or a file on standard output, got a terminal`, 'give -O FILE');
+}
+
 /** Opens, writes everything and closes. Errors: those of `openOutput`. */
 export async function writeOutput(word: string, content: Content, call: Call, mode = 0o644): Promise<void> {
   const output = await openOutput(word, call, mode);

@@ -8,7 +8,7 @@ import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
-import { isStdout, writeOutput } from '../../terminal/output-file.ts';
+import { isStdout, refuseTerminal, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from '../../specs/prove/proofs.ts';
 import { counted } from '../../terminal/numbers.ts';
@@ -18,6 +18,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const { run: runId, type, since, until } = flags;
   if ((runId === undefined) === (type === undefined))
     throw usage('--run or --type: expected one of them', 'gov proofs ask --run RUN --since TIME');
+  if (flags.out !== undefined) refuseTerminal(flags.out, invocation);
   const client = await session.client();
   const query = {
     ...(runId === undefined ? {} : { runId }),

@@ -46,4 +46,17 @@ describe('gov receipts', () => {
     expect((await govHere(['receipts', 'get', '7000'], { env, cwd })).code).toBe(5);
     expect((await govHere(['receipts', 'get', 'x'], { env, cwd })).code).toBe(2);
   });
+
+  it('a terminal gets neither the bytes of a receipt nor an answer whose hidden characters stay', async () => {
+    const onTerminal = { env: { ...env, GOV_FORCE_TTY: '80' }, cwd };
+    for (const argv of [
+      ['receipts', 'get', '7'],
+      ['receipts', 'get', '7', '-O', '/dev/stdout'],
+      ['proofs', 'ask', '--type', 'prompt.submitted', '-O', '-'],
+    ]) {
+      const { code, stdout, stderr } = await govHere(argv, onTerminal);
+      expect([argv, code, stdout]).toEqual([argv, 2, '']);
+      expect(stderr).toContain('expected a pipe or a file on standard output, got a terminal');
+    }
+  });
 });
