@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { operation } from './operation.ts';
 import { limits } from './limits.ts';
-import { clientId, exact, freeObject, timestamp } from './shapes.ts';
+import { clientId, exact, freeObject, sha256Hash, timestamp } from './shapes.ts';
 
 const shared = {
   method: 'GET',
@@ -74,6 +74,30 @@ export const log = {
     }),
     success: { 200: { mediaType: 'application/cose' } },
     statuses: [401, 404, 500],
+  }),
+  getLogConsistency: operation({
+    ...shared,
+    path: '/log/consistency',
+    summary: 'Get proofs that a log of more leaves begins with logs of fewer leaves (RFC 9162, 2.1.4)',
+    query: exact({
+      from: Type.String({
+        pattern: `^[1-9][0-9]{0,14}(?:,[1-9][0-9]{0,14}){0,${limits.consistencySizes - 1}}$`,
+        description: `Leaves of the smaller logs: at most ${limits.consistencySizes} numbers, separated by commas`,
+      }),
+      to: Type.String({ pattern: '^[1-9][0-9]{0,14}$', description: 'Leaves of the larger log' }),
+    }),
+    success: {
+      200: Type.Object({
+        proofs: Type.Array(
+          Type.Object({
+            fromSize: Type.Integer({ minimum: 1 }),
+            toSize: Type.Integer({ minimum: 1 }),
+            path: Type.Array(sha256Hash, { description: 'Empty where both are the same size' }),
+          }),
+        ),
+      }),
+    },
+    statuses: [400, 401, 404, 500],
   }),
   getTile: operation({
     ...shared,

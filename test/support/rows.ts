@@ -256,6 +256,7 @@ const ownNames = new Set(['aiSystemId', 'clientEventId', 'reportTemplateId']);
 const requiredQueries: Readonly<Record<string, readonly string[]>> = {
   downloadReport: ['format=csv'],
   downloadShared: ['format=json'],
+  getLogConsistency: ['from=1', 'to=2'],
 };
 /** Members that come only with the rest of an artifact, or instead of another one. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {

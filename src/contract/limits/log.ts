@@ -38,6 +38,10 @@ export const log = {
   answerBytes: 1 * MiB,
   /** A receipt: two paths of the largest tree, with a long origin. */
   receiptBytes: 8 * KiB,
+  /** Smaller logs of one request for consistency proofs. */
+  consistencySizes: 64,
+  /** After so many seconds a signed tree has each leaf that the log has acknowledged. */
+  receiptSeconds: 60,
   /** An evidence file. */
   evidenceBytes: 4 * MiB,
   /** A file of signed heads. */

@@ -2,19 +2,21 @@
  * Handlers that serve the log as C2SP texts (contract O10; tlog-checkpoint, tlog-tiles): newest checkpoint,
  * keys, tiles, entry bundles. Proven by `test/service/operations/log.engines.test.ts`.
  */
+import { GovError } from '../../contract/problems.ts';
+import { hashText } from '../../core/hash.ts';
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
 import { receiptBytes, signReceiptHead } from '../../core/receipt/cose.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { keyChanges } from '../log/keys.ts';
-import { inclusionAt } from '../log/tree-proofs.ts';
+import { consistencyAt, inclusionAt } from '../log/tree-proofs.ts';
 
 const hashBytes = 32;
 
 export const log: Pick<
   Handlers,
-  'getCheckpoint' | 'getLogKey' | 'getLogKeyChanges' | 'getLogReceipt' | 'getTile'
+  'getCheckpoint' | 'getLogConsistency' | 'getLogKey' | 'getLogKeyChanges' | 'getLogReceipt' | 'getTile'
 > = {
   async getCheckpoint({ caller }, { store, checkpoints }) {
     const { projectId } = caller.project;
@@ -51,6 +53,27 @@ export const log: Pick<
       body: receiptBytes(head, { index, path }),
       headers: { 'cache-control': 'no-store' },
     };
+  },
+
+  async getLogConsistency({ query, caller }, { store }) {
+    const { projectId } = caller.project;
+    const to = Number(query.to);
+    const sizes = query.from.split(',').map(Number);
+    const largest = Math.max(...sizes);
+    if (largest > to) {
+      const detail = `expected at most ${to} leaves, got ${largest}`;
+      throw new GovError('VALIDATION_ERROR', `query /from: ${detail}`, {
+        errors: [{ pointer: '/from', in: 'query', code: 'NOT_ALLOWED', detail }],
+      });
+    }
+    const { size } = await store.head(projectId, 'audit');
+    if (to > size) throw notFound('log of this size');
+    const proofs = [];
+    for (const first of sizes) {
+      const path = await consistencyAt(store, projectId, { first, second: to });
+      proofs.push({ fromSize: first, toSize: to, path: path.map(hashText) });
+    }
+    return { status: 200, body: { proofs } };
   },
 
   /** Serves only tiles that a signed head covers: NOT_FOUND for a tile wider than the tree, or beyond it. */

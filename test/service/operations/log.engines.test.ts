@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openCheckpoint } from '../../../src/core/note/checkpoint.ts';
-import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { parseHash } from '../../../src/core/hash.ts';
+import { openCheckpoint, parseCheckpoint } from '../../../src/core/note/checkpoint.ts';
+import { splitNote } from '../../../src/core/note/signed.ts';
+import { leafHash, merkleRoot, verifyConsistency } from '../../../src/core/merkle/tree.ts';
 import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import { entriesPath, tilePath } from '../../../src/core/merkle/tile-path.ts';
 import { rootFromTiles, rootPlan } from '../../../src/core/merkle/tile-proof.ts';
@@ -68,6 +71,35 @@ describe('the log as C2SP texts', () => {
       const other = hashes.subarray(64, 96);
       expect(() => verifyReceipt(receipt, [other], trust)).toThrow('receipt: ');
     }
+  });
+
+  it('one request proves that the log begins with several smaller logs', async () => {
+    const { size } = parseCheckpoint(splitNote((await bytes('checkpoint')).toString()).text);
+    const leaves: Buffer[] = [];
+    for (let index = 0; index * 256 < size; index += 1) {
+      const width = Math.min(256, size - index * 256);
+      const hashes = await bytes(tilePath({ level: 0, index, width }));
+      for (let at = 0; at < hashes.length; at += 32) leaves.push(hashes.subarray(at, at + 32));
+    }
+    const sizes = [1, 2, 255, 256, 257, 700, size];
+    const { body } = await plane.call('GET', `/log/consistency?from=${sizes.join(',')}&to=${size}`);
+    for (const [at, first] of sizes.entries()) {
+      const { fromSize, toSize, path } = body.proofs[at];
+      const claim = { first, second: size, path: path.map(parseHash) };
+      const [firstRoot, secondRoot] = [merkleRoot(leaves.slice(0, first)), merkleRoot(leaves)];
+      expect([fromSize, toSize]).toEqual([first, size]);
+      expect(verifyConsistency({ ...claim, firstRoot, secondRoot })).toBe(true);
+      expect(verifyConsistency({ ...claim, firstRoot: leafHash('other'), secondRoot })).toBe(false);
+    }
+  });
+
+  it('a request for consistency names at most limits.consistencySizes logs of at least one leaf', async () => {
+    const ask = async (sizes: number, to: string): Promise<number> =>
+      (await plane.call('GET', `/log/consistency?from=${Array(sizes).fill(1)}&to=${to}`)).status;
+    expect(await ask(limits.consistencySizes, '2')).toBe(200);
+    expect(await ask(limits.consistencySizes + 1, '2')).toBe(400);
+    expect(await ask(1, '0')).toBe(400);
+    expect(await ask(1, '1000000')).toBe(404);
   });
 
   it('clients may cache full tiles, and not partial ones', async () => {
