@@ -66,7 +66,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'determinism disclosed integrity layers read-bundle rests statement verdict verify',
     },
     receipt: { may: 'merkle note', doors: 'cose' },
-    evidence: { may: 'json note proofs', doors: 'file heads-file history' },
+    evidence: { may: 'json merkle note proofs receipt', doors: 'file heads-file history' },
     exports: {
       may: 'json merkle note events completeness graphs decided replay proofs',
       doors: 'answer artifact check-rows checks completeness filters row row-lists verify',

@@ -44,7 +44,7 @@ export const checkSentences: Readonly<Record<string, string>> = {
   tree_root: 'The statements are about the signed state of the log.',
   witnesses: 'As many witnesses as you require cosigned the state of the log.',
   completeness: 'The log has no more entries than the file shows.',
-  evidence: 'An append-only log cannot have both signed states.',
+  evidence: 'An append-only log that keeps what it acknowledged cannot have signed both.',
   approval_signatures: 'Each signed approval verifies under the key of an enrolled approver.',
   attestation: 'The attached statement is about this proof.',
   events: 'The events in the file are the events that the log has of the run.',
@@ -150,8 +150,17 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
   if (verdict.kind === 'evidence')
     return {
       tone: 'good',
-      verdict: 'Verified: the log signed two histories',
-      reasons: ['The holder of the log key signed both states. An append-only log cannot have both.'],
+      ...(verdict.shows === 'broken_receipt'
+        ? {
+            verdict: 'Verified: the log lacks an entry that it acknowledged',
+            reasons: [
+              `The holder of the log key signed both the receipt and the later state: ${verdict.detail}.`,
+            ],
+          }
+        : {
+            verdict: 'Verified: the log signed two histories',
+            reasons: ['The holder of the log key signed both states. An append-only log cannot have both.'],
+          }),
     };
   if (verdict.kind !== 'report') return { tone: 'good', verdict: 'Verified', reasons: notes };
   if (verdict.artifact === 'json') return { tone: 'good', verdict: 'Verified', reasons: [] };

@@ -7,6 +7,8 @@
  *   checkpoints  two signed notes of one log
  *   paths        for each note a list of { index, leaf, inclusion }: leaf hashes with their inclusion paths in its tree
  *
+ * or kind broken_receipt, with the members of `broken-receipt.ts`.
+ *
  * Verifying: 1 strict parse; 2 a trusted key of the log signed both notes; 3 each path leads to the root of its note;
  * 4 no append-only log has both trees (`src/core/note/heads.ts`). Evidence without step 4 accuses nobody, and is refused.
  * Attacker controlled; nothing here throws. Proven by `test/core/evidence/file.test.ts`.
@@ -14,10 +16,19 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, parseJson, type JsonObject } from '../json/parse.ts';
-import { list, object, plainText, refuse, type Location, type Shape } from '../json/shape.ts';
+import { anyObject, list, object, plainText, refuse, type Location, type Shape } from '../json/shape.ts';
 import type { Trust } from '../note/checkpoint.ts';
 import { signatureCode, type VerdictCode } from '../proofs/verdict.ts';
 import { compareHeads, SignedHead, type LeafPath } from '../note/heads.ts';
+import { NoteError } from '../note/signed.ts';
+import {
+  type BrokenJudgement,
+  type BrokenReceipt,
+  brokenReceiptMembers,
+  brokenReceiptValue,
+  judgeBrokenReceipt,
+  readBrokenReceipt,
+} from './broken-receipt.ts';
 import { pathValue, readPath } from './paths.ts';
 
 export const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
@@ -38,12 +49,15 @@ export function splitViewText({ heads, paths }: SplitView): string {
   return `${canonicalize(value)}\n`;
 }
 
+export const brokenReceiptText = (broken: BrokenReceipt): string =>
+  `${canonicalize({ mediaType: evidenceMediaType, kind: 'broken_receipt', ...brokenReceiptValue(broken) })}\n`;
+
 export interface EvidenceVerdict {
   /** Whether the file shows that the holder of the log key broke the promise. */
   readonly verified: boolean;
   readonly code: VerdictCode | null;
   /** Which promise; null unless verified. */
-  readonly shows: 'split_view' | null;
+  readonly shows: 'split_view' | 'broken_receipt' | null;
   /** The log; null unless verified. */
   readonly origin: string | null;
   /** What the file shows, or why it shows nothing. */
@@ -61,50 +75,77 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
   });
   let code: (error: GovError) => VerdictCode = () => 'MALFORMED_EVIDENCE';
   try {
-    const { checkpoints, paths } = readEvidence(bytes);
+    const evidence = readEvidence(bytes);
     if (trust === null || trust.keys.length === 0)
       return failed('NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
-    code = signatureCode;
-    const [one, other] = checkpoints.map((note) => SignedHead.open(note, trust));
-    if (one === undefined || other === undefined) throw new Error('expected two checkpoints');
-    const wrong = [one, other].flatMap((head, at) => (paths[at] ?? []).filter((path) => !head.add(path)));
-    if (wrong.length > 0)
-      return failed(
-        'NOT_INCLUDED',
-        `the path of leaf ${wrong[0]?.index} does not lead to the root of its checkpoint`,
-      );
-    const compared = compareHeads(one, other);
-    if (compared.result !== 'split')
-      return failed('EVIDENCE_SHOWS_NOTHING', 'both checkpoints may be of one append-only log');
-    const { origin } = one;
-    return { verified: true, code: null, shows: 'split_view', origin, detail: compared.detail };
+    code = faultCode;
+    const judged =
+      evidence.kind === 'split_view' ? judgeSplitView(evidence, trust) : judgeBrokenReceipt(evidence, trust);
+    if (judged.detail === null) return failed(judged.code, judged.fault);
+    const { origin } = trust;
+    return { verified: true, code: null, shows: evidence.kind, origin, detail: judged.detail };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
     return failed(code(error), error.message);
   }
 }
 
-const file: Location = { file: 'evidence' };
-const evidenceShape: Shape = { required: ['checkpoints', 'kind', 'mediaType', 'paths'] };
+/** Leaves that do not lead to the signed root are the only fault of a receipt that is not about a signature. */
+const faultCode = (error: GovError): VerdictCode =>
+  error instanceof NoteError ? signatureCode(error) : 'NOT_INCLUDED';
 
-interface ReadEvidence {
+/** Throws NoteError unless a trusted key signed both notes. */
+function judgeSplitView({ checkpoints, paths }: SplitViewFile, trust: Trust): BrokenJudgement {
+  const [one, other] = checkpoints.map((note) => SignedHead.open(note, trust));
+  if (one === undefined || other === undefined) throw new Error('expected two checkpoints');
+  const wrong = [one, other].flatMap((head, at) => (paths[at] ?? []).filter((path) => !head.add(path)));
+  if (wrong.length > 0)
+    return {
+      detail: null,
+      code: 'NOT_INCLUDED',
+      fault: `the path of leaf ${wrong[0]?.index} does not lead to the root of its checkpoint`,
+    };
+  const compared = compareHeads(one, other);
+  if (compared.result === 'split') return { detail: compared.detail };
+  return {
+    detail: null,
+    code: 'EVIDENCE_SHOWS_NOTHING',
+    fault: 'both checkpoints may be of one append-only log',
+  };
+}
+
+const file: Location = { file: 'evidence' };
+const shapes = {
+  split_view: { required: ['checkpoints', 'kind', 'mediaType', 'paths'] },
+  broken_receipt: { required: [...brokenReceiptMembers, 'kind', 'mediaType'].toSorted() },
+} satisfies Record<string, Shape>;
+
+interface SplitViewFile {
+  readonly kind: 'split_view';
   readonly checkpoints: readonly string[];
   /** Of each checkpoint. */
   readonly paths: readonly (readonly LeafPath[])[];
 }
 
-function readEvidence(bytes: Uint8Array): ReadEvidence {
+function readEvidence(bytes: Uint8Array): SplitViewFile | (BrokenReceipt & { kind: 'broken_receipt' }) {
   if (bytes.length > limits.evidenceBytes)
     throw new GovError(
       'PAYLOAD_TOO_LARGE',
       `evidence: expected at most ${limits.evidenceBytes} bytes, got ${bytes.length}`,
     );
-  const value = object(parseJson(bytes), file, evidenceShape);
-  const constant = (name: string, expected: string): void => {
-    if (value[name] !== expected) refuse({ up: file, name }, expected, value[name]);
-  };
-  constant('mediaType', evidenceMediaType);
-  constant('kind', 'split_view');
+  const parsed = anyObject(parseJson(bytes), file);
+  const { kind } = parsed;
+  if (kind !== 'split_view' && kind !== 'broken_receipt')
+    refuse({ up: file, name: 'kind' }, 'split_view or broken_receipt', kind);
+  const value = object(parsed, file, shapes[kind]);
+  if (value['mediaType'] !== evidenceMediaType)
+    refuse({ up: file, name: 'mediaType' }, evidenceMediaType, value['mediaType']);
+  return kind === 'broken_receipt'
+    ? { kind, ...readBrokenReceipt(value, file) }
+    : { kind, ...readSplitView(value) };
+}
+
+function readSplitView(value: JsonObject): Omit<SplitViewFile, 'kind'> {
   const checkpoints = list(value, 'checkpoints', file, { max: 2, read: plainText });
   const paths = list(value, 'paths', file, {
     max: 2,

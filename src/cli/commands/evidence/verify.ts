@@ -22,13 +22,13 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
     throw unreadable(args.file, cause);
   }
   const verdict = verifyEvidence(bytes, source?.trust ?? null);
-  const { verified, code, origin, detail } = verdict;
+  const { verified, code, shows, origin, detail } = verdict;
   if (!verified) out.verdict = unjudged.has(code) ? exit.usage : exit.checkFailed;
   if (out.isHuman) {
     const { bold, green, red } = out.styles;
     await out.lines([
       verified
-        ? safe`${bold(green('✓ verified'))}  ${origin ?? ''} signed two histories`
+        ? safe`${bold(green('✓ verified'))}  ${origin ?? ''} ${shows === 'broken_receipt' ? 'lacks a leaf that it acknowledged' : 'signed two histories'}`
         : safe`${bold(red('✗ SHOWS NOTHING'))}  ${meaningOf(code ?? undefined)}`,
       safe`  shows  ${detail}`,
       ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),
