@@ -91,7 +91,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const witnesses = await openWitnesses(asked, { store: engine.store, now, log, env, own });
   const forwards = await forwardingOf(config, { store: engine.store, env, log });
   const held = heldConfig(config, () => assembled.services);
-  const { dataDir, config: configured = {} } = config;
+  const { dataDir, projectId, config: configured = {} } = config;
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
   const watches = lazyWatches(config, () => assembled.services, log);
   const reporting = [telemetry, sync, ...watches];
@@ -104,6 +104,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     localSettings: settingsOf(config),
     exportHours: config.exportHours,
     exportsMost: config.exportsMost,
+    receipts: config.receipts,
     ...sending,
     degraded: () => reasonsOf([tls, ...reporting, witnesses, forwards]),
     witnesses,
@@ -116,7 +117,6 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     await engine.store.close();
     throw error;
   });
-  const { projectId } = config;
   const orders = keyOrders(config.dataDir, () => ({ ...config, ...assembled.services, keys, log }));
   const hash = configHash(config);
   const signed = async (): Promise<SignedSize | null> => {

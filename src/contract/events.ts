@@ -136,8 +136,12 @@ const between = {
   endTime: Type.Optional(timestamp('Inclusive upper bound on the client timestamp, to the millisecond')),
 };
 
+/** For the receipt of the leaf (contract P29). Optional: answers that an older build kept for repeats lack it. */
+const leafHash = Type.String({ ...sha256Hash, description: 'Leaf hash of an accepted event' });
+
 const BatchResult = Type.Object({
   eventId: nullable(serviceId('evt')),
+  leafHash: Type.Optional(leafHash),
   status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
   reason: Type.Optional(Type.String({ maxLength: limits.batchReasonChars })),
 });
@@ -155,7 +159,13 @@ export const events = {
     summary: 'Record one audit event',
     body: EventInput,
     readOnly: eventReadOnly,
-    success: { 201: Type.Object({ eventId: serviceId('evt'), runId: Type.String() }) },
+    success: {
+      201: Type.Object({
+        eventId: serviceId('evt'),
+        runId: Type.String(),
+        leafHash: Type.Optional(leafHash),
+      }),
+    },
     statuses: [400, 401, 429, 500],
   }),
   listEvents: operation({

@@ -142,6 +142,9 @@ export const headerComponents: JsonRecord = {
   'Gov-Completeness': header(
     '`checked`: the proof lacks nothing that the index of the log has; `not_checked`: the index is still built',
   ),
+  'Gov-Receipt': header(
+    'Receipt (RFC 9942, base64url of a COSE_Sign1) of the leaves that the request added to the log of its project. Absent where it added none, and where the service gives no receipts with its answers',
+  ),
   Location: {
     ...header('Path of what was created, or of the job, export or data plane to look at (RFC 9110)'),
     required: true,

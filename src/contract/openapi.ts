@@ -86,6 +86,7 @@ function responses(row: Operation): JsonRecord {
     const isProof = row.meters === 'compliance_proof' && status === '201';
     const own = headerReferences([
       ...(isProof ? ['Gov-Completeness'] : []),
+      ...(mayAppend(row) ? ['Gov-Receipt'] : []),
       ...(row.tagged === true || (row.ifMatch === true && row.method === 'PUT') ? ['ETag'] : []),
     ]);
     const head = { description: row.summary, headers: { ...answerHeaders(row), ...location, ...own } };
@@ -128,6 +129,10 @@ function answerHeaders(row: Operation): JsonRecord {
     ...(row.deprecation === undefined ? {} : noticeHeaders),
   };
 }
+
+/** Whether a request may add leaves to the log of the caller's project. */
+const mayAppend = (row: Operation): boolean =>
+  row.method !== 'GET' && (namesProject(row) || accessOf(row) === 'plane');
 
 /** A person names the project of a call; a key belongs to one project. */
 const namesProject = (row: Operation): boolean =>

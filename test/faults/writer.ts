@@ -53,7 +53,7 @@ function request(caller: number, step: number): AppendRequest {
         status: 201,
         body: {
           pieces: leaves.flatMap((_, at) => [at === 0 ? '[' : ',', at]).concat(']'),
-          event: ['"', '"'],
+          event: { before: '"', after: '"' },
           conflict: 'null',
         },
         headers: {},

@@ -38,6 +38,8 @@ export const log = {
   answerBytes: 1 * MiB,
   /** A receipt: two paths of the largest tree, with a long origin. */
   receiptBytes: 8 * KiB,
+  /** Leaves up to which a receipt lists their hashes. */
+  receiptLeaves: 4,
   /** Smaller logs of one request for consistency proofs. */
   consistencySizes: 64,
   /** After so many seconds a signed tree has each leaf that the log has acknowledged. */

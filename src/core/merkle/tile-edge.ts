@@ -2,7 +2,8 @@
  * The growing right edge of a tiled log (C2SP tlog-tiles). The only writer appends leaf hashes, stores the changed tiles
  * in the same transaction, and settles the edge after the commit. Proven by `test/core/merkle/tile-edge.test.ts`.
  */
-import { type Frontier, hashBytes } from './tree.ts';
+import { EdgeNodes } from './edge-nodes.ts';
+import { emptyRoot, type Frontier, hashBytes } from './tree.ts';
 import { tileWidth } from './tile-path.ts';
 import { frontierFromTiles } from './tile-proof.ts';
 import type { TileRead } from './tile-source.ts';
@@ -27,13 +28,16 @@ export class TileEdge {
   readonly #open: OpenTile[] = [];
   #full: ChangedTile[] = [];
   #settledFrontier: Frontier;
-  #root: Buffer | null = null;
+  /** `Frontier.edges()`, once needed. */
+  #edges: readonly (Buffer | undefined)[] | null = null;
   #settledOpen: readonly OpenTile[];
+  #added: EdgeNodes;
 
   private constructor(frontier: Frontier) {
     this.#frontier = frontier;
     this.#settledFrontier = frontier.clone();
     this.#settledOpen = [];
+    this.#added = new EdgeNodes(this.#settledFrontier);
   }
 
   /** Returns the edge of a stored log. Reads the tiles of `rootPlan(size)`; throws STORAGE_FAULT if a tile is short. */
@@ -56,14 +60,24 @@ export class TileEdge {
 
   /** Returns the root of all appended leaves, settled or not. Cost: at most 52 hashes, the first time. */
   root(): Buffer {
-    this.#root ??= this.#frontier.root();
-    return this.#root;
+    this.#edges ??= this.#frontier.edges();
+    return this.#edges.at(-1) ?? emptyRoot;
+  }
+
+  /**
+   * Returns the inclusion path of a leaf that is not settled, in the tree of all appended leaves. Throws RangeError for
+   * another leaf. Cost: no hash, once the root is known.
+   */
+  path(index: number): Buffer[] {
+    this.#edges ??= this.#frontier.edges();
+    return this.#added.path(index, this.size, this.#edges);
   }
 
   /** Appends leaf hashes of 32 bytes. Cost: one node hash each, about 0.7 µs. */
-  append(hashes: readonly Uint8Array[]): void {
-    this.#root = null;
+  append(hashes: readonly Buffer[]): void {
+    this.#edges = null;
     for (const leaf of hashes) {
+      this.#added.add(0, leaf);
       this.#frontier.append(leaf, this.#completed);
       this.#fill(0, leaf);
     }
@@ -84,18 +98,21 @@ export class TileEdge {
     this.#settledFrontier = this.#frontier.clone();
     this.#settledOpen = [...this.#open];
     this.#full = [];
+    this.#added = new EdgeNodes(this.#settledFrontier);
   }
 
   /** Returns to the settled state after a failed transaction. */
   rollback(): void {
     this.#frontier = this.#settledFrontier.clone();
-    this.#root = null;
+    this.#edges = null;
+    this.#added = new EdgeNodes(this.#settledFrontier);
     this.#open.splice(0, this.#open.length, ...this.#settledOpen);
     this.#full = [];
   }
 
   /** Fills the next tile level: every eighth tree level is one. */
   readonly #completed = (height: number, hash: Buffer): void => {
+    this.#added.add(height, hash);
     if (height % 8 === 0) this.#fill(height / 8, hash);
   };
 

@@ -99,11 +99,26 @@ export class Frontier {
 
   /** Returns the root; `emptyRoot` without leaves. Cost: at most 52 hashes. */
   root(): Buffer {
-    let root: Buffer | undefined;
+    return Buffer.from(this.edges().at(-1) ?? emptyRoot);
+  }
+
+  /**
+   * Returns the roots of the last leaves: `[h]` is that of the last `size mod 2^h`, undefined if there are none; the last
+   * one is the root of the tree. Cost: at most 52 hashes.
+   */
+  edges(): (Buffer | undefined)[] {
+    const edges: (Buffer | undefined)[] = [undefined];
+    let edge: Buffer | undefined;
     for (const peak of this.#peaks) {
-      if (peak !== undefined) root = root === undefined ? peak : nodeHash(peak, root);
+      if (peak !== undefined) edge = edge === undefined ? peak : nodeHash(peak, edge);
+      edges.push(edge);
     }
-    return Buffer.from(root ?? emptyRoot);
+    return edges;
+  }
+
+  /** Returns the root of the complete subtree of 2^height leaves, if the size has this bit. */
+  peak(height: number): Buffer | undefined {
+    return this.#peaks[height];
   }
 
   /** Returns the peaks from left to right, the largest subtree first. */

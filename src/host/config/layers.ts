@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { GovError } from '../../contract/problems.ts';
 import { explain, type JsonSchema } from '../../service/call/explain.ts';
+import { receiptChoices } from '../../service/log/receipts.ts';
 import { lossChoices } from '../../store/acked/losses.ts';
 import { editedText } from '../../core/text.ts';
 
@@ -92,6 +93,7 @@ export const servingMembers = {
   logLevel: oneOf(logLevels),
   memoryMiB: whole(128, 1_048_576),
   onLoss: oneOf(lossChoices),
+  receipts: oneOf(receiptChoices),
   tlsCert: filePath,
   tlsKey: filePath,
   tlsClientCa: filePath,

@@ -12,6 +12,7 @@ import { agentClients } from '../../core/agents/clients.ts';
 import type { DrillSchedule } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
+import type { ReceiptChoice } from '../../service/log/receipts.ts';
 import type { OnLoss } from '../../store/acked/losses.ts';
 import type { ExportHoldings, Project } from '../../store/port/store.ts';
 import {
@@ -78,6 +79,7 @@ export interface PlaneFile
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
   readonly onLoss?: OnLoss;
+  readonly receipts?: ReceiptChoice;
   /** Days until bodies are erased (at least 183 in production). Null or absent: never. */
   readonly retentionDays?: number | null;
   /** Blocks every erasure. */

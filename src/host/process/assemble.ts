@@ -16,6 +16,7 @@ import { ReportWorker } from '../../service/reports/worker.ts';
 import type { Log } from '../../service/call/log.ts';
 import { PolicySets } from '../../service/in-force/policies.ts';
 import { refusalRecorder } from '../../service/access/refusals.ts';
+import type { ReceiptChoice } from '../../service/log/receipts.ts';
 import { Runs } from '../../service/log/runs.ts';
 import { deriveSecrets } from '../../service/call/secrets.ts';
 import { SearchIndexer } from '../../service/indexes/search.ts';
@@ -84,6 +85,8 @@ export interface Parts {
   readonly forwards?: Forwards | undefined;
   /** See `Services.degraded`. */
   readonly degraded?: () => readonly string[];
+  /** See `Services.receipts`. Absent: `commit`. */
+  readonly receipts?: ReceiptChoice | undefined;
   /** See `Services.upkeep`. */
   readonly upkeep?: Services['upkeep'];
   /** See `Services.planeProject`. */
@@ -109,7 +112,7 @@ const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 /** What the configuration decides. */
 function configured(
   parts: Parts,
-): Pick<Services, 'exports' | 'outbound' | 'cronSecret'> &
+): Pick<Services, 'exports' | 'outbound' | 'cronSecret' | 'receipts'> &
   Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject'> {
   const { engine, witnesses, forwards, upkeep, planeProject, scheduling = byTimer } = parts;
   return {
@@ -120,6 +123,7 @@ function configured(
     },
     outbound: { ...openOutbound({ ...(parts.outbound ?? noOutbound), now, version }), ...parts.senders },
     cronSecret: scheduling.cronSecret,
+    receipts: parts.receipts ?? 'commit',
     ...(witnesses === undefined ? {} : { witnesses }),
     ...(forwards === undefined ? {} : { forwards }),
     ...(upkeep === undefined ? {} : { upkeep }),

@@ -8,6 +8,7 @@ import type { Environment } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
 import type { ExportHoldings } from '../../store/port/store.ts';
+import type { ReceiptChoice } from '../../service/log/receipts.ts';
 import type { OnLoss } from '../../store/acked/losses.ts';
 import { parseSubnet } from '../../http/admit/address.ts';
 import type { RateOptions } from '../../http/admit/rates.ts';
@@ -86,6 +87,7 @@ export interface ServiceFile
   readonly logLevel?: LogLevel;
   readonly memoryMiB?: number;
   readonly onLoss?: OnLoss;
+  readonly receipts?: ReceiptChoice;
   /** Paths of PEM files, relative to the data directory. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -184,6 +186,7 @@ export interface ServiceConfig {
   readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
   readonly onLoss: OnLoss;
+  readonly receipts: ReceiptChoice;
   /** The witnesses that cosign checkpoints. Null: none. */
   readonly witnessing: WitnessesConfig | null;
   readonly outbound: OutboundConfig;
@@ -255,6 +258,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
     onLoss: file.onLoss ?? 'record',
+    receipts: file.receipts ?? 'commit',
     witnessing: witnessesOf(file, { flags: undefined, path }),
     outbound: outboundOf(file, { dataDir, path }),
     // files are for planes: the folder of a service would be shared by its tenants

@@ -69,11 +69,7 @@ export async function openService(
   let engine: Engine | null = null;
   try {
     const hosting = await createHosting({ ...config, issuer }, keys, log);
-    engine = await openEngine(config, {
-      log,
-      rebuildHeads: options.rebuildHeads ?? false,
-      env,
-    });
+    engine = await openEngine(config, { log, rebuildHeads: options.rebuildHeads ?? false, env });
     await refuseOtherKeys(engine.store, keys);
     const tls = config.tls === null ? null : openTls(config.tls, { log, now });
     const debugging = config.logLevel === 'debug';
@@ -102,6 +98,7 @@ export async function openService(
       degraded,
       exportHours: config.exportHours,
       exportsMost: config.exportsMost,
+      receipts: config.receipts,
       outbound: config.outbound,
       senders: config.senders,
       scheduling: config.scheduling,

@@ -30,6 +30,7 @@ const answerHeaders = [
   'etag',
   'gov-api-version',
   'gov-completeness',
+  'gov-receipt',
   'gov-stability',
   'idempotent-replayed',
   'link',

@@ -20,6 +20,7 @@ import type {
 } from '../../service/call/answer.ts';
 import { fieldError, loadCheck, refusal } from '../../service/call/schema.ts';
 import type { Slice } from '../../service/call/slices.ts';
+import { withReceipt } from '../../service/log/receipts.ts';
 import { DenialError } from '../../service/credentials/shown.ts';
 import { compress, isCompressible } from '../answer/compress.ts';
 import { jsonMediaType, writeAnswer, type RawAnswer } from '../answer/write.ts';
@@ -86,7 +87,7 @@ function answered(
 }
 
 async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer | StreamResponse> {
-  const { row, id, services } = route;
+  const { row, services } = route;
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
@@ -121,16 +122,16 @@ async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer
   // the row's schemas accepted exactly what `call` holds, and the handler's type says the same
   const answer = (): Promise<PlainAnswer | ReplayedResponse | WrittenBody | StreamResponse> =>
     route.handler(call as never, route.services);
-  if (idempotency === null || caller === null) {
+  const work = async (): Promise<RawAnswer | StreamResponse> => {
     const given = await answer();
     return 'chunks' in given ? given : written(route, given);
-  }
-  const work = async (): Promise<RawAnswer> => {
-    const given = await answer();
-    if ('chunks' in given) throw new Error(`expected an answer that is not streamed, got one of ${id}`);
-    return written(route, given);
   };
-  return route.inFlight.run(idempotency, () => runOnce(route, { caller, idempotency, work }));
+  if (caller === null || row.method === 'GET') return work();
+  return withReceipt(services, caller.project, () =>
+    idempotency === null
+      ? work()
+      : route.inFlight.run(idempotency, () => runOnce(route, { caller, idempotency, work })),
+  );
 }
 
 /** 304 without a body where the client has the answer already (RFC 9110 section 13.1.2). */

@@ -8,6 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { sha256 } from '../../core/hash.ts';
 import type { Pace } from '../../core/json/items.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
+import type { StreamResponse } from '../../service/call/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import { keyReused } from '../../service/writes/append.ts';
 import type { StoredResponse } from '../../store/port/store.ts';
@@ -16,6 +17,7 @@ import { jsonMediaType, type RawAnswer } from '../answer/write.ts';
 import { eachPiece } from '../../core/json/sliced.ts';
 import type { Route } from './route.ts';
 import { openKept, type Idempotency } from '../../service/call/idempotency.ts';
+import { noteLeaves } from '../../service/log/receipts.ts';
 import { fieldError } from '../../service/call/schema.ts';
 import type { Services } from '../../service/port/services.ts';
 
@@ -88,7 +90,7 @@ interface KeyedCall {
   readonly caller: Caller;
   readonly idempotency: Idempotency;
   /** Runs the handler and writes its answer. */
-  readonly work: () => Promise<RawAnswer>;
+  readonly work: () => Promise<RawAnswer | StreamResponse>;
 }
 
 /**
@@ -96,11 +98,15 @@ interface KeyedCall {
  * with another request. The handler stores its success with its effect. A refusal had no effect and is not stored:
  * nearly every refusal ends by itself once the missing thing exists, and a repeat must find that out (contract D6).
  */
-export async function runOnce(route: Route, { caller, idempotency, work }: KeyedCall): Promise<RawAnswer> {
+export async function runOnce(
+  route: Route,
+  { caller, idempotency, work }: KeyedCall,
+): Promise<RawAnswer | StreamResponse> {
   const kept = await route.services.store.keptResponse(caller.project.projectId, idempotency.key);
   if (kept === null) return work();
-  if (kept.fingerprint === idempotency.fingerprint) return replay(route, kept.response);
-  throw keyReused();
+  if (kept.fingerprint !== idempotency.fingerprint) throw keyReused();
+  noteLeaves(caller.project.projectId, kept.response.leaves);
+  return replay(route, kept.response);
 }
 
 /** Writes the stored answer of an earlier, identical request, marked with `Idempotent-Replayed`. */

@@ -13,13 +13,14 @@ import { GovError } from '../../contract/problems.ts';
 import type { OtlpEncoding } from '../../core/intake/otlp/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
 import { DenialError, type OperationPlace } from '../../service/credentials/shown.ts';
+import { withReceipt } from '../../service/log/receipts.ts';
 import { authenticate, spend } from '../admit/gate.ts';
 import { checkEnvelope } from '../admit/negotiate.ts';
 import { readToken } from '../admit/presented.ts';
 import { requireScope } from '../call/admit.ts';
 import { renderProblem } from '../answer/problem.ts';
 import { OperationStats } from '../answer/stats.ts';
-import { writeAnswer } from '../answer/write.ts';
+import { writeAnswer, type RawAnswer } from '../answer/write.ts';
 import { asGovError } from '../answer/errors.ts';
 import { noticeLines } from '../call/mount.ts';
 import { basePaths, type MountOptions } from '../call/route.ts';
@@ -136,21 +137,25 @@ async function serve(receiver: Receiver, on: Exchange): Promise<void> {
   try {
     const caller = request.caller as Caller; // `admit` has set it
     const recorder = await loadRecorder();
-    const recorded = await recorder.recordReceived(options.services, caller, {
-      signal,
-      read: async () => readBody(signal, request, recorder),
+    const { services } = options;
+    const answer = await withReceipt(services, caller.project, async (): Promise<RawAnswer> => {
+      const recorded = await recorder.recordReceived(services, caller, {
+        signal,
+        read: async () => readBody(signal, request, recorder),
+      });
+      const encoding = encodingOf(request);
+      const { kept, repeated, filtered, rejected } = recorded;
+      return {
+        status: 200,
+        body: recorder.encodeSuccess(signal, recorded, encoding),
+        headers: {
+          'content-type': mediaTypes[encoding],
+          // the protocol has no place for records that are neither stored nor refused
+          'gov-records': `kept=${kept}, repeated=${repeated}, filtered=${filtered}, rejected=${rejected}`,
+        },
+      };
     });
-    const encoding = encodingOf(request);
-    const { kept, repeated, filtered, rejected } = recorded;
-    writeAnswer(reply, {
-      status: 200,
-      body: recorder.encodeSuccess(signal, recorded, encoding),
-      headers: {
-        'content-type': mediaTypes[encoding],
-        // the protocol has no place for records that are neither stored nor refused
-        'gov-records': `kept=${kept}, repeated=${repeated}, filtered=${filtered}, rejected=${rejected}`,
-      },
-    });
+    writeAnswer(reply, answer);
     stats.answered(200, performance.now() - started);
   } catch (error) {
     await fail(receiver, error, { ...on, started });

@@ -17,8 +17,15 @@ export function createdTemplate(runId: string, basePath: string): ResponseTempla
   const one = { pieces: [0], conflict: '' };
   return {
     status: 201,
-    body: { ...one, event: ['{"eventId":"', `","runId":${JSON.stringify(runId)}}`] },
-    headers: { location: { ...one, event: [`${basePath}/events/`, ''] } },
+    body: {
+      ...one,
+      event: {
+        before: '{"eventId":"',
+        beforeHash: `","runId":${JSON.stringify(runId)},"leafHash":"`,
+        after: '"}',
+      },
+    },
+    headers: { location: { ...one, event: { before: `${basePath}/events/`, after: '' } } },
   };
 }
 
@@ -30,7 +37,7 @@ export function batchTemplate(results: readonly JudgedEvent[]): ResponseTemplate
     pieces.push('fault' in result ? JSON.stringify(rejected(rejection(result.fault))) : leaf++);
   });
   pieces.push(']}');
-  const event = ['{"eventId":"', '","status":"accepted"}'] as const;
+  const event = { before: '{"eventId":"', beforeHash: '","leafHash":"', after: '","status":"accepted"}' };
   return { status: 201, body: { pieces, event, conflict: JSON.stringify(conflict) }, headers: {} };
 }
 

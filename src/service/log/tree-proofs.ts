@@ -3,7 +3,8 @@
  * (`src/core/merkle/tile-proof.ts`). Proven by `test/service/proofs/handlers.engines.test.ts`.
  */
 import { sharedPath } from '../../core/merkle/shared-path.ts';
-import type { TileId } from '../../core/merkle/tile-path.ts';
+import { tileWidth, type TileId } from '../../core/merkle/tile-path.ts';
+import { hashBytes } from '../../core/merkle/tree.ts';
 import {
   consistencyPlan,
   consistencyProof,
@@ -45,6 +46,25 @@ export async function inclusionAt(
   { index, size, tree }: { index: number; size: number; tree?: TreeName },
 ): Promise<Buffer[]> {
   return inclusionProof(index, size, await readPlan(reader, projectId, inclusionPlan(index, size), tree));
+}
+
+/** The hashes of consecutive leaves in a tree of `size` leaves, in order. */
+export async function leafHashesAt(
+  reader: Tiles,
+  projectId: string,
+  { first, last, size }: { first: number; last: number; size: number },
+): Promise<Uint8Array[]> {
+  const from = Math.floor(first / tileWidth);
+  const plan = Array.from({ length: Math.floor(last / tileWidth) - from + 1 }, (_, at) => ({
+    level: 0,
+    index: from + at,
+    width: Math.min(tileWidth, size - (from + at) * tileWidth),
+  }));
+  const bytes = Buffer.concat(await reader.tiles(projectId, 'audit', plan));
+  return Array.from({ length: last - first + 1 }, (_, at) => {
+    const start = (first - from * tileWidth + at) * hashBytes;
+    return bytes.subarray(start, start + hashBytes);
+  });
 }
 
 export async function consistencyAt(

@@ -5,12 +5,11 @@
 import { GovError } from '../../contract/problems.ts';
 import { hashText } from '../../core/hash.ts';
 import { entryBundle, parseTilePath, tileWidth } from '../../core/merkle/tile-path.ts';
-import { receiptBytes, signReceiptHead } from '../../core/receipt/cose.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
-import { openOwn } from '../log/checkpoints.ts';
 import { keyChanges } from '../log/keys.ts';
-import { consistencyAt, inclusionAt } from '../log/tree-proofs.ts';
+import { receiptAt } from '../log/receipts.ts';
+import { consistencyAt } from '../log/tree-proofs.ts';
 
 const hashBytes = 32;
 
@@ -35,22 +34,15 @@ export const log: Pick<
     return { status: 200, body: { changes: leaves.map(({ index, record }) => ({ index, record })) } };
   },
 
-  /** Signs only the root of a signed checkpoint: another root would be a second history. */
-  async getLogReceipt({ params, caller }, { store, checkpoints, logSigners, now }) {
-    const { projectId, auditOrigin: origin } = caller.project;
+  async getLogReceipt({ params, caller: { project } }, services) {
+    if (services.receipts === 'off')
+      throw new GovError('NOT_FOUND', 'this log gives no receipts: `receipts` is off');
     const index = Number(params.index);
-    const newest = await store.newestCheckpoint(projectId, 'audit');
-    let checkpoint = newest === null ? null : openOwn(newest);
-    if (checkpoint === null || checkpoint.size <= index) ({ checkpoint } = await checkpoints.sign(projectId));
-    const { size, root } = checkpoint;
+    const { size } = await services.store.head(project.projectId, 'audit');
     if (index >= size) throw notFound('leaf');
-    const signer = logSigners(origin).find(({ algorithm }) => algorithm === 'ed25519');
-    if (signer === undefined) throw new Error(`expected an Ed25519 key of ${origin}, got none`);
-    const head = signReceiptHead({ origin, size, root, atSeconds: Math.floor(now() / 1000) }, signer);
-    const path = await inclusionAt(store, projectId, { index, size });
     return {
       status: 200,
-      body: receiptBytes(head, { index, path }),
+      body: await receiptAt(services, project, { first: index, last: index }),
       headers: { 'cache-control': 'no-store' },
     };
   },

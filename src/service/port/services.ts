@@ -21,6 +21,7 @@ import type { Indexer } from '../indexes/lists.ts';
 import type { Log } from '../call/log.ts';
 import type { Outbound } from '../hosting/outbound.ts';
 import type { PolicySets } from '../in-force/policies.ts';
+import type { ReceiptChoice } from '../log/receipts.ts';
 import type { Runs } from '../log/runs.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import type { FingerprintHasher, Seal } from '../call/secrets.ts';
@@ -86,6 +87,8 @@ export interface Services {
   readonly verifierKeys: (origin: string) => readonly string[];
   /** Signers of the log with this origin, which also sign its reports. */
   readonly logSigners: (origin: string) => readonly NoteSigner[];
+  /** When the log gives receipts of its leaves. */
+  readonly receipts: ReceiptChoice;
   /** Signs an in-toto Statement for export (DSSE, ECDSA P-256). */
   readonly attest: (statement: Uint8Array) => DsseEnvelope;
   /** Reasons why a write now would not be durable; empty where it would be. */

@@ -4,8 +4,15 @@
  * it. Proven by `test/service/writes/append.test.ts` and `test/service/events/handlers.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { AppendOutcome, AppendRequest, Effect, Expectations } from '../../store/port/store.ts';
+import {
+  rangeOf,
+  type AppendOutcome,
+  type AppendRequest,
+  type Effect,
+  type Expectations,
+} from '../../store/port/store.ts';
 import type { ReplayedResponse } from '../call/answer.ts';
+import { noteLeaves, wantsReceipt } from '../log/receipts.ts';
 import type { RefusedAppend, StoredAppend } from '../log/append-result.ts';
 import type { Services } from '../port/services.ts';
 import { forgettingRefused, requiredOf, type Requester } from './asking.ts';
@@ -95,6 +102,7 @@ export async function append(
     ...(required === null ? {} : { effects: [required, ...(request.effects ?? [])] }),
     ...(meter === undefined ? {} : { meter: meter.counts }),
     ...(expect === undefined ? {} : { expect }),
+    ...(wantsReceipt(request.projectId) ? { paths: true } : {}),
   };
   const result = await (by === undefined
     ? store.append(whole)
@@ -106,9 +114,11 @@ export async function append(
         checkpoints.grew(request.projectId);
       }
       if (result.home !== undefined) wakeHome(services, result.home);
+      noteLeaves(request.projectId, result.stored?.leaves ?? rangeOf(result.assigned));
       meter?.stored?.(result.used);
       return result;
     case 'replayed':
+      noteLeaves(request.projectId, result.response.leaves);
       return { replayed: result.response };
     case 'key_reused':
       throw keyReused();

@@ -4,12 +4,14 @@
  * request is accepted.
  * Proven by `test/store/suite/log/append.ts`.
  */
+import { hashText } from '../../core/hash.ts';
 import type { Totals } from '../../core/planes/metering.ts';
 import type { LossRecord } from '../../core/decided/loss.ts';
 import type { LeafDraft } from '../../core/events/record.ts';
-import type { LeafOutcome, Expectations } from '../port/store.ts';
+import type { LeafOutcome, Expectations, LeafRange, StoredLeaves } from '../port/store.ts';
 import { fineWidth } from './buckets.ts';
 import type { Ledger, RunState } from './ledger.ts';
+import type { StoredEventId } from './repeats.ts';
 
 import type { Period } from './period.ts';
 
@@ -48,6 +50,11 @@ export interface Plan {
   readonly types: Map<string, number>;
 }
 
+/** The leaves of a request, whose place in the tree is known after COMMIT. */
+export interface AwaitedLeaves extends LeafRange {
+  readonly stored: { leaves: StoredLeaves | null };
+}
+
 export class PendingCommit {
   readonly ledger: Ledger;
   lastMs: number;
@@ -58,6 +65,7 @@ export class PendingCommit {
   revisedMs: number | null;
   readonly hashes: Buffer[] = [];
   readonly meterHashes: Buffer[] = [];
+  readonly awaited: AwaitedLeaves[] = [];
   /** The loss that these additions begin with. */
   loss: LossRecord | null = null;
   /** By position among the leaves of this transaction. */
@@ -88,9 +96,11 @@ export class PendingCommit {
     return this.ledger.metering.size + this.meterHashes.length;
   }
 
-  /** The event id of a leaf added by this transaction, or null. */
-  eventIdAt(index: number): string | null {
-    return this.eventIds[index - this.ledger.audit.size] ?? null;
+  /** An event that this transaction added, or null. */
+  eventAt(index: number): StoredEventId | null {
+    const at = index - this.ledger.audit.size;
+    const [eventId, leaf] = [this.eventIds[at], this.hashes[at]];
+    return typeof eventId === 'string' && leaf !== undefined ? { eventId, leafHash: hashText(leaf) } : null;
   }
 
   /**

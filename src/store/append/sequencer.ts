@@ -10,6 +10,7 @@
 import { GovError } from '../../contract/problems.ts';
 import { addUnits, meterRecord, meterRef } from '../../core/planes/metering.ts';
 import { draftLoss, type AckedHead, type Loss, type LossRecord } from '../../core/decided/loss.ts';
+import { hashText } from '../../core/hash.ts';
 import { leafHash } from '../../core/merkle/tree.ts';
 import {
   sealEvent,
@@ -26,14 +27,15 @@ import type {
   StoredResponse,
 } from '../port/store.ts';
 import type { Effect } from '../port/store.ts';
-import { answerOf } from '../port/store.ts';
-import type { ClientEvents, KeptAnswers } from './repeats.ts';
+import { answerOf, rangeOf } from '../port/store.ts';
+import type { ClientEvents, KeptAnswers, StoredEventId } from './repeats.ts';
 import { heldLedgers, heldRuns, heldRunsOfAll, type Ledger, type RunState } from './ledger.ts';
 import { PendingCommit, type PendingLeaf, type MeterRow, type Plan } from './pending.ts';
 import { overQuota, usedOf } from './quota.ts';
 import { periodAt } from './period.ts';
 import type { Period } from './period.ts';
 import type { RandomPool } from './random.ts';
+import { storedLeaves } from './stored-leaves.ts';
 
 /** The parts that an engine provides. They see its tables and the earlier requests of the same commit. */
 export interface SequencerParts {
@@ -108,7 +110,12 @@ export class Sequencer {
       if (effect.kind === 'changeProject') pending.revisedMs = effect.atMs;
     }
     const used = usedOf(request.meter?.op ?? 'none', plan.period, pending.totals);
-    return { outcome: 'stored', assigned: plan.assigned, response, used };
+    const outcome = { outcome: 'stored', assigned: plan.assigned, response, used } as const;
+    const [entry] = plan.entries;
+    if (request.paths !== true || entry === undefined) return outcome;
+    const stored = { leaves: null };
+    pending.awaited.push({ first: entry.index, last: entry.index + plan.entries.length - 1, stored });
+    return { ...outcome, stored };
   }
 
   /** The outcome of an earlier request with this idempotency key, or null for a new key. */
@@ -120,6 +127,8 @@ export class Sequencer {
   settle(): void {
     for (const [projectId, pending] of this.#pending) {
       const { ledger, lastMs, totals, period, policyIndex, configIndex, revisedMs, runs, types } = pending;
+      const root = ledger.audit.root();
+      locate(pending, root);
       ledger.audit.settle();
       ledger.metering.settle();
       ledger.lastMs = lastMs;
@@ -139,7 +148,7 @@ export class Sequencer {
       }
       if (pending.hashes.length === 0) continue;
       const { size } = ledger.audit;
-      this.#parts.acknowledged?.(projectId, { size, root: ledger.audit.root(), atMs: lastMs }, pending.loss);
+      this.#parts.acknowledged?.(projectId, { size, root, atMs: lastMs }, pending.loss);
     }
     this.#pending = new Map();
     this.#release();
@@ -222,7 +231,7 @@ export class Sequencer {
     if (draft.kind === 'other') {
       const record = recordAt(draft, serverMs);
       plan.entries.push({ draft, index, record, leaf: leafHash(record), event: null });
-      return { outcome: 'appended', index, eventId: null, runSeq: null, serverMs };
+      return { outcome: 'appended', index, eventId: null, leafHash: null, runSeq: null, serverMs };
     }
     const earlier = this.#claimClientId(pending, plan, { draft, index, fingerprint });
     if (earlier !== null) return earlier;
@@ -232,7 +241,7 @@ export class Sequencer {
     const { eventId, record, leaf } = sealEvent(draft, { index, runSeq, serverMs, random });
     const typeNo = this.#typeOf(pending, plan, draft.eventType);
     plan.entries.push({ draft, index, record, leaf, event: { eventId, run, runSeq, typeNo } });
-    return { outcome: 'appended', index, eventId, runSeq, serverMs };
+    return { outcome: 'appended', index, eventId, leafHash: hashText(leaf), runSeq, serverMs };
   }
 
   /** The outcome of an event with a known client id, or null for a new id. */
@@ -249,11 +258,11 @@ export class Sequencer {
     const earlier = this.#parts.clients.claim(project, draft.clientEventId, { index, fingerprint });
     if (earlier === null) return null;
     if (earlier.fingerprint !== fingerprint) return { outcome: 'conflict' };
-    const eventId =
-      plan.entries[earlier.index - pending.size]?.event?.eventId ??
-      pending.eventIdAt(earlier.index) ??
-      this.#parts.clients.eventId(project, earlier.index);
-    return { outcome: 'duplicate', index: earlier.index, eventId };
+    const known =
+      plannedEvent(plan.entries[earlier.index - pending.size]) ??
+      pending.eventAt(earlier.index) ??
+      this.#parts.clients.event(project, earlier.index);
+    return { outcome: 'duplicate', index: earlier.index, ...known };
   }
 
   /** Returns the event's run, with the event counted. */
@@ -308,7 +317,9 @@ export class Sequencer {
   #keepAnswer(pending: PendingCommit, request: AppendRequest, plan: Plan): StoredResponse | null {
     if (request.idempotency === undefined) return null;
     const { key, fingerprint, response: answer } = request.idempotency;
-    const response = answerOf(answer, plan.assigned);
+    const leaves = rangeOf(plan.assigned);
+    const written = answerOf(answer, plan.assigned);
+    const response = leaves === null ? written : { ...written, leaves };
     this.#parts.kept.save(pending.ledger.no, key, { fingerprint, response, atMs: plan.serverMs });
     return response;
   }
@@ -345,6 +356,25 @@ export class Sequencer {
     this.#parts.rows.addPeriod(pending.ledger.no, period);
     pending.period = period;
   }
+}
+
+/** Fills in where the leaves of requests are, before the edge is settled. */
+function locate({ awaited, hashes, ledger: { audit } }: PendingCommit, root: Uint8Array): void {
+  if (awaited.length === 0) return;
+  // a copy in memory of its own, as `storedLeaves` has it
+  const tree = { size: audit.size, root: new Uint8Array(root) };
+  const before = audit.size - hashes.length;
+  for (const { first, last, stored } of awaited) {
+    const own = hashes.slice(first - before, last + 1 - before);
+    stored.leaves = storedLeaves(audit, { first, last }, { tree, hashes: own });
+  }
+}
+
+function plannedEvent(entry: PendingLeaf | undefined): StoredEventId | null {
+  const event = entry?.event ?? null;
+  return entry === undefined || event === null
+    ? null
+    : { eventId: event.eventId, leafHash: hashText(entry.leaf) };
 }
 
 /** A record with its server time, which the draft of a `gov.index/1` leaf lacks. */

@@ -1,5 +1,5 @@
 /**
- * Fills the template of an answer with the event ids that the request got.
+ * Fills the template of an answer with the ids and leaf hashes of the events of its request.
  * Proven by `test/store/suite/log/repeats.ts`.
  */
 import type { IdempotencyWrite, StoredResponse, TextTemplate } from './repeats.ts';
@@ -21,12 +21,15 @@ const isWritten = (response: IdempotencyWrite['response']): response is StoredRe
   typeof response.body === 'string';
 
 function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly LeafOutcome[]): string {
-  const [before, after] = event;
+  const { before, beforeHash, after } = event;
   const text = (piece: string | number): string => {
     if (typeof piece === 'string') return piece;
     const place = assigned[piece];
     if (place?.outcome === 'conflict') return conflict;
-    if (typeof place?.eventId === 'string') return before + place.eventId + after;
+    if (typeof place?.eventId === 'string') {
+      const hash = beforeHash === undefined ? '' : beforeHash + String(place.leafHash);
+      return before + place.eventId + hash + after;
+    }
     throw new Error(`expected an event at leaf ${piece} of the request, got ${place?.outcome ?? 'none'}`);
   };
   return pieces.map(text).join('');

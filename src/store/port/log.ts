@@ -65,3 +65,9 @@ export interface StoredProject {
   readonly updatedMs: number;
   readonly deletedMs: number | null;
 }
+
+/** Consecutive leaves, both included. */
+export interface LeafRange {
+  readonly first: number;
+  readonly last: number;
+}

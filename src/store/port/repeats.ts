@@ -3,22 +3,25 @@
  * The store writes it in the transaction of the request (draft-ietf-httpapi-idempotency-key).
  * Proven by `test/store/suite/log/work.ts`.
  */
+import type { LeafRange } from './log.ts';
 
 /** A stored answer. A repeat gets the same bytes. */
 export interface StoredResponse {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The leaves that it is about, for a receipt. Absent: none, not consecutive ones, or kept by an older build. */
+  readonly leaves?: LeafRange;
 }
 
 /**
- * A text with gaps for event ids, which exist only after the leaves are stored. A string piece is text. A
- * number piece is the position of a leaf in the request: the store writes `event` around the id of its event,
- * or `conflict` if the leaf is one.
+ * A text with gaps for event ids and leaf hashes, which exist only after the leaves are stored. A string piece is
+ * text. A number piece is the position of a leaf in the request: the store writes `event` around the id of its event
+ * and, after `beforeHash`, the hash of its leaf; or `conflict` if the leaf is one.
  */
 export interface TextTemplate {
   readonly pieces: readonly (string | number)[];
-  readonly event: readonly [before: string, after: string];
+  readonly event: { readonly before: string; readonly beforeHash?: string; readonly after: string };
   readonly conflict: string;
 }
 

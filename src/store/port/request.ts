@@ -53,6 +53,8 @@ export interface AppendRequest {
    */
   readonly toHome?: readonly LeafDraft[];
   readonly idempotency?: IdempotencyWrite;
+  /** If true, the outcome has the paths of the appended leaves (`StoredLeaves`), for a receipt. */
+  readonly paths?: true;
 }
 
 /** The result for one leaf of a request. */
@@ -61,11 +63,36 @@ export type LeafOutcome =
       readonly outcome: 'appended';
       readonly index: number;
       readonly eventId: string | null;
+      /** `sha256:…` of an event; null for other leaves. */
+      readonly leafHash: string | null;
       readonly runSeq: number | null;
       readonly serverMs: number;
     }
-  | { readonly outcome: 'duplicate'; readonly index: number; readonly eventId: string }
+  | {
+      readonly outcome: 'duplicate';
+      readonly index: number;
+      readonly eventId: string;
+      readonly leafHash: string;
+    }
   | { readonly outcome: 'conflict' };
+
+/** The tree of a commit, durable. Requests of one commit have the same object. */
+export interface StoredTree {
+  readonly size: number;
+  /** 32 bytes. */
+  readonly root: Uint8Array;
+}
+
+/** The leaves of one request in the tree of their commit. */
+export interface StoredLeaves {
+  readonly tree: StoredTree;
+  readonly first: number;
+  readonly last: number;
+  /** Inclusion paths of the first leaf, and of the last one if there are several: hashes of 32 bytes, one after another. */
+  readonly paths: readonly Uint8Array[];
+  /** The leaf hashes in order, one after another; null above `limits.receiptLeaves` leaves. */
+  readonly hashes: Uint8Array | null;
+}
 
 export type AppendOutcome =
   | {
@@ -76,6 +103,8 @@ export type AppendOutcome =
       readonly used: number;
       /** The project whose log got `toHome`. */
       readonly home?: string;
+      /** Of a request with `paths` that appended leaves: filled after COMMIT. */
+      readonly stored?: { leaves: StoredLeaves | null };
     }
   /** `used`: units before this request. */
   | { readonly outcome: 'over_quota'; readonly used: number; readonly units: number }

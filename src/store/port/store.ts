@@ -49,6 +49,7 @@ export type * from './effect.ts';
 export type * from './request.ts';
 export type * from './repeats.ts';
 export { answerOf } from './answer.ts';
+export { rangeOf } from './leaf-range.ts';
 export { indexedLeaves } from './rows.ts';
 export type { Credential, RequiredCaller } from './caller.ts';
 export type * from './tenancy.ts';

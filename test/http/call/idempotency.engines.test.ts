@@ -204,9 +204,10 @@ describe('a clientEventId', () => {
     const again = await plane.call('POST', '/events', { body });
     const batch = await plane.call('POST', '/events/batch', { body: { events: [body, body] } });
     expect(again.body).toEqual(first.body);
+    const { eventId, leafHash } = first.body;
     expect(batch.body.results).toEqual([
-      { eventId: first.body.eventId, status: 'accepted' },
-      { eventId: first.body.eventId, status: 'accepted' },
+      { eventId, leafHash, status: 'accepted' },
+      { eventId, leafHash, status: 'accepted' },
     ]);
     expect(await count('client-1')).toBe(1);
     expect((await plane.units('audit_event')) - unitsBefore).toBe(1);

@@ -27,7 +27,7 @@ const row = ({ condition, ...policy }: PolicyVersion): ActivePolicy => {
 };
 const storedAt = (index: number): StoredAppend => ({
   outcome: 'stored',
-  assigned: [{ outcome: 'appended', index, eventId: null, runSeq: null, serverMs: 0 }],
+  assigned: [{ outcome: 'appended', index, eventId: null, leafHash: null, runSeq: null, serverMs: 0 }],
   response: null,
   used: 0,
 });

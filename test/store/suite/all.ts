@@ -36,6 +36,7 @@ export async function bodySuite(open: Open): Promise<void> {
   setEngine(open);
   await import('./log/append.ts');
   await import('./log/repeats.ts');
+  await import('./log/paths.ts');
   await import('./log/reads.ts');
   await import('./log/work.ts');
   await import('./log/decided.ts');

@@ -7,7 +7,7 @@ import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
 import { hashText } from '../../../core/hash.ts';
 import type { AppendRequest, ExportHoldings, OpenJob, StoredPolicy } from '../../port/store.ts';
 import type { RunState } from '../../append/ledger.ts';
-import { keptOf, type KeptRow } from '../../append/repeats.ts';
+import { eventIdOf, keptOf, type KeptRow } from '../../append/repeats.ts';
 import { runColumns } from '../../append/run-row.ts';
 import { textArray } from '../connection/arrays.ts';
 import { heldExports } from '../../read/exports.ts';
@@ -132,8 +132,7 @@ const clientEvents = sql<ClientRow>(
 );
 
 const takeClient: Take<ClientRow> = ({ client_event_id: id, idx, fingerprint, record }, { clients }) => {
-  const eventId = record === null ? null : (JSON.parse(record) as { eventId: string }).eventId;
-  clients.set(id, { index: idx, fingerprint, eventId });
+  clients.set(id, { index: idx, fingerprint, event: record === null ? null : eventIdOf(record) });
 };
 
 const runRows = sql<RunState>(

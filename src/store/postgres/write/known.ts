@@ -13,7 +13,7 @@ import type { ProjectProfile } from '../../rules/tenants.ts';
 import type { CallerFacts } from '../effects/caller.ts';
 import type { ApprovalState } from '../../append/approvals.ts';
 import type { ExportHoldings, StoredPolicy } from '../../port/store.ts';
-import type { KeptAnswer } from '../../append/repeats.ts';
+import type { KeptAnswer, StoredEventId } from '../../append/repeats.ts';
 import type { StoredRow } from '../../erasure/erasable-body.ts';
 import type { RunState } from '../../append/ledger.ts';
 import type { Step } from '../../read/queries.ts';
@@ -64,7 +64,7 @@ interface ClientEvent {
   readonly index: number;
   readonly fingerprint: string;
   /** Null for an event of this commit. */
-  readonly eventId: string | null;
+  readonly event: StoredEventId | null;
 }
 
 type PolicyState = Pick<StoredPolicy, 'revision' | 'status' | 'latestVersion'>;

@@ -6,6 +6,7 @@ import { GovError } from '../../../contract/problems.ts';
 import { applyEffect } from '../../append/effects.ts';
 import type { Loss } from '../../../core/decided/loss.ts';
 import type { AppendOutcome, AppendRequest } from '../../port/store.ts';
+import { keptHeaders } from '../../append/repeats.ts';
 import type { RandomPool } from '../../append/random.ts';
 import { Sequencer, type SequencerParts } from '../../append/sequencer.ts';
 import { effectRows } from '../effects/rows.ts';
@@ -104,12 +105,12 @@ export class CommitPlan {
     return {
       find: (_, key) => kept.get(key) ?? null,
       save: (project, key, { fingerprint, response, atMs }) => {
-        const { status, headers, body } = response;
+        const { status, body } = response;
         const { kept: rows } = this.#rows;
         const { count } = rows;
         this.#undo.set(kept, key, { fingerprint, response });
         this.#undo.add(() => rows.cut(count));
-        rows.add({ project, key, fingerprint, atMs, status, headers: JSON.stringify(headers), body });
+        rows.add({ project, key, fingerprint, atMs, status, headers: keptHeaders(response), body });
       },
     };
   }
@@ -121,15 +122,15 @@ export class CommitPlan {
         if (earlier !== undefined) return earlier;
         const { clients: rows } = this.#rows;
         const { count } = rows;
-        this.#undo.set(clients, clientEventId, { index, fingerprint, eventId: null });
+        this.#undo.set(clients, clientEventId, { index, fingerprint, event: null });
         this.#undo.add(() => rows.cut(count));
         rows.add({ project, clientEventId, index, fingerprint });
         return null;
       },
       has: (_, clientEventId) => clients.has(clientEventId),
-      eventId: (_, index) => {
-        for (const event of clients.values()) {
-          if (event.index === index && event.eventId !== null) return event.eventId;
+      event: (_, index) => {
+        for (const known of clients.values()) {
+          if (known.index === index && known.event !== null) return known.event;
         }
         throw new GovError('STORAGE_FAULT', `expected leaf ${index}, got no row; run fsck`);
       },

@@ -3,7 +3,14 @@
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import { keptOf, type ClientEvents, type KeptAnswers, type KeptRow } from '../../append/repeats.ts';
+import {
+  eventIdOf,
+  keptHeaders,
+  keptOf,
+  type ClientEvents,
+  type KeptAnswers,
+  type KeptRow,
+} from '../../append/repeats.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { clientTable, keptTable } from '../../write/commit-tables.ts';
@@ -25,8 +32,8 @@ export function keptAnswers(prepare: Prepare, run: Run): KeptAnswers {
       return row === undefined ? null : keptOf(row);
     },
     save: (project, key, { fingerprint, atMs, response }) => {
-      const { status, headers, body } = response;
-      run(project, keepAnswer, { key, fingerprint, atMs, status, headers: JSON.stringify(headers), body });
+      const { status, body } = response;
+      run(project, keepAnswer, { key, fingerprint, atMs, status, headers: keptHeaders(response), body });
     },
   };
 }
@@ -46,11 +53,11 @@ export function clientEvents(prepare: Prepare, run: Run): ClientEvents {
       return find.get(project, clientEventId) ?? null;
     },
     has: (project, clientEventId) => find.get(project, clientEventId) !== undefined,
-    eventId: (project, index) => {
+    event: (project, index) => {
       const row = record.get(positionOf(project, index));
       if (row === undefined)
         throw new GovError('STORAGE_FAULT', `expected leaf ${index}, got no row; run fsck`);
-      return (JSON.parse(row.record) as { eventId: string }).eventId;
+      return eventIdOf(row.record);
     },
   };
 }

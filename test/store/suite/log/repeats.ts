@@ -1,7 +1,7 @@
 /** Repeats: kept answers, and clients' own event ids. */
 import { describe, expect, it } from 'vitest';
 import type { AppendRequest } from '../../../../src/store/port/store.ts';
-import { event, request, startMs, stored } from '../../support/fixture.ts';
+import { appended, event, request, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 
 const keyed = (key: string, fingerprint = 'f', more: Partial<AppendRequest> = {}): AppendRequest =>
@@ -11,8 +11,8 @@ const keyed = (key: string, fingerprint = 'f', more: Partial<AppendRequest> = {}
       fingerprint,
       response: {
         status: 201,
-        body: { pieces: ['[', 0, ']'], event: ['"', '"'], conflict: 'null' },
-        headers: { location: { pieces: ['/events/', 0], event: ['', ''], conflict: '' } },
+        body: { pieces: ['[', 0, ']'], event: { before: '"', after: '"' }, conflict: 'null' },
+        headers: { location: { pieces: ['/events/', 0], event: { before: '', after: '' }, conflict: '' } },
       },
     },
     ...more,
@@ -40,6 +40,7 @@ describe('a repeat under an idempotency key', () => {
       status: 201,
       body: `["${eventId}"]`,
       headers: { location: `/events/${eventId}` },
+      leaves: { first: 1, last: 1 },
     });
     const again = await reopen();
     expect(await again.append(keyed('k'))).toEqual({ outcome: 'replayed', response });
@@ -60,7 +61,7 @@ describe('a repeat under an idempotency key', () => {
         ...broken.idempotency!,
         response: {
           status: 201,
-          body: { pieces: [1], event: ['', ''], conflict: '' }, // there is no second leaf
+          body: { pieces: [1], event: { before: '', after: '' }, conflict: '' }, // there is no second leaf
           headers: {},
         },
       },
@@ -89,11 +90,10 @@ describe('a client event id', () => {
 
   it('a repeat of a client event id returns the original event and is not counted', async () => {
     const { store, reopen, drop } = await open();
-    const [first] = (await stored(store, withId('c'))).assigned;
+    const [first] = await appended(store, withId('c'));
     const again = await stored(store, withId('c'));
-    expect(again.assigned).toEqual([
-      { outcome: 'duplicate', index: 1, eventId: first!.outcome === 'appended' ? first!.eventId : '' },
-    ]);
+    const { eventId, leafHash } = first!;
+    expect(again.assigned).toEqual([{ outcome: 'duplicate', index: 1, eventId, leafHash }]);
     const restarted = await reopen();
     expect((await stored(restarted, withId('c'))).assigned).toEqual(again.assigned);
     expect((await restarted.totals('prj_a')).audit_event).toBe(1);
