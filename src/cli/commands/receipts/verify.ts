@@ -22,9 +22,11 @@ type Call = Invocation<typeof spec>;
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session } = call;
   const { trust, from } = requireTrust(flags, session);
-  const leaves = leavesOf(call);
   const bytes = fileOf(args.file, call);
   const receipt = orUsage(args.file, () => readReceipt(bytes));
+  const leaves = leavesOf(call) ?? receipt.leaves;
+  if (leaves === null)
+    throw usage('expected the leaf, which this receipt does not list: --leaf HASH or --record FILE');
   const { origin, size, atSeconds, paths } = receipt;
   const shown = { origin, size, index: paths[0].index, signedAt: formatTimestamp(atSeconds * 1000) };
   let fault: { readonly code: VerdictCode; readonly detail: string } | null = null;
@@ -53,11 +55,12 @@ export const run: Run<typeof spec> = async (call) => {
   return out.verdict;
 };
 
-/** Hashes of the leaves. Errors: exit 2. */
-function leavesOf(call: Call): Buffer[] {
+/** Hashes of the leaves that the flags name; null for none. Errors: exit 2. */
+function leavesOf(call: Call): Buffer[] | null {
   const { leaf, record } = call.flags;
-  if (leaf.length > 0 === (record !== undefined))
-    throw usage('expected the leaf: --leaf HASH or --record FILE, and only one of them');
+  if (leaf.length > 0 && record !== undefined)
+    throw usage('expected --leaf HASH or --record FILE, got both of them');
+  if (leaf.length === 0 && record === undefined) return null;
   if (record !== undefined) return [leafHash(fileOf(record, call))];
   return leaf.map((text) => {
     const hash = parseHash(text.startsWith('sha256:') ? text : `sha256:${text}`);

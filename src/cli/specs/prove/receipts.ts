@@ -21,7 +21,7 @@ export const receiptsVerify = command({
     'verified:boolean code:string|null detail:string|null origin:string|null size:integer|null index:integer|null signedAt:string|null',
   summary: 'Verify a receipt of a leaf, offline',
   details: [
-    'The leaf is given by its record, byte for byte as the log has it, or by its hash, SHA-256(0x00 || record). Several --leaf are consecutive leaves.',
+    'The leaf is given by its record, byte for byte as the log has it, or by its hash, SHA-256(0x00 || record). Several --leaf are consecutive leaves. A receipt of few leaves lists their hashes; without --leaf and --record these are verified, and whoever has the record compares it.',
   ],
   args: [{ name: 'file', description: 'Receipt' }],
   flags: {
@@ -30,6 +30,7 @@ export const receiptsVerify = command({
     ...trusted,
   },
   examples: [
+    'gov receipts verify 245.receipt.cose',
     'gov receipts verify 245.receipt.cose --leaf sha256:0000000000000000000000000000000000000000000000000000000000000000',
     'gov receipts verify 245.receipt.cose --record 245.json --trust auditor.trust',
   ],

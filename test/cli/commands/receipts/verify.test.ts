@@ -3,17 +3,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entriesPath } from '../../../../src/core/merkle/tile-path.ts';
 import { entriesIn } from '../../../core/merkle/entries.ts';
+import type { Answer } from '../../../support/answer.ts';
 import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
 import { emptyDirectory, gov, govHere } from '../../support/tool.ts';
 
 let plane: TestPlane;
+let batch: Answer;
 const cwd = emptyDirectory();
 let env: Record<string, string>;
 beforeAll(async () => {
   plane = await startPlane();
   env = { GOV_CONFIG_DIR: emptyDirectory(), GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key };
   const events = Array.from({ length: 20 }, (_, n) => event({ metadata: { n } }));
-  await plane.call('POST', '/events/batch', { body: { events } });
+  batch = await plane.call('POST', '/events/batch', { body: { events } });
   await govHere(['trust', 'fetch', '-O', 'keys'], { env, cwd });
 });
 afterAll(() => plane.end());
@@ -35,8 +37,28 @@ describe('gov receipts', () => {
     const bad = await verify('--record', 'other', '--trust', 'keys');
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([3, { verified: false }]);
     expect((await verify('--record', 'record')).code).toBe(2);
-    expect((await verify('--trust', 'keys')).code).toBe(2);
+    const listed = await verify('--trust', 'keys');
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([0, { verified: true, index: 7 }]);
+    expect((await verify('--record', 'record', '--leaf', 'x', '--trust', 'keys')).code).toBe(2);
     expect((await verify('--leaf', 'nonsense', '--trust', 'keys')).code).toBe(2);
+  });
+
+  it('the receipt of a batch, as its answer carries it, verifies offline with the leaf hashes of the answer', async () => {
+    writeFileSync(join(cwd, 'batch.cose'), Buffer.from(String(batch.headers['gov-receipt']), 'base64url'));
+    const hashes = (batch.body.results as { leafHash: string }[]).map(({ leafHash }) => leafHash);
+    const verify = (leaves: readonly string[]) =>
+      govHere(
+        [
+          ...['receipts', 'verify', 'batch.cose', '--trust', 'keys', '-o', 'json'],
+          ...leaves.flatMap((leaf) => ['--leaf', leaf]),
+        ],
+        { env: { GOV_CONFIG_DIR: emptyDirectory() }, cwd },
+      );
+    const good = await verify(hashes);
+    expect([good.code, JSON.parse(good.stdout)]).toMatchObject([0, { verified: true }]);
+    expect((await verify(hashes.toReversed())).code).toBe(3);
+    const unlisted = await verify([]);
+    expect([unlisted.code, unlisted.stderr]).toEqual([2, expect.stringContaining('does not list')]);
   });
 
   it('a receipt goes to standard output as it is, and a leaf that is not there ends with exit code 5', async () => {
