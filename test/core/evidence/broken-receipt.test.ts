@@ -22,7 +22,10 @@ const leavesOf = (size: number, history: string, fork: number): Buffer[] =>
 function receiptOf(leaves: readonly Buffer[], first: number, last: number, signer = logSigner): Buffer {
   const head = { origin, size: leaves.length, root: naiveRoot(leaves), atSeconds: at };
   const path = (index: number) => ({ index, path: naivePath(index, leaves) });
-  return receiptBytes(signReceiptHead(head, signer), path(first), ...(last > first ? [path(last)] : []));
+  return receiptBytes(signReceiptHead(head, signer), {
+    paths: last > first ? [path(first), path(last)] : [path(first)],
+    leaves: null,
+  });
 }
 
 const noteOf = (leaves: readonly Buffer[], seconds: number, signers = [logSigner, slow]): string =>
