@@ -21,28 +21,39 @@ export class CborTag {
 
 const major = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
 const nullByte = 0xf6;
+const nullItem = Buffer.from([nullByte]);
 
-/** Maps are written in the order of their encoded names. Numbers: integers of at most 2^53-1. */
+/** Maps are written in the order of their encoded names. Numbers: integers of at most 2^53-1. Cost: one copy of all bytes. */
 export function writeCbor(value: Cbor): Buffer {
-  if (value === null) return Buffer.from([nullByte]);
-  if (typeof value === 'number')
-    return value < 0 ? headOf(major.negative, -1 - value) : headOf(major.unsigned, value);
-  if (typeof value === 'string') {
+  const parts: Uint8Array[] = [];
+  addParts(value, parts);
+  return Buffer.concat(parts);
+}
+
+function addParts(value: Cbor, parts: Uint8Array[]): void {
+  if (value === null) parts.push(nullItem);
+  else if (typeof value === 'number')
+    parts.push(value < 0 ? headOf(major.negative, -1 - value) : headOf(major.unsigned, value));
+  else if (typeof value === 'string') {
     const bytes = Buffer.from(value);
-    return Buffer.concat([headOf(major.text, bytes.length), bytes]);
-  }
-  if (value instanceof Uint8Array) return Buffer.concat([headOf(major.bytes, value.length), value]);
-  if (value instanceof CborTag) return Buffer.concat([headOf(major.tag, value.tag), writeCbor(value.value)]);
-  if (isMap(value)) {
+    parts.push(headOf(major.text, bytes.length), bytes);
+  } else if (value instanceof Uint8Array) parts.push(headOf(major.bytes, value.length), value);
+  else if (value instanceof CborTag) {
+    parts.push(headOf(major.tag, value.tag));
+    addParts(value.value, parts);
+  } else if (isMap(value)) {
     const members = [...value]
-      .map(([name, member]) => ({ name: writeCbor(name), member: writeCbor(member) }))
+      .map(([name, member]) => ({ name: writeCbor(name), member }))
       .sort((one, other) => Buffer.compare(one.name, other.name));
-    return Buffer.concat([
-      headOf(major.map, members.length),
-      ...members.flatMap(({ name, member }) => [name, member]),
-    ]);
+    parts.push(headOf(major.map, members.length));
+    for (const { name, member } of members) {
+      parts.push(name);
+      addParts(member, parts);
+    }
+  } else {
+    parts.push(headOf(major.array, value.length));
+    for (const item of value) addParts(item, parts);
   }
-  return Buffer.concat([headOf(major.array, value.length), ...value.map(writeCbor)]);
 }
 
 const isMap = (value: Cbor): value is CborMap => value instanceof Map;

@@ -48,10 +48,9 @@ describe('gov receipts', () => {
     const hashes = (batch.body.results as { leafHash: string }[]).map(({ leafHash }) => leafHash);
     const verify = (leaves: readonly string[]) =>
       govHere(
-        [
-          ...['receipts', 'verify', 'batch.cose', '--trust', 'keys', '-o', 'json'],
-          ...leaves.flatMap((leaf) => ['--leaf', leaf]),
-        ],
+        ['receipts', 'verify', 'batch.cose', '--trust', 'keys', '-o', 'json'].concat(
+          leaves.flatMap((leaf) => ['--leaf', leaf]),
+        ),
         { env: { GOV_CONFIG_DIR: emptyDirectory() }, cwd },
       );
     const good = await verify(hashes);
