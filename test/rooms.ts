@@ -249,6 +249,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     runs: {},
     search: {},
     push: { doors: 'client-sink import-time run' },
+    receipts: { doors: 'checked' },
     update: {},
     completion: { doors: 'complete scripts' },
     reports: {},

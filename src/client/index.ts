@@ -37,7 +37,7 @@ export type { NamespaceName, NamespaceStore } from './namespaces/store.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
 export { EventRecorder } from './recorder.ts';
-export type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder.ts';
+export type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder-options.ts';
 export type { DropReason } from './losses.ts';
 export { tailEvents } from './tail.ts';
 export type { TailNote, TailOptions } from './tail.ts';

@@ -14,62 +14,20 @@ import { jsonText } from './json-text.ts';
 import { Losses, type DropReason } from './losses.ts';
 import { atExit } from './sending/at-exit.ts';
 import { Batcher, type Batch } from './sending/batch.ts';
-import { deliver, type DeliveryResult, type Sink } from './sending/deliver.ts';
-import type { Disk } from './sending/disk.ts';
+import { answered, deliver, type DeliveryResult, type Sink } from './sending/deliver.ts';
+import type { Disk, DiskOptions } from './sending/disk.ts';
 import { Bell, MemoryQueue, type BatchQueue } from './sending/queue.ts';
+import type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder-options.ts';
 import { anySignal } from './signals.ts';
 import { timerMs } from './timer.ts';
-
-export interface RecorderOptions {
-  /** Directory of this process alone, in Node. Without it, events wait in memory only. */
-  readonly spool?: string;
-  /** Events of one request, at most `limits.batchEvents`; default `limits.recorderBatchEvents`. */
-  readonly batchSize?: number;
-  /** How long an event waits for others of its batch; default `limits.recorderLingerMs`. */
-  readonly lingerMs?: number;
-  /** Events in memory, beyond which `record` drops; default `limits.recorderBufferedEvents`. */
-  readonly bufferedEvents?: number;
-  /** Bytes in the spool, beyond which batches are dropped; default `limits.recorderSpoolBytes`. */
-  readonly spoolBytes?: number;
-  /** Ends the recorder: it sends no more, and what is in the spool stays. */
-  readonly signal?: AbortSignal;
-  /** Called for what goes wrong. What it throws is ignored. */
-  readonly onProblem?: (problem: RecorderProblem) => void;
-}
-
-export type RecorderProblem =
-  /** Events that will not be recorded. */
-  | {
-      readonly kind: 'dropped';
-      readonly reason: DropReason;
-      readonly events: number;
-      readonly cause?: unknown;
-    }
-  /** The service refused this event, and gave a reason. */
-  | { readonly kind: 'rejected'; readonly event: unknown; readonly reason: string }
-  /** The service cannot be reached, or refuses the credential. The events wait. */
-  | { readonly kind: 'waiting'; readonly cause: unknown };
-
-/** Counts of events since the recorder was opened. `given` is the sum of the others, less `resumed`. */
-export interface RecorderCounts {
-  /** Passed to `record`, or written by the recorder about its losses. */
-  readonly given: number;
-  /** Found in the spool: events of an earlier process. */
-  readonly resumed: number;
-  /** Stored by the service. */
-  readonly sent: number;
-  readonly rejected: number;
-  /** Not recorded, by reason. */
-  readonly dropped: Readonly<Record<DropReason, number>>;
-  /** In memory or in the spool. */
-  readonly waiting: number;
-}
 
 const backoff: Backoff = {
   firstMs: limits.clientBackoffMs,
   mostMs: limits.recorderRetrySeconds * 1000,
   jitter: 0.5,
 };
+
+type DiskCalls = Pick<DiskOptions, 'tell' | 'resent'>;
 
 /** Records events in the background. `EventRecorder.open` makes one; `close` it at the end. */
 export class EventRecorder {
@@ -93,6 +51,7 @@ export class EventRecorder {
   #given = 0;
   #sent = 0;
   #rejected = 0;
+  #resumed: number;
   #waiting: number;
   #closing: Promise<RecorderCounts> | undefined;
   /** Callers of `flush`, who keep the process alive. */
@@ -100,11 +59,19 @@ export class EventRecorder {
   /** No more attempts are worth waiting for: a failed one ends the sender. */
   #isLast = false;
 
-  private constructor(client: Client, options: RecorderOptions, disk: Disk | null) {
+  private constructor(client: Client, options: RecorderOptions, open: (calls: DiskCalls) => Disk | null) {
     this.#options = options;
+    const disk = open({
+      // what could not be checked now is checked later
+      tell: (finding) => {
+        if (finding.kind !== 'unchecked') this.#tell(finding);
+      },
+      resent: (events) => this.#resend(events),
+    });
     this.#disk = disk;
     this.#queue = disk?.queue ?? new MemoryQueue(1);
-    this.#waiting = disk?.found ?? 0;
+    this.#resumed = disk?.found ?? 0;
+    this.#waiting = this.#resumed;
     this.#sink = sinkOf(client);
     const batchSize = Math.min(options.batchSize ?? limits.recorderBatchEvents, limits.batchEvents);
     const keyPrefix = `rec-${crypto.randomUUID()}-`;
@@ -121,17 +88,16 @@ export class EventRecorder {
     options.signal?.throwIfAborted();
     const { baseUrl, project } = client.options;
     const target = project === undefined ? baseUrl : `${baseUrl} ${project}`;
-    const disk =
-      options.spool === undefined
-        ? null
-        : (await import('./sending/disk.ts')).openDisk(options.spool, target);
-    return new EventRecorder(client, options, disk);
+    const { spool } = options;
+    if (spool === undefined) return new EventRecorder(client, options, () => null);
+    const { openDisk } = await import('./sending/disk.ts');
+    return new EventRecorder(client, options, (calls) => openDisk(spool, { target, client, ...calls }));
   }
 
   get counts(): RecorderCounts {
     return {
       given: this.#given,
-      resumed: this.#disk?.found ?? 0,
+      resumed: this.#resumed,
       sent: this.#sent,
       rejected: this.#rejected,
       dropped: this.#losses.counts(),
@@ -251,6 +217,12 @@ export class EventRecorder {
     }
   }
 
+  /** The log lost events that the spool still had. */
+  #resend(events: number): void {
+    this.#resumed += events;
+    this.#waiting += events;
+  }
+
   /** Repeats until the service answers. Returns null if the recorder ends before. */
   async #deliver(batch: Batch): Promise<DeliveryResult | null> {
     for (let attempt = 0; ; attempt += 1) {
@@ -333,7 +305,9 @@ export class EventRecorder {
     this.#saveNow();
     this.#forget();
     try {
-      this.#disk?.close();
+      // where events wait, the service was not reached
+      const mayCheck = !this.#signal.aborted && this.#waiting === 0;
+      await this.#disk?.close(mayCheck ? Math.min(timeoutMs, limits.heldCloseMs) : 0);
     } catch (cause) {
       this.#tell({ kind: 'waiting', cause });
     }
@@ -360,8 +334,10 @@ export class EventRecorder {
 
   /** Nothing else keeps the process alive: with a spool it ends at once, else after the service had its time. */
   async #idle(): Promise<void> {
-    if (this.#disk !== null) this.#saveNow();
-    else if (this.#waiting > 0) await this.close();
+    if (this.#disk !== null) {
+      this.#disk.interrupt();
+      this.#saveNow();
+    } else if (this.#waiting > 0) await this.close();
   }
 
   /** Puts all that is in memory on disk, at once. */
@@ -382,6 +358,6 @@ const sinkOf = (client: Client): Sink => ({
   async push({ key, events }, signal) {
     const body = { events: [...events] };
     const { body: answer, headers } = await client.createEvents({ body, idempotencyKey: key, signal });
-    return { results: answer.results, replayed: headers['idempotent-replayed'] === 'true' };
+    return answered(answer, headers);
   },
 });

@@ -6,7 +6,7 @@ import type { Client } from '../../client/create.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import { GovApiError } from '../../client/errors.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Sink } from '../../client/sending/deliver.ts';
+import { answered, type Sink } from '../../client/sending/deliver.ts';
 
 export const clientSink = (client: Client): Sink => {
   const runs = new RunList(client);
@@ -17,7 +17,7 @@ export const clientSink = (client: Client): Sink => {
         idempotencyKey: key,
         signal,
       });
-      return { results: body.results, replayed: headers['idempotent-replayed'] === 'true' };
+      return answered(body, headers);
     },
     async has(eventId, signal) {
       try {

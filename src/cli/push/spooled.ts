@@ -5,8 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { limits } from '../../contract/limits.ts';
 import { usage } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
+import { type Finding, ReceiptKeeper } from '../../client/receipts/keeper.ts';
 import { Spool, type Position } from '../../client/sending/spool.ts';
 import { SpoolQueue } from '../../client/sending/spool-queue.ts';
 import { counted } from '../terminal/numbers.ts';
@@ -28,15 +30,28 @@ export async function pushThroughSpool(work: PushWork, directory: string): Promi
         safe`sending the events left in ${directory} first: ${counted(queue.waitingEvents, 'event')}`,
       );
     }
-    if (sources.length > 0) {
+    const begin = (): void =>
       spool.begin({
         id: randomUUID(),
         target,
         sources: sources.map(({ path }) => path ?? '-'),
         position: position ?? { source: 0, lanes: Array.from({ length: lanes }, () => -1) },
       });
-    }
+    if (sources.length > 0) begin();
+    const keeper = new ReceiptKeeper({
+      spool,
+      target,
+      client: await io.openLog(),
+      now: io.now,
+      resend: (batch) => {
+        if (!spool.isBegun) begin();
+        queue.again(batch);
+        if (sources.length === 0) spool.end();
+      },
+      tell: (finding) => tellFinding(finding, work),
+    });
     const failure = await transfer(work, { queue, plan, inputRead: () => spool.end() });
+    await keeper.close(failure === undefined ? limits.heldCloseMs : 0);
     const waiting = queue.waitingEvents;
     const resume = `gov events push --resume --spool=${directory}`;
     const newest = spool.newest();
@@ -57,6 +72,15 @@ export async function pushThroughSpool(work: PushWork, directory: string): Promi
   } finally {
     spool.close();
   }
+}
+
+function tellFinding(finding: Finding, { io }: PushWork): void {
+  if (finding.kind === 'unchecked') return;
+  void io.out.warn(
+    finding.kind === 'lost'
+      ? safe`the log lost ${counted(finding.events, 'event')} that it had acknowledged; gov sends them again, and gov receipts check shows the receipts`
+      : safe`the log does not begin with a tree that it showed before; gov receipts check writes the evidence`,
+  );
 }
 
 /** Returns where an earlier session stopped reading the same files; the end of the last file if it did not stop. */

@@ -5,6 +5,7 @@ import { failureOf } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
+import type { LogClient } from '../../client/receipts/keeper.ts';
 import { importTime } from './import-time.ts';
 import type { Progress } from '../progress/show.ts';
 import type { PushProgress } from './progress.ts';
@@ -51,6 +52,8 @@ export interface PushIo {
   /** Names the service, so that a spool goes to no other one. */
   readonly target: () => string;
   readonly openSink: () => Promise<Sink>;
+  /** Reads the log of the service. */
+  readonly openLog: () => Promise<LogClient>;
 }
 
 export interface PushWork {

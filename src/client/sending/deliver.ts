@@ -9,6 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { backoffMs } from '../../core/backoff.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { StoredEvent } from '../../core/intake/reconcile.ts';
+import { type BatchReceipt, receiptHeader, receiptOf } from '../receipts/answered.ts';
 import { clientBackoff, pause } from '../retry.ts';
 import type { Batch } from './batch.ts';
 
@@ -17,22 +18,36 @@ export interface Sink {
   push(
     batch: { readonly key: string; readonly events: readonly Json[] },
     signal: AbortSignal,
-  ): Promise<Receipt>;
+  ): Promise<Answered>;
   /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
   readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
 }
-export interface Receipt {
+export interface Answered {
   /** In the order of the events. */
   readonly results: readonly BatchResult[];
   /** The service had already answered this key. */
   readonly replayed: boolean;
+  /** The header `Gov-Receipt`, where the answer has one. */
+  readonly receipt?: string | undefined;
 }
+
+/** What the answer to a batch says. */
+export const answered = (
+  { results }: { readonly results: readonly BatchResult[] },
+  headers: Readonly<Record<string, string>>,
+): Answered => ({
+  results,
+  replayed: headers['idempotent-replayed'] === 'true',
+  receipt: headers[receiptHeader],
+});
 
 export interface DeliveryResult {
   readonly results: readonly BatchResult[];
   /** Accepted events that an earlier request with the same key had recorded. */
   readonly duplicates: number;
+  /** Of the requests that the batch took. */
+  readonly receipts?: readonly BatchReceipt[];
 }
 
 export interface DeliverOptions {
@@ -48,7 +63,7 @@ export async function deliver(
   options: DeliverOptions,
 ): Promise<DeliveryResult> {
   try {
-    const { results, replayed } = await pushPatiently(key, events, options);
+    const { results, replayed, receipt: header } = await pushPatiently(key, events, options);
     if (results.length !== events.length) {
       throw new GovNetworkError(
         'INVALID_RESPONSE',
@@ -56,7 +71,8 @@ export async function deliver(
       );
     }
     const accepted = results.filter(({ status }) => status === 'accepted').length;
-    return { results, duplicates: replayed ? accepted : 0 };
+    const receipt = receiptOf(header, results);
+    return { results, duplicates: replayed ? accepted : 0, receipts: receipt === null ? [] : [receipt] };
   } catch (failure) {
     const reason = faultOfBody(failure);
     if (reason === undefined) throw failure;
@@ -66,15 +82,27 @@ export async function deliver(
     // in order, with keys that a repeated delivery derives again
     const left = await deliver({ key: `${key}.0`, events: events.slice(0, middle) }, options);
     const right = await deliver({ key: `${key}.1`, events: events.slice(middle) }, options);
-    return { results: [...left.results, ...right.results], duplicates: left.duplicates + right.duplicates };
+    return {
+      results: [...left.results, ...right.results],
+      duplicates: left.duplicates + right.duplicates,
+      receipts: [
+        ...(left.receipts ?? []),
+        ...(right.receipts ?? []).map((receipt) => shifted(receipt, middle)),
+      ],
+    };
   }
 }
+
+const shifted = ({ events, ...receipt }: BatchReceipt, by: number): BatchReceipt => ({
+  ...receipt,
+  events: events.map((at) => at + by),
+});
 
 async function pushPatiently(
   key: string,
   events: readonly Json[],
   { sink, signal, retries }: DeliverOptions,
-): Promise<Receipt> {
+): Promise<Answered> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await sink.push({ key, events }, signal);

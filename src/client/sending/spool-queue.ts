@@ -49,6 +49,13 @@ export class SpoolQueue implements BatchQueue {
     this.#bell.ring();
   }
 
+  /** Queues events of an earlier batch again, also after `close`: a later session then sends them. */
+  again(batch: Batch): void {
+    const lane = batch.lane % this.#lanes.length;
+    this.#lanes[lane]?.push(this.#spool.appendAgain({ ...batch, lane }));
+    this.#bell.ring();
+  }
+
   async take(lane: number): Promise<Batch | null> {
     for (;;) {
       if (this.#stopped) return null;

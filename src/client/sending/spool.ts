@@ -2,7 +2,7 @@
  * The spool of `events push --spool`: a directory where batches wait until the service has acknowledged them.
  *
  *   NNNNNNNN.queue   a journal: its session, the batches of the session, then `ended` after the last input
- *   NNNNNNNN.acks    a journal: offsets of acknowledged batches
+ *   NNNNNNNN.acks    a journal: offsets of acknowledged batches, with their receipts, and which of these are released
  *   rejected.ndjson  events that the service rejected, with its reasons
  *   lock             the process that uses the spool
  *
@@ -15,6 +15,7 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
+import type { BatchReceipt } from '../receipts/answered.ts';
 import { GovSpoolError } from '../errors.ts';
 import type { Batch } from './batch.ts';
 import type { DeliveryResult } from './deliver.ts';
@@ -54,13 +55,29 @@ export interface SpooledBatch {
   readonly events: number;
 }
 
+/**
+ * An acknowledged batch that stays until the log is proven to have kept it. A lost one was queued again, and stays as
+ * evidence.
+ */
+export interface HeldBatch extends Omit<SpooledBatch, 'lane' | 'events'> {
+  readonly receipts: readonly BatchReceipt[];
+  readonly isLost: boolean;
+}
+
+type AckRecord =
+  | { readonly offset: number; readonly receipts?: readonly BatchReceipt[] }
+  | { readonly lost: number }
+  | { readonly released: readonly number[] };
+
 interface Segment {
   readonly path: string;
   readonly session: SpoolSession;
   /** Position of the session's input after this segment's last batch. */
-  readonly position: Position;
+  position: Position;
   ended: boolean;
   readonly unacknowledged: Set<number>;
+  /** By offset. */
+  readonly held: Map<number, HeldBatch>;
   acks: Journal | undefined;
 }
 
@@ -73,6 +90,8 @@ export class Spool {
   readonly #segments = new Map<string, Segment>();
   #active: { journal: Journal; segment: Segment; position: Position } | undefined;
   #next = 1;
+  /** Of batches that receipts hold. */
+  #heldBytes = 0;
 
   private constructor(
     directory: string,
@@ -112,6 +131,7 @@ export class Spool {
       if (segment === undefined) remove(path);
       else this.#segments.set(path, segment);
     }
+    this.#heldBytes = this.held().reduce((sum, { length }) => sum + length, 0);
   }
 
   /** Returns the batches of earlier sessions, in the order of queueing. */
@@ -125,7 +145,9 @@ export class Spool {
   /** Returns the newest session with remaining batches, and the position of its input. */
   newest(): (SpoolSession & { readonly ended: boolean }) | undefined {
     const newest = [...this.#segments.values()].at(-1);
-    return newest === undefined
+    // its batches are all acknowledged, and its input was read to the end: nothing of the session remains
+    const isDone = newest?.ended === true && newest.unacknowledged.size === 0;
+    return newest === undefined || isDone
       ? undefined
       : { ...newest.session, position: newest.position, ended: newest.ended };
   }
@@ -147,6 +169,10 @@ export class Spool {
     for (const segment of this.#segments.values()) this.#discard(segment);
   }
 
+  get isBegun(): boolean {
+    return this.#active !== undefined;
+  }
+
   #startSegment(session: SpoolSession, position: Position): void {
     const path = join(this.directory, `${String(this.#next).padStart(8, '0')}.queue`);
     this.#next += 1;
@@ -158,6 +184,7 @@ export class Spool {
       position,
       ended: false,
       unacknowledged: new Set(),
+      held: new Map(),
       acks: undefined,
     };
     const before = this.#active;
@@ -180,6 +207,12 @@ export class Spool {
     return { segment: active.segment, offset, length, lane: batch.lane, events: batch.events.length };
   }
 
+  /** The same for events of an earlier batch: the position of the input stays. */
+  appendAgain(batch: Batch): SpooledBatch {
+    const { source, lanes } = this.#active?.position ?? { source: 0, lanes: [-1] };
+    return this.append({ ...batch, source, last: lanes[batch.lane] ?? -1 });
+  }
+
   /** All input is in the spool: a later push has nothing to read again. */
   end(): void {
     if (this.#active === undefined) return;
@@ -187,19 +220,57 @@ export class Spool {
     this.#active.segment.ended = true;
   }
 
-  read({ segment, offset, length }: SpooledBatch): Batch {
+  read({ segment, offset, length }: Pick<SpooledBatch, 'segment' | 'offset' | 'length'>): Batch {
     // the journal's checksum matches, so this is a record that `append` wrote
     const { kind: _kind, ...batch } = readEntry(segment.path, { offset, length }) as QueueRecord & Batch;
     return batch;
   }
 
-  /** Notes that the service has judged a batch. Removes the segment after its last batch. */
-  acknowledge({ segment, offset }: SpooledBatch, batch: Batch, { results }: DeliveryResult): void {
+  /** Notes that the service has judged a batch. Removes the segment after its last batch, unless receipts hold it. */
+  acknowledge(
+    { segment, offset, length }: SpooledBatch,
+    batch: Batch,
+    { results, receipts = [] }: DeliveryResult,
+  ): void {
     this.#keepRejected(batch, results);
-    segment.acks ??= Journal.open(acksOf(segment.path));
-    segment.acks.append({ offset });
+    this.#note(segment, receipts.length === 0 ? { offset } : { offset, receipts });
     segment.unacknowledged.delete(offset);
+    if (receipts.length > 0) {
+      segment.held.set(offset, { segment, offset, length, receipts, isLost: false });
+      this.#heldBytes += length;
+    }
+    while (this.#heldBytes > limits.heldBytes) this.release(this.held().slice(0, 1));
     this.#discard(segment);
+  }
+
+  #note(segment: Segment, record: AckRecord): void {
+    segment.acks ??= Journal.open(acksOf(segment.path));
+    segment.acks.append(record);
+  }
+
+  /** Acknowledged batches with receipts, the oldest first; those for one service only where `target` is given. */
+  held(target?: string): HeldBatch[] {
+    const segments = [...this.#segments.values()];
+    const own = segments.filter(({ session }) => target === undefined || session.target === target);
+    return own.flatMap(({ held }) => [...held.values()]);
+  }
+
+  /** Keeps these batches no longer. */
+  release(batches: readonly HeldBatch[]): void {
+    const bySegment = Map.groupBy(batches, ({ segment }) => segment);
+    for (const [segment, members] of bySegment) {
+      this.#note(segment, { released: members.map(({ offset }) => offset) });
+      for (const { offset, length } of members) {
+        if (segment.held.delete(offset)) this.#heldBytes -= length;
+      }
+      this.#discard(segment);
+    }
+  }
+
+  /** Notes that lost events of the batch were queued again. */
+  markLost(batch: HeldBatch): void {
+    this.#note(batch.segment, { lost: batch.offset });
+    batch.segment.held.set(batch.offset, { ...batch, isLost: true });
   }
 
   /** Keeps rejected events: from a pipe they would otherwise be lost. */
@@ -228,7 +299,7 @@ export class Spool {
    * segment until a newer one knows how far its session has read.
    */
   #discard(segment: Segment): void {
-    if (segment === this.#active?.segment || segment.unacknowledged.size > 0) return;
+    if (segment === this.#active?.segment || segment.unacknowledged.size + segment.held.size > 0) return;
     const isNewest = segment === [...this.#segments.values()].at(-1);
     if (isNewest && !segment.ended) return;
     segment.acks?.close();
@@ -261,17 +332,42 @@ function loadSegment(path: string): Segment | undefined {
   const [first, ...records] = entries.map(({ value, offset }) => ({ record: value as QueueRecord, offset }));
   if (first === undefined || first.record.kind !== 'session') return undefined;
   const { kind: _kind, ...session } = first.record;
-  const acknowledged = existsSync(acksOf(path)) ? readJournal(acksOf(path)).entries : [];
-  const done = new Set(acknowledged.map(({ value }) => (value as { offset: number }).offset));
   const unacknowledged = new Set<number>();
+  const segment: Segment = {
+    path,
+    session,
+    position: session.position,
+    ended: records.some(({ record }) => record.kind === 'ended'),
+    unacknowledged,
+    held: new Map(),
+    acks: undefined,
+  };
   let { position } = session;
+  const lengths = new Map(entries.map(({ offset, length }) => [offset, length]));
   for (const { record, offset } of records) {
     if (record.kind !== 'batch') continue;
-    if (!done.has(offset)) unacknowledged.add(offset);
+    unacknowledged.add(offset);
     position = advance(position, record);
   }
-  const ended = records.some(({ record }) => record.kind === 'ended');
-  return { path, session, position, ended, unacknowledged, acks: undefined };
+  const acknowledged = existsSync(acksOf(path)) ? readJournal(acksOf(path)).entries : [];
+  for (const { value } of acknowledged) settle(segment, value as AckRecord, lengths);
+  segment.position = position;
+  return segment;
+}
+
+function settle(segment: Segment, record: AckRecord, lengths: ReadonlyMap<number, number>): void {
+  const { held, unacknowledged } = segment;
+  if ('released' in record) {
+    for (const offset of record.released) held.delete(offset);
+  } else if ('lost' in record) {
+    const batch = held.get(record.lost);
+    if (batch !== undefined) held.set(record.lost, { ...batch, isLost: true });
+  } else {
+    const { offset, receipts } = record;
+    unacknowledged.delete(offset);
+    const length = lengths.get(offset) ?? 0;
+    if (receipts !== undefined) held.set(offset, { segment, offset, length, receipts, isLost: false });
+  }
 }
 
 function readBatches(segment: Segment): SpooledBatch[] {

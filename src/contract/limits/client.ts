@@ -14,6 +14,12 @@ export const client = {
   recorderSpoolBytes: 256 * MiB,
   recorderCloseMs: 5000,
   recorderRetrySeconds: 30,
+  /** Acknowledged batches that stay in a spool until the log is proven to have kept them: bytes, age, time between checks. */
+  heldBytes: 64 * MiB,
+  heldDays: 7,
+  heldCheckSeconds: 30,
+  /** Of the last check, at the end of a recorder or a push. */
+  heldCloseMs: 2000,
   /** Runs whose dropped events a recorder counts by name; those of further runs are counted together. */
   recorderDroppedRuns: 1000,
   namespaceDataBytes: 64 * KiB,

@@ -59,6 +59,19 @@ export function entryBundle(records: readonly (string | Uint8Array)[]): Buffer {
   );
 }
 
+/** The records of an entry bundle; those before the first one that is cut off. Attacker controlled. */
+export function entryRecords(bundle: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(bundle.buffer, bundle.byteOffset, bundle.length);
+  const records: Buffer[] = [];
+  for (let at = 0; at + 2 <= bytes.length;) {
+    const end = at + 2 + bytes.readUInt16BE(at);
+    if (end > bytes.length) break;
+    records.push(bytes.subarray(at + 2, end));
+    at = end;
+  }
+  return records;
+}
+
 function indexPath(index: number): string {
   let path = String(index % 1000).padStart(3, '0');
   for (let rest = Math.floor(index / 1000); rest > 0; rest = Math.floor(rest / 1000)) {

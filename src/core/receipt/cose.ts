@@ -213,7 +213,7 @@ const areEqual = (some: readonly Uint8Array[], others: readonly Uint8Array[]): b
   Buffer.compare(Buffer.concat(some), Buffer.concat(others)) === 0;
 
 /** The root that the paths give to the leaves; null where they give none, or two. */
-function rootOf({ size, paths }: Receipt, leaves: readonly Uint8Array[]): Uint8Array | null {
+export function rootOf({ size, paths }: Receipt, leaves: readonly Uint8Array[]): Uint8Array | null {
   const [first, last] = paths;
   const [leaf] = leaves;
   if (leaf === undefined || leaves.length !== (last === undefined ? 1 : last.index - first.index + 1))

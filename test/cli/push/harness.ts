@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
+import { createClient } from '../../../src/client/create.ts';
 import { failureOf } from '../../../src/cli/program/exit.ts';
 import { Writer } from '../../../src/cli/terminal/io.ts';
 import { Out } from '../../../src/cli/terminal/out.ts';
@@ -97,6 +98,7 @@ export async function push(given: Partial<PushOptions>, world: World): Promise<O
         stateDirectory: join(world.folder.path, 'state'),
         target: () => world.target ?? 'http://127.0.0.1:7460/api/v1',
         openSink: async () => world.service ?? new FakeService(),
+        openLog: async () => createClient({ baseUrl: 'http://127.0.0.1:9/api/v1' }),
       },
     );
   } catch (thrown) {

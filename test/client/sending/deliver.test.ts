@@ -24,7 +24,7 @@ describe('delivering a batch', () => {
     const options = { sink: service, signal, retries: 0 };
     const first = await deliver({ key: 'k', events: eight }, options);
     const second = await deliver({ key: 'k', events: eight }, options);
-    expect(second).toEqual({ results: first.results, duplicates: 8 });
+    expect(second).toEqual({ results: first.results, duplicates: 8, receipts: [] });
     expect(service.recorded.length).toBe(8);
   });
 

@@ -32,6 +32,7 @@ export const run: Run<typeof spec> = (given) => {
     stateDirectory: stateDirectory(io.env),
     target: () => targetOf(given),
     openSink: async () => clientSink(await session.client()),
+    openLog: () => session.client(),
   });
 };
 

@@ -39,3 +39,32 @@ export const receiptsVerify = command({
     3: 'the receipt is not of this leaf or this log',
   },
 });
+
+export const receiptsCheck = command({
+  name: 'receipts check',
+  prints:
+    'receipts[] outcome first:integer|null last:integer|null signedAt:string|null lost:integer evidence:string|null detail:string|null',
+  summary: 'Check that the log has kept what it acknowledged to a spool',
+  details: [
+    'Recorders with a spool and gov events push --spool keep acknowledged batches with their receipts until the log proves that it has kept them. This command compares the rest with a newer signed tree: of the service, or of a bundle or checkpoint that somebody else has. It changes nothing in the spool.',
+    'kept: the log has the same leaves. pending: no newer tree yet, and the receipt is younger than 60 s. lost_admitted: leaves are gone, and a leaf of the log says so. broken: the log lacks a leaf that it acknowledged, or contradicts a tree that it showed; the evidence is written to a file. content_differs: the stored event is not what the spool sent, which nobody else can check. refused: the log gives no valid proof.',
+  ],
+  flags: {
+    spool: flag.text('DIR', 'Spool; default: that of gov events push, in the state directory'),
+    bundle: flag.text('FILE', 'Compare with the checkpoint of this proof'),
+    checkpoint: flag.text('FILE', 'Compare with this signed checkpoint'),
+    ...trusted,
+  },
+  examples: [
+    'gov receipts check --trust auditor.trust',
+    'gov receipts check --spool=/var/lib/agent/spool --checkpoint checkpoint.txt --trust auditor.trust',
+  ],
+  exitCodes: {
+    0: 'every receipt is kept',
+    2: 'no key is trusted, or a file or the spool cannot be read',
+    3: 'a receipt is broken, leaves are lost, or a stored event differs',
+    6: 'another process uses the spool, and checks its receipts itself',
+    8: 'a receipt is pending, none is worse',
+    10: 'the log gives no valid proof, or cannot be reached',
+  },
+});

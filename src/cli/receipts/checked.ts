@@ -1,0 +1,174 @@
+/**
+ * What became of the receipts of a spool under a newer signed tree. Nothing counts without a signature of a trusted key.
+ * Tested by `test/cli/commands/receipts/check.test.ts`.
+ */
+import { resolve } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import { openReceipt, type OpenReceipt } from '../../client/receipts/answered.ts';
+import { judgeReceipts, type LostLeaf } from '../../client/receipts/judge.ts';
+import { readCheckpoint } from '../../client/receipts/keeper.ts';
+import { keptPath, readKeptHeads } from '../../client/receipts/kept-head.ts';
+import { LogReader } from '../../client/receipts/log-reader.ts';
+import type { Client } from '../../client/create.ts';
+import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import type { Batch } from '../../client/sending/batch.ts';
+import type { HeldBatch } from '../../client/sending/spool.ts';
+import { brokenReceiptText, splitViewText, verifyEvidence } from '../../core/evidence/file.ts';
+import { sha256Text } from '../../core/hash.ts';
+import { compareHeads, SignedHead } from '../../core/note/heads.ts';
+import type { Trust } from '../../core/note/trust.ts';
+import { verifyReceipt } from '../../core/receipt/cose.ts';
+import { formatTimestamp } from '../../core/time.ts';
+import { writeWhole } from '../terminal/output-file.ts';
+import { differsFromStored } from './content.ts';
+import { findLoss } from './losses.ts';
+
+export interface CheckedReceipt {
+  readonly outcome: 'kept' | 'pending' | 'lost_admitted' | 'broken' | 'refused' | 'content_differs';
+  /** Leaves; null for a kept tree. */
+  readonly first: number | null;
+  readonly last: number | null;
+  readonly signedAt: string | null;
+  readonly lost: number;
+  readonly evidence: string | null;
+  readonly detail: string | null;
+}
+
+export interface CheckWork {
+  readonly held: readonly { readonly batch: Batch; readonly held: HeldBatch }[];
+  /** The spool. */
+  readonly directory: string;
+  readonly trust: Trust;
+  /** A signed note to compare with; null for the newest one of the service. */
+  readonly given: string | null;
+  readonly client: Client;
+  readonly cwd: string;
+  readonly now: number;
+  readonly signal: AbortSignal;
+}
+
+interface Newest {
+  readonly head: SignedHead;
+  readonly log: LogReader;
+}
+
+/** Throws NoteError for a checkpoint that no trusted key signed, and the errors of the client. */
+async function newestOf({ given, client, trust, signal }: CheckWork): Promise<Newest> {
+  const note = given ?? (await readCheckpoint(client, signal)).note;
+  const head = SignedHead.open(note, trust);
+  return { head, log: new LogReader(client, head, signal) };
+}
+
+/** Whether a failure means that the log gave no valid proof. Others are thrown. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof GovApiError || cause instanceof GovNetworkError || cause instanceof GovError)
+    return cause.message;
+  throw cause;
+}
+
+/** Trees that the log showed before: only those that it contradicts or did not sign are listed. */
+export async function checkHeads(work: CheckWork): Promise<CheckedReceipt[]> {
+  const { newest, contradicted } = readKeptHeads(keptPath(work));
+  const rows: CheckedReceipt[] = [];
+  for (const note of [...contradicted, ...(newest === null ? [] : [newest])]) {
+    const row = await checkHead(note, work);
+    if (row !== null) rows.push(row);
+  }
+  return rows;
+}
+
+async function checkHead(note: string, work: CheckWork): Promise<CheckedReceipt | null> {
+  const row = { first: null, last: null, signedAt: null, lost: 0, evidence: null };
+  try {
+    const kept = SignedHead.open(note, work.trust);
+    const { head, log } = await newestOf(work);
+    if (kept.size > head.size || kept.size === 0) return null;
+    head.add(await log.leaf(kept.size - 1));
+    const compared = compareHeads(kept, head);
+    if (compared.result !== 'split') return null;
+    const text = splitViewText({ heads: [kept, head], paths: compared.paths });
+    return {
+      ...row,
+      outcome: 'broken',
+      evidence: written('split-view', text, work),
+      detail: compared.detail,
+    };
+  } catch (cause) {
+    return { ...row, outcome: 'refused', detail: `the kept tree: ${reasonOf(cause)}` };
+  }
+}
+
+export async function checkReceipts(work: CheckWork): Promise<CheckedReceipt[]> {
+  const rows: CheckedReceipt[] = [];
+  for (const { batch, held } of work.held) {
+    for (const receipt of held.receipts) {
+      const { events, eventIds } = receipt;
+      const open = openReceipt(receipt);
+      if (open === null) continue;
+      const sent = events.map((at, position) => ({ event: batch.events[at], eventId: eventIds[position] }));
+      rows.push(await checkReceipt(open, sent, work));
+    }
+  }
+  return rows;
+}
+
+async function checkReceipt(
+  open: OpenReceipt,
+  sent: Parameters<typeof differsFromStored>[0],
+  work: CheckWork,
+): Promise<CheckedReceipt> {
+  const row = {
+    first: open.first,
+    last: open.first + open.leaves.length - 1,
+    signedAt: formatTimestamp(open.atSeconds * 1000),
+    lost: 0,
+    evidence: null,
+    detail: null,
+  };
+  try {
+    verifyReceipt(open.bytes, open.leaves, work.trust);
+    const { head, log } = await newestOf(work);
+    const [judged] = await judgeReceipts([open], log, work.now);
+    if (judged?.outcome === 'lost')
+      return { ...row, ...(await ofLost(open, judged.lost, { head, log }, work)) };
+    if (judged?.outcome === 'pending') return { ...row, outcome: 'pending' };
+    const difference = await differsFromStored(sent, work);
+    return difference === null
+      ? { ...row, outcome: 'kept' }
+      : { ...row, outcome: 'content_differs', detail: difference };
+  } catch (cause) {
+    return { ...row, outcome: 'refused', detail: reasonOf(cause) };
+  }
+}
+
+async function ofLost(
+  { bytes, leaves }: OpenReceipt,
+  lost: readonly LostLeaf[],
+  { head, log }: Newest,
+  work: CheckWork,
+): Promise<Pick<CheckedReceipt, 'outcome' | 'lost' | 'evidence' | 'detail'>> {
+  const loss = await findLoss(
+    lost.map(({ index }) => index),
+    log,
+    work,
+  );
+  if (loss !== null)
+    return {
+      outcome: 'lost_admitted',
+      lost: lost.length,
+      evidence: null,
+      detail: `leaf ${loss} of the log says so`,
+    };
+  const { other } = lost.find((each) => each.other !== null) ?? { other: null };
+  const text = brokenReceiptText({ receipt: bytes, leaves, checkpoint: head.note, other });
+  const { verified, detail } = verifyEvidence(Buffer.from(text), work.trust);
+  if (!verified) return { outcome: 'refused', lost: lost.length, evidence: null, detail };
+  return { outcome: 'broken', lost: lost.length, evidence: written('broken-receipt', text, work), detail };
+}
+
+/** The name follows from the content, so no evidence replaces another. */
+function written(kind: string, text: string, { cwd }: CheckWork): string {
+  const path = resolve(cwd, `${kind}-${sha256Text(text).slice(7, 15)}.govevidence.json`);
+  writeWhole(path, Buffer.from(text));
+  return path;
+}
