@@ -18,7 +18,7 @@ export interface HostedProcess {
   stop(): Promise<void>;
 }
 
-export interface Hosted {
+interface Hosted {
   readonly dataDir: string;
   /** Where the database has its files. */
   readonly databaseFolder: string;

@@ -27,7 +27,7 @@ import { decidedLeaves, type RunAt } from './decided-leaves.ts';
 import type { TaskContext } from '../call/work.ts';
 
 /** A run at a tree size, in the log of an origin. */
-export type LoggedRun = RunAt & { readonly origin: string };
+type LoggedRun = RunAt & { readonly origin: string };
 
 export class CompliancePass {
   readonly #compliance: PolicyCompliance;
