@@ -18,6 +18,19 @@ export const runColumns = columnsOf<RunState>('run', {
   aiSystemId: 'ai_system_id',
 });
 
+/** The types of the columns in PostgreSQL. */
+export const runTypes: { readonly [Member in keyof RunState]-?: 'int8' | 'text' } = {
+  no: 'int8',
+  runId: 'text',
+  events: 'int8',
+  firstIndex: 'int8',
+  lastIndex: 'int8',
+  firstMs: 'int8',
+  lastMs: 'int8',
+  lastServerMs: 'int8',
+  aiSystemId: 'text',
+};
+
 /** `shown`: what a list reads from other tables. */
 export function summaryOf(
   { firstMs, lastMs, ...run }: RunState,

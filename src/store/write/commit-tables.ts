@@ -4,7 +4,8 @@
  * Proven by `test/store/suite/log/append.ts`.
  */
 import type { RunState } from '../append/ledger.ts';
-import { runColumns } from '../append/run-row.ts';
+import { runColumns, runTypes } from '../append/run-row.ts';
+import type { Columns } from '../rules/columns.ts';
 
 /** Types of PostgreSQL; `position` is a number of up to 63 bits there, and a row id in SQLite. */
 export type ColumnType = 'int4' | 'int8' | 'text' | 'bytea' | 'position';
@@ -33,6 +34,18 @@ export const table = <Row>(
   columns: CommitTable<Row>['columns'],
   exists?: CommitTable<Row>['exists'],
 ): CommitTable<Row> => ({ name, columns, exists });
+
+/** The columns of a row with their types. */
+const typed = <Row>(
+  { names }: Columns<Row>,
+  types: Readonly<Record<keyof Row & string, ColumnType>>,
+): CommitTable<Row>['columns'] =>
+  Object.fromEntries<readonly [string, ColumnType]>(
+    Object.entries<string>(names).map(([member, column]) => [
+      member,
+      [column, types[member as keyof Row & string]],
+    ]),
+  ) as CommitTable<Row>['columns']; // the members of `names`
 
 const project = ['project', 'int4'] as const;
 const position = ['position', 'position'] as const;
@@ -157,15 +170,7 @@ export const commitTables = {
     'run',
     {
       project,
-      no: [run.no, 'int8'],
-      runId: [run.runId, 'text'],
-      events: [run.events, 'int8'],
-      firstIndex: [run.firstIndex, 'int8'],
-      lastIndex: [run.lastIndex, 'int8'],
-      firstMs: [run.firstMs, 'int8'],
-      lastMs: [run.lastMs, 'int8'],
-      lastServerMs: [run.lastServerMs, 'int8'],
-      aiSystemId: [run.aiSystemId, 'text'],
+      ...typed(runColumns, runTypes),
     },
     {
       key: 'project, run_no',

@@ -168,6 +168,11 @@ describe('fsck of changed rows', () => {
       ['prj_a/run/r1 run_mismatch'],
     ],
     [
+      'a run with another time of its newest event',
+      "UPDATE run SET last_server_ms = last_server_ms + 1 WHERE run_id = 'r1'",
+      ['prj_a/run/r1 run_mismatch'],
+    ],
+    [
       'a changed counter',
       'UPDATE run_type SET events = events + 1 WHERE run_no = 1',
       ['prj_a/run_type/1/1 counter_mismatch', 'prj_a/type_total/1 counter_mismatch'],

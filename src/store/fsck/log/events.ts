@@ -20,6 +20,7 @@ import { erasureCheck } from '../decided/erasures.ts';
 import { pruneCheck } from './prunes.ts';
 import { committedBy, parseRecord } from '../record.ts';
 import { besideCheck } from './beside.ts';
+import { runFault, type RunColumns } from './run-rows.ts';
 import { approverDocuments } from '../tenants/documents.ts';
 import { tenantCheck } from '../tenants/rows.ts';
 import type { Value } from '../../file/connection.ts';
@@ -34,7 +35,7 @@ interface Row {
   readonly isGone?: true;
 }
 
-interface RunEventRow {
+interface RunEventRow extends RunColumns {
   readonly idx: number;
   readonly name: string | null;
   readonly at_ms: number;
@@ -63,7 +64,7 @@ const parts = [
 /** `prunedBelow`: below this index events may be missing. */
 export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
   const place = check.db.prepare<Value[], RunEventRow>(
-    `SELECT e.idx, t.name, e.at_ms FROM run
+    `SELECT e.idx, t.name, e.at_ms, run.* FROM run
      JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
      LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
      WHERE run.project = ? AND run.run_id = ?`,
@@ -106,6 +107,9 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
     else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
       problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
+    } else {
+      const fault = runFault(parsed as EventRecord, idx, placed);
+      if (fault !== null) check.problem(`${project.projectId}/run/${runId}`, 'run_mismatch', fault);
     }
   };
   const finish = (): void => {

@@ -1,0 +1,53 @@
+/** Which columns of a run an event proves. */
+import { describe, expect, it } from 'vitest';
+import type { EventRecord } from '../../../src/core/events/record.ts';
+import { runFault } from '../../../src/store/fsck/log/run-rows.ts';
+
+const at = '2026-03-01T12:00:00.000Z';
+const event = (aiSystemId?: string): EventRecord => ({
+  type: 'gov.event/1',
+  eventId: 'evt_1',
+  runId: 'r1',
+  runSeq: 0,
+  eventType: 'tool.call',
+  timestamp: at,
+  serverTimestamp: at,
+  _sd: [],
+  ...(aiSystemId === undefined ? {} : { aiSystemId }),
+});
+const row = { first_index: 5, last_index: 9, last_server_ms: Date.parse(at), ai_system_id: 'system-1' };
+
+describe('runFault', () => {
+  it('accepts a run whose events prove its columns', () => {
+    expect(runFault(event('system-1'), 5, row)).toBeNull();
+    expect(runFault(event('system-2'), 7, row)).toBeNull();
+    expect(runFault(event(), 9, row)).toBeNull();
+  });
+
+  it('reports another AI system than that of the first event', () => {
+    expect(runFault(event('system-2'), 5, row)).toEqual({
+      expected: 'ai_system_id system-2',
+      got: 'ai_system_id system-1',
+    });
+  });
+
+  it('reports a run without a system whose event names one', () => {
+    expect(runFault(event('system-1'), 7, { ...row, ai_system_id: null })).toEqual({
+      expected: 'ai_system_id system-1',
+      got: 'ai_system_id null',
+    });
+  });
+
+  it('compares the server time with that of the newest event only', () => {
+    const late = { ...row, last_server_ms: row.last_server_ms + 1 };
+    expect(runFault(event(), 8, late)).toBeNull();
+    expect(runFault(event(), 9, late)).toEqual({
+      expected: `last_server_ms ${row.last_server_ms}`,
+      got: `last_server_ms ${late.last_server_ms}`,
+    });
+  });
+
+  it('ignores columns that a database of an older release lacks', () => {
+    expect(runFault(event('system-1'), 9, { first_index: 5, last_index: 9 })).toBeNull();
+  });
+});
