@@ -11,13 +11,20 @@ import type { Effect } from '../../port/store.ts';
 import { idsOf } from '../../erasure/subject-keys.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { arrayOf } from '../connection/arrays.ts';
-import type { CommitWriter } from './writing.ts';
+import { stepper, type CommitWriter } from './writing.ts';
 import type { Lookup } from '../write/known.ts';
 import type { Facts } from '../write/known.ts';
 import { located, prunedBelow } from '../read/leaves.ts';
 import { positionBits } from '../schema/tables.ts';
 import { keysOf, secretsColumn, secretsOf, type Secrets } from './subject-secrets.ts';
 import { sql, step, type Step } from '../../read/queries.ts';
+import {
+  dropClientEvent,
+  dropClientEvents,
+  dropSubject,
+  dropSubjects,
+  savePrune,
+} from '../../write/bodies.ts';
 
 type BodyRow = { readonly idx: number; readonly secrets: string | null } & StoredRow;
 
@@ -68,11 +75,6 @@ function secretsIn({ secrets }: Facts, { keys }: StoredRow): Secrets {
 const saveBody = sql(
   `UPDATE body SET disclosures = $3, erased = $4, keys = $5 WHERE position = ($1::int8 << ${positionBits}) + $2::int8`,
 );
-const dropClient = sql('DELETE FROM client_event WHERE project = $1 AND client_event_id = $2 AND idx = $3');
-
-const dropSubject = sql('DELETE FROM subject WHERE project = $1 AND subject = $2 AND idx = $3');
-
-const savePrune = sql('INSERT INTO prune (project, leaf_index, min_index, root) VALUES ($1, $2, $3, $4)');
 
 const range = `position >= ($1::int8 << ${positionBits}) + $2::int8 AND position < ($1::int8 << ${positionBits}) + $3::int8`;
 const dropBodies = sql(
@@ -80,8 +82,6 @@ const dropBodies = sql(
      AND EXISTS (SELECT 1 FROM leaf WHERE leaf.position = body.position AND ${prunableSql('leaf.record')})`,
 );
 const dropLeaves = sql(`DELETE FROM leaf WHERE ${range} AND ${prunableSql('record')}`);
-const dropClients = sql('DELETE FROM client_event WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
-const dropSubjects = sql('DELETE FROM subject WHERE project = $1 AND idx >= $2::int8 AND idx < $3::int8');
 
 // run ids are compared in their JSON form, so that they also match requests
 const withdrawResults = sql(
@@ -95,10 +95,10 @@ const withdrawResults = sql(
 );
 
 /** Deletes the events of [from, to). The triggers require that a gov.prune/1 leaf covers them. */
-export const dropSteps = (project: number, { from, to }: { from: number; to: number }): Step[] =>
-  [withdrawResults, dropBodies, dropLeaves, dropClients, dropSubjects].map((each) =>
-    step(each, project, from, to),
-  );
+export const dropSteps = (project: number, range: { from: number; to: number }): Step[] => [
+  ...[withdrawResults, dropBodies, dropLeaves].map((each) => step(each, project, range.from, range.to)),
+  ...[dropClientEvents, dropSubjects].map((each) => stepper(project)(each, range)),
+];
 
 export function bodyRows({
   project,
@@ -106,6 +106,7 @@ export function bodyRows({
   undo,
   seal,
   write,
+  add,
 }: CommitWriter): Pick<
   EffectRows,
   'body' | 'saveBody' | 'dropClientId' | 'dropSubject' | 'prunedBelow' | 'savePrune'
@@ -125,15 +126,15 @@ export function bodyRows({
     },
     dropClientId: (clientEventId, index) => {
       undo.delete(facts.clients, clientEventId);
-      write(step(dropClient, project, clientEventId, index));
+      add(dropClientEvent, { clientEventId, index });
     },
-    dropSubject: (subject, index) => write(step(dropSubject, project, subject, index)),
+    dropSubject: (subject, index) => add(dropSubject, { subject, index }),
     prunedBelow: () => facts.prunedBelow,
     savePrune: (leaf, minIndex, root) => {
       const before = facts.prunedBelow;
       facts.prunedBelow = minIndex;
       undo.add(() => (facts.prunedBelow = before));
-      write(step(savePrune, project, leaf, minIndex, Buffer.from(root)));
+      add(savePrune, { leaf, minIndex, root });
     },
   };
 }

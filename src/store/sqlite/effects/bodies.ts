@@ -14,6 +14,8 @@ import { positionOf, positionSql } from '../../file/position.ts';
 import { floorSql } from '../../file/pruned.ts';
 import type { Prepare } from '../../file/statement.ts';
 import type { SubjectKeys } from './subject-keys.ts';
+import { runner } from './writing.ts';
+import { dropClientEvent, dropSubject, savePrune } from '../../write/bodies.ts';
 
 /** How bodies are sealed, and the keys of their subjects. */
 export interface EffectSeal {
@@ -42,22 +44,14 @@ export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: Eff
     'erase fields',
     'UPDATE body SET disclosures = ?, erased = ?, keys = ? WHERE position = ?',
   );
-  const drop = prepare(
-    'drop client event',
-    'DELETE FROM client_event WHERE project = ? AND client_event_id = ? AND idx = ?',
-  );
-  const forget = prepare('drop subject', 'DELETE FROM subject WHERE project = ? AND subject = ? AND idx = ?');
+  const run = runner(prepare);
   const sealed = prepare('find sealed body', `SELECT 1 FROM ${about} AND body.disclosures <> '[]' LIMIT 1`);
   const owed = prepare<{ keys: string }>(
     'find owed keys',
     `SELECT DISTINCT body.keys FROM ${about} AND body.disclosures = '[]'`,
   );
   const floor = prepare<{ below: number | null }>('find pruned', floorSql);
-  const prune = prepare(
-    'save prune',
-    'INSERT INTO prune (project, leaf_index, min_index, root) VALUES (?, ?, ?, ?)',
-  );
-  const zeroing = (change: () => void): void => {
+  const zeroing = (change: () => unknown): void => {
     overwrite.all();
     try {
       change();
@@ -82,11 +76,12 @@ export function bodyRows(prepare: Prepare, current: Current, { seal, keys }: Eff
       const { disclosures, keys: named } = resealed(seal, kept, sealing);
       zeroing(() => save.run(disclosures, kept.erased, named, position));
     },
-    dropClientId: (clientEventId, index) => zeroing(() => drop.run(current.project, clientEventId, index)),
-    dropSubject: (subject, index) => zeroing(() => forget.run(current.project, subject, index)),
+    dropClientId: (clientEventId, index) =>
+      zeroing(() => run(current.project, dropClientEvent, { clientEventId, index })),
+    dropSubject: (subject, index) => zeroing(() => run(current.project, dropSubject, { subject, index })),
     prunedBelow: () => floor.get(current.project)?.below ?? 0,
     savePrune: (leaf, minIndex, root) => {
-      prune.run(current.project, leaf, minIndex, root);
+      run(current.project, savePrune, { leaf, minIndex, root });
     },
   };
 }

@@ -6,6 +6,8 @@ import { prunableSql } from '../../../core/decided/prune.ts';
 import { comparesSql } from '../../erasure/withdrawn.ts';
 import { positionOf } from '../../file/position.ts';
 import type { Prepare } from '../../file/statement.ts';
+import { dropClientEvents, dropSubjects } from '../../write/bodies.ts';
+import { runner } from './writing.ts';
 
 /** Deletes the events of [from, to). The triggers require that a gov.prune/1 leaf covers them. */
 export type PruneDropper = (project: number, range: { readonly from: number; readonly to: number }) => void;
@@ -21,14 +23,7 @@ export function prunedDropper(prepare: Prepare): PruneDropper {
     'drop pruned leaves',
     `DELETE FROM leaf WHERE ${range} AND ${prunableSql('record')}`,
   );
-  const clients = prepare(
-    'drop pruned client events',
-    'DELETE FROM client_event WHERE project = ? AND idx >= ? AND idx < ?',
-  );
-  const subjects = prepare(
-    'drop pruned subjects',
-    'DELETE FROM subject WHERE project = ? AND idx >= ? AND idx < ?',
-  );
+  const run = runner(prepare);
   const within = 'FROM run WHERE run.project = ? AND first_index < ? AND last_index >= ?';
   const newest = `(SELECT '{"erasedBy":' || max(leaf_index) || '}' FROM prune WHERE project = ?)`;
   const results = prepare(
@@ -44,7 +39,7 @@ export function prunedDropper(prepare: Prepare): PruneDropper {
     const places = [positionOf(project, from), positionOf(project, to)];
     bodies.run(...places);
     leaves.run(...places);
-    clients.run(project, from, to);
-    subjects.run(project, from, to);
+    run(project, dropClientEvents, { from, to });
+    run(project, dropSubjects, { from, to });
   };
 }
