@@ -102,6 +102,17 @@ describe('a problem body', () => {
     });
   });
 
+  it('a problem body shows the hidden characters of the input that it quotes as escapes', () => {
+    const hidden = 'a\u202eb\u200bc\u009bd\u{e0041}e\u2066f\u115fg\u2800h\u3164i\u00adj\nk';
+    const shown = 'a\\u202eb\\u200bc\\u009bd\\udb40\\udc41e\\u2066f\\u115fg\\u2800h\\u3164i\\u00adj\\u000ak';
+    const errors = [{ pointer: `/${hidden}`, in: 'body', code: 'UNKNOWN_FIELD', detail: hidden }] as const;
+    const error = new GovError('VALIDATION_ERROR', hidden, { errors });
+    expect(JSON.parse(renderProblem(error, context).body)).toMatchObject({
+      detail: shown,
+      errors: [{ pointer: `/${shown}`, detail: shown }],
+    });
+  });
+
   it('a problem body of an unexpected error shows no detail of that error', () => {
     const error = new GovError('INTERNAL', 'SELECT secret FROM table at /srv/x.js:1', {
       extensions: { path: '/srv' },

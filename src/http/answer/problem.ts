@@ -3,7 +3,7 @@
  * the process. Proven by `test/contract/problems.test.ts`.
  */
 import { problems, problemSlug, type GovError, type ProblemCode } from '../../contract/problems.ts';
-import { plain } from '../../service/call/explain.ts';
+import { escapedLine } from '../../core/visible.ts';
 
 export const problemMediaType = 'application/problem+json';
 
@@ -26,7 +26,7 @@ export function renderProblem(error: GovError, context: { requestId: string; bas
     type: error.code === 'QUOTA_EXCEEDED' ? quotaType : page,
     title,
     status,
-    detail: status === 500 ? 'Internal error' : plain(error.message),
+    detail: status === 500 ? 'Internal error' : escapedLine(error.message),
     instance: `urn:gov:req:${context.requestId}`,
     code: error.code,
     requestId: context.requestId,
@@ -39,8 +39,8 @@ export function renderProblem(error: GovError, context: { requestId: string; bas
 
 const plainField = (field: GovError['errors'][number]) => ({
   ...field,
-  pointer: plain(field.pointer),
-  detail: plain(field.detail),
+  pointer: escapedLine(field.pointer),
+  detail: escapedLine(field.detail),
 });
 
 /** Headers that say what to send next time and when (RFC 6750 §3, RFC 9110 §15.6.4). */

@@ -54,14 +54,6 @@ export function echo(value: unknown): string {
   return text.length <= limits.echoChars ? text : `${text.slice(0, limits.echoChars - 1)}…`;
 }
 
-/** Characters that could drive a terminal or hide text: C0, C1, line separators, bidirectional controls. */
-// oxlint-disable-next-line no-control-regex -- rejects control characters on purpose
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
-/** A text with its control characters as escapes (contract C10). */
-export const plain = (text: string): string =>
-  text.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
 /** The JSON type of a value. */
 export const jsonType = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;

@@ -14,7 +14,7 @@ import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { draftEvent, type EventDraft } from '../../core/events/record.ts';
 import { futureRefusal, parseTimestamp } from '../../core/time.ts';
-import { plain } from '../call/explain.ts';
+import { escapedLine } from '../../core/visible.ts';
 import type { Redact } from './redaction.ts';
 import { loadCheck, type BodyCheck } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
@@ -130,5 +130,5 @@ const reasons: Readonly<Record<string, string>> = {
 /** The `reason` of a rejected event: a stable code, then place and detail, at most 500 characters. */
 export function rejection({ pointer, code, detail }: FieldError): string {
   const reason = `${reasons[code] ?? 'invalid_field'}: ${pointer === '' ? '/' : pointer} ${detail}`;
-  return plain(reason).slice(0, limits.batchReasonChars);
+  return escapedLine(reason).slice(0, limits.batchReasonChars);
 }

@@ -9,8 +9,8 @@ import { AttestationProof, UsageReport, type Message, type Receipt } from '../..
 import { refusedCredential } from '../../core/credential.ts';
 import { canonicalize, parseJson, type Json } from '../../core/json/parse.ts';
 import { verifyTelemetry } from '../../core/planes/signature.ts';
+import { escapedLine } from '../../core/visible.ts';
 import type { Caller } from '../call/caller.ts';
-import { plain } from '../call/explain.ts';
 import { openSecrets } from '../credentials/plane-keys.ts';
 import { hostingOf } from '../access/projects.ts';
 import { fieldError, loadCheck, refusal } from '../call/schema.ts';
@@ -119,12 +119,12 @@ async function take(
 /** A problem as an answer would contain it (contract C1-C7), without the members about a request. */
 function problemOf(error: GovError) {
   const { title, status, retryable } = problems[error.code];
-  const errors = error.errors.map((field) => ({ ...field, detail: plain(field.detail) }));
+  const errors = error.errors.map((field) => ({ ...field, detail: escapedLine(field.detail) }));
   return {
     ...error.extensions,
     title,
     status,
-    detail: plain(error.message),
+    detail: escapedLine(error.message),
     code: error.code,
     retryable,
     ...(errors.length === 0 ? {} : { errors }),

@@ -9,6 +9,7 @@ import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { parseJson } from '../../json/parse.ts';
 import { quoted } from '../../json/token.ts';
+import { escaped, visibleJson } from '../../visible.ts';
 
 /** `at` and `end`: offsets in UTF-16 units; `text`: the source between them. */
 export type Token = { readonly at: number; readonly end: number; readonly text: string } & (
@@ -44,18 +45,11 @@ export function refuse(source: string, at: number, expected: string, got: string
 export const shown = (token: Token): string =>
   token.kind === 'end' ? 'the end of the text' : quoted(token.text);
 
-/** Spells a text as a JSON string for people, with invisible and bidirectional characters escaped. */
-export const spelled = (text: string): string => (plain.test(text) ? `"${text}"` : escapedText(text));
+/** Spells a text as a JSON string for people, in which everything that the eye does not see is an escape. */
+export const spelled = (text: string): string => (plain.test(text) ? `"${text}"` : visibleJson(text));
 
 /** ASCII that JSON writes without escapes: nearly every text, at a tenth of the cost. */
 const plain = /^[ !#-[\]-~]*$/;
-
-const escapedText = (text: string): string =>
-  JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    Array.from({ length: character.length }, (_, at) => unitEscape(character.charCodeAt(at))).join(''),
-  );
-
-const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** Controls other than tab and line ends, direction marks, line separators, byte order mark. */
 const unreadable =
@@ -70,7 +64,7 @@ function assertReadable(source: string): void {
   if (bytes > maxBytes) refuse(source, 0, `at most ${maxBytes} bytes`, `${bytes}`);
   const at = source.search(unreadable);
   if (at === -1) return;
-  refuse(source, at, 'visible characters (others as escapes)', unitEscape(source.charCodeAt(at)));
+  refuse(source, at, 'visible characters (others as escapes)', escaped(source.charAt(at)));
 }
 
 const space = /(?:[ \t\r\n]+|\/\/[^\r\n]*)*/y;

@@ -135,6 +135,10 @@ describe('the forms of condition text', () => {
     ['$', root()],
     ['context', root('context')],
     ['context.a == "\\u202e\\n\\"é"', call('==', a, literal('\u202e\n"é'))],
+    [
+      'context.a == "\\u200b\\u034f\\u115f\\u2800\\u3164\\udb40\\udc41"',
+      call('==', a, literal('\u200b\u034f\u115f\u2800\u3164\u{e0041}')),
+    ],
     ['context.a || false', call('or', a, literal(false))],
   ])('the condition text %s is read as its tree and is printed from it', (text, tree) => {
     expect(parseText(text)).toEqual(tree);
