@@ -68,6 +68,7 @@ const ReportRecord = Type.Object({
   operations: counts,
   totals: counts,
   treeSize: count(),
+  auditCheckpoint: note('Checkpoint of the audit log, signed by the data plane'),
   receivedAt: timestamp('When the service received it'),
   reportHash: sha256Hash,
   linked: oneOf(['unknown', 'linked', 'broken']),

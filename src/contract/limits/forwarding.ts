@@ -26,6 +26,8 @@ export const forwarding = {
   /** Seconds and bytes that a connection of syslog carries before the receiver must confirm them. */
   forwardConfirmSeconds: 5,
   forwardConfirmBytes: 8 * MiB,
+  /** Seconds between two signed heads of a log that a receiver gets. */
+  forwardHeadSeconds: 300,
   /** Time without a delivery after which health reports the target. */
   forwardSilentSeconds: 300,
   /** Time for which health reports that leaves were lost. */

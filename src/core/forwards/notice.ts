@@ -1,6 +1,6 @@
 /**
- * Records that are not leaves: a test by the operator, a probe after a refusal, and a notice that leaves were pruned before
- * they were sent.
+ * Records that are not leaves: a test by the operator, a probe after a refusal, a notice that leaves were pruned before they
+ * were sent, and a signed head, which a receiver can compare with the heads that others have.
  * They have no leaf hash, so the hash is 64 zeros. Proven by `test/core/forwards/record.test.ts`.
  */
 import type { JsonObject } from '../json/parse.ts';
@@ -72,6 +72,26 @@ export const probeNotice = (
     reason: `the receiver refused record ${refused}, and takes others if it takes this one`,
     data: { refused },
   });
+
+export const isNotice = ({ leafType }: Pick<ForwardRecord, 'leafType'>): boolean =>
+  leafType.startsWith('gov.forward.');
+
+/** `checkpoint`: the signed note of a tree with `size` leaves. */
+export const headNotice = (
+  source: LogSource,
+  { nowMs, size, root, checkpoint }: { nowMs: number; size: number; root: Uint8Array; checkpoint: string },
+): ForwardRecord => {
+  const hash = Buffer.from(root).toString('hex');
+  return notice({
+    source,
+    nowMs,
+    index: size - 1,
+    id: `head:${size}`,
+    eventType: 'gov.forward.head',
+    reason: `the log signed a tree of ${size} leaves with the root ${hash}`,
+    data: { size, root: hash, checkpoint },
+  });
+};
 
 /** Leaves [from, to) were pruned before they were sent. */
 export const gapNotice = (

@@ -6,7 +6,7 @@
 import { meteredTypes } from '../../contract/operation.ts';
 import type { UsageReport } from '../../contract/telemetry.ts';
 import { type Fault, faultAt } from './identity.ts';
-import { reportedHead } from './reported-head.ts';
+import { headIn } from './reported-head.ts';
 
 /**
  * Returns the fault of `later` after `earlier`, both of one plane and epoch and accepted by `checkReport`, or null.
@@ -32,8 +32,15 @@ export function checkOrder(earlier: UsageReport, later: UsageReport): Fault | nu
     const detail = `expected ${earlier.totals[type]} or more, ${behind}, got ${later.totals[type]}`;
     return faultAt('totals_not_monotonic', `/totals/${type}`, detail);
   }
-  const isSame = later.log.treeSize === earlier.log.treeSize;
-  if (!isSame || reportedHead(later).root.equals(reportedHead(earlier).root)) return null;
-  const detail = `expected the root of report ${earlier.sequence} for the same number of leaves, got another`;
-  return faultAt('consistency_invalid', '/log/checkpoint', detail);
+  const heads = [
+    ['/log', earlier.log, later.log],
+    ['/auditLog', earlier.auditLog, later.auditLog],
+  ] as const;
+  for (const [pointer, before, log] of heads) {
+    const isSame = log.treeSize === before.treeSize;
+    if (!isSame || headIn(log.checkpoint).root.equals(headIn(before.checkpoint).root)) continue;
+    const detail = `expected the root of report ${earlier.sequence} for the same number of leaves, got another`;
+    return faultAt('consistency_invalid', `${pointer}/checkpoint`, detail);
+  }
+  return null;
 }

@@ -24,9 +24,17 @@ export interface Cursor {
   readonly state: unknown;
   /** The end of a batch whose objects may be stored already; null where there is none. */
   readonly begun: number | null;
+  /** The largest signed head that was sent; absent before the first one. */
+  readonly head?: { readonly size: number; readonly atMs: number };
   /** The process that sends, and until when no other may. */
   readonly owner: string;
   readonly leaseUntilMs: number;
+}
+
+export interface LaneTrouble {
+  readonly failingSinceMs: number | null;
+  readonly behindSinceMs: number | null;
+  readonly cursor: Cursor | null;
 }
 
 export const newCursor = (next: number): Omit<Cursor, 'owner' | 'leaseUntilMs'> => ({

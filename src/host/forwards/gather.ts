@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { version } from '../../client/version.ts';
 import { limits } from '../../contract/limits.ts';
 import { encodeLine } from '../../core/forwards/encode.ts';
+import { isNotice } from '../../core/forwards/notice.ts';
 import { isWanted } from '../../core/forwards/filter.ts';
 import { forwardRecord, type ForwardRecord, type LogSource } from '../../core/forwards/record.ts';
 import { syslogMessage } from '../../core/forwards/syslog.ts';
@@ -62,7 +63,7 @@ export function lineOf(
   { target, hostname }: Pick<GatherOptions, 'target' | 'hostname'>,
 ): Line {
   const { format, ocsfVersion, content } = target;
-  const shown = content === 'full' ? record : { ...record, data: {} };
+  const shown = content === 'full' || isNotice(record) ? record : { ...record, data: {} };
   const text = encodeLine(shown, { format, ocsfVersion, version });
   const place = { index: record.index, timeMs: record.timeMs };
   if (target.kind !== 'syslog') return { ...place, text };

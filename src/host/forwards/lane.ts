@@ -21,11 +21,14 @@ import {
   type Cursor,
   type CursorStore,
   type HeldCursor,
+  type LaneTrouble,
 } from './cursor.ts';
 import { gather, lineOf } from './gather.ts';
+import { nextHead } from './heads.ts';
 import type { Batch, TransportFailure, SendOutcome, Transport } from './transport.ts';
 
-export type LaneStore = Pick<StoreReader, 'head' | 'leaves' | 'prunedBelow'> & CursorStore;
+export type LaneStore = Pick<StoreReader, 'head' | 'leaves' | 'newestCheckpoint' | 'prunedBelow'> &
+  CursorStore;
 
 export interface LaneOptions {
   readonly store: LaneStore;
@@ -52,6 +55,8 @@ export class Lane {
   readonly target: ForwardTarget;
   readonly source: LogSource;
   readonly #options: LaneOptions;
+  /** For lines of the log of the process. */
+  readonly #names: { readonly target: string; readonly projectId: string };
   #held: HeldCursor | null = null;
   /** The first leaf that was not sent. At or after `cursor.next`. */
   #position = 0;
@@ -68,6 +73,7 @@ export class Lane {
     this.target = target;
     this.source = source;
     this.#options = options;
+    this.#names = { target: target.name, projectId: source.projectId };
   }
 
   /** Sends up to `limits.forwardTurnBatches` batches. Never throws for what a receiver or a file does. */
@@ -105,8 +111,22 @@ export class Lane {
     if (this.#open !== null) return { next: 'later', atMs: this.#confirmAtMs(this.#open.sinceMs) };
     await this.#save({}, 'soon');
     this.#behindSinceMs = null;
+    const headMs = this.#held === null ? null : await this.#sendHead(this.#held.cursor);
+    if (headMs !== null) return { next: 'later', atMs: headMs };
     const isSaved = this.#held?.cursor.next === this.#storedNext;
     return isSaved ? { next: 'wait' } : { next: 'later', atMs: this.#savedMs + saveEveryMs };
+  }
+
+  /** Sends the newest signed head, if it is due. Returns when to look for the next one; null where there is none. */
+  async #sendHead(cursor: Cursor): Promise<number | null> {
+    const { source, target } = this;
+    const { now, ...options } = this.#options;
+    const head = await nextHead({ ...options, source, target, cursor, nowMs: now() });
+    if (head === null || typeof head === 'number') return head;
+    const fault = await this.#deliver({ source, from: cursor.next, to: cursor.next, lines: [head.line] });
+    if (fault !== null) throw new Error(fault.failed);
+    await this.#save({ head: { size: head.size, atMs: now() } }, 'now');
+    return now();
   }
 
   /** Returns the next batch; null where there is none; a time where the target wants to wait for more leaves. */
@@ -134,10 +154,7 @@ export class Lane {
   async #skip(floor: number): Promise<void> {
     const { now, log } = this.#options;
     const gap = { from: this.#position, to: floor, atMs: now() };
-    log.error(
-      { target: this.target.name, projectId: this.source.projectId, ...gap },
-      'leaves were pruned before they were forwarded',
-    );
+    log.error({ ...this.#names, ...gap }, 'leaves were pruned before they were forwarded');
     const record = gapNotice(this.source, { nowMs: gap.atMs, from: gap.from, to: gap.to });
     const line = lineOf(record, { target: this.target, hostname: this.#options.hostname });
     const fault = await this.#deliver({ source: this.source, from: gap.from, to: gap.to, lines: [line] });
@@ -173,9 +190,8 @@ export class Lane {
   async #takesProbe(batch: Batch, refused: number): Promise<boolean> {
     const { hostname, now } = this.#options;
     const probe = probeNotice(this.source, { nowMs: now(), refused });
-    const line = lineOf(probe, { target: this.target, hostname });
-    const sent = await this.#transport?.send({ ...batch, lines: [line] }, null);
-    return sent?.ok === true;
+    const lines = [lineOf(probe, { target: this.target, hostname })];
+    return (await this.#transport?.send({ ...batch, lines }, null))?.ok === true;
   }
 
   /** The receiver does not say which record it refuses: sends halves, until that record is alone. */
@@ -190,8 +206,7 @@ export class Lane {
   /** The receiver has the lines before `at` and refuses that one, which is left out. Returns the lines after it. */
   async #without(batch: Batch, { at, why }: { at: number; why: string }): Promise<Batch> {
     const { lines } = batch;
-    const { projectId } = this.source;
-    const fields = { target: this.target.name, projectId, index: lines[at]?.index, why };
+    const fields = { ...this.#names, index: lines[at]?.index, why };
     this.#options.log.error(fields, 'a receiver refuses a record');
     const from = lines[at + 1]?.index ?? batch.to;
     const read = { ...batch, to: from, lines: lines.slice(0, at + 1) };
@@ -242,11 +257,7 @@ export class Lane {
     this.#open = null;
     this.#failures = 0;
     this.#retryMs = null;
-    if (cursor.failingSinceMs !== null)
-      log.info(
-        { target: this.target.name, projectId: this.source.projectId },
-        'a forward target takes records again',
-      );
+    if (cursor.failingSinceMs !== null) log.info(this.#names, 'a forward target takes records again');
     const isNews = cursor.failingSinceMs !== null || cursor.begun !== null;
     await this.#save(
       {
@@ -341,7 +352,7 @@ export class Lane {
     if (cursor === undefined) return { next: 'later', atMs };
     this.#position = cursor.next;
     this.#behindSinceMs ??= now();
-    const fields = { target: this.target.name, projectId: this.source.projectId, why };
+    const fields = { ...this.#names, why };
     if (cursor.failingSinceMs === null) log.warn(fields, 'a forward target takes no records');
     const failure = { lastError: why, lastErrorMs: now(), failingSinceMs: cursor.failingSinceMs ?? now() };
     // at most one document a second; a failed save costs only this note, and the next turn tries the store again
@@ -362,11 +373,7 @@ export class Lane {
   }
 
   /** Since when the receiver takes nothing, and since when the lane is behind. */
-  trouble(): {
-    readonly failingSinceMs: number | null;
-    readonly behindSinceMs: number | null;
-    readonly cursor: Cursor | null;
-  } {
+  trouble(): LaneTrouble {
     const cursor = this.#held?.cursor ?? null;
     return { failingSinceMs: cursor?.failingSinceMs ?? null, behindSinceMs: this.#behindSinceMs, cursor };
   }

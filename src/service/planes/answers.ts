@@ -131,7 +131,7 @@ export async function planeBody(
 }
 
 export function reportBody(stored: StoredReport, nowMs: number): ReportRecord {
-  const { periodStart, periodEnd, operations } = parsedReport(stored);
+  const { periodStart, periodEnd, operations, auditLog } = parsedReport(stored);
   const { link } = stored;
   return {
     reportId: stored.reportId,
@@ -142,6 +142,7 @@ export function reportBody(stored: StoredReport, nowMs: number): ReportRecord {
     operations,
     totals: { ...stored.totals },
     treeSize: stored.treeSize,
+    auditCheckpoint: auditLog.checkpoint,
     receivedAt: formatTimestamp(stored.receivedMs),
     reportHash: hashText(stored.digest),
     linked: link === 'unknown' || link === 'linked' ? link : 'broken',

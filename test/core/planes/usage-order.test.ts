@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { meteredTypes } from '../../../src/contract/operation.ts';
 import type { UsageReport } from '../../../src/contract/telemetry.ts';
 import { checkOrder } from '../../../src/core/planes/usage-order.ts';
-import { TestPlane } from './log.ts';
+import { auditOrigin, TestPlane, Tree } from './log.ts';
 
 const reports = (work: readonly number[], seed = 'order'): UsageReport[] => {
   const sender = new TestPlane({ seed });
@@ -53,5 +53,16 @@ describe('a later report', () => {
     expect(checkOrder(first, same)).toBeNull();
     const other = { ...same, log: { ...same.log, checkpoint: second.log.checkpoint } };
     expect(told(first, other)).toEqual(['consistency_invalid', '/log/checkpoint']);
+  });
+
+  it('a later report with the same number of audit leaves must have the same audit root', () => {
+    const sender = new TestPlane({ seed: 'order' });
+    const first = sender.work(5).report();
+    const later = sender.report();
+    const tree = new Tree();
+    while (tree.size < first.auditLog.treeSize) tree.append(Buffer.from(`another leaf ${tree.size}`));
+    const auditLog = { treeSize: tree.size, checkpoint: sender.checkpoint(tree, auditOrigin) };
+    expect(checkOrder(first, later)).toBeNull();
+    expect(told(first, { ...later, auditLog })).toEqual(['consistency_invalid', '/auditLog/checkpoint']);
   });
 });

@@ -75,6 +75,22 @@ export const planesCosigner = command({
   examples: ['gov planes cosigner', 'gov planes cosigner --trust'],
 });
 
+export const planesHeads = command({
+  name: 'planes heads',
+  prints: 'any',
+  summary: 'Write the signed heads of a data plane’s audit log that its usage reports contained',
+  details: [
+    'The file has signatures and hashes, and no content of the log. An auditor compares it with the heads of the proofs that the data plane gave: gov heads import.',
+    `The service stores a report only with a valid signature of the data plane. gov heads import verifies them again, with the keys that you trust. The file has the newest ${limits.keptHeads} heads.`,
+  ],
+  args: [{ name: 'dataPlaneId', description: 'Data plane, such as dpl_…' }],
+  flags: {
+    out: flag.text('FILE', 'File to write; default: standard output', { short: 'O' }),
+  },
+  exitCodes: { 5: 'the service has no such data plane, or no report of it' },
+  examples: ['gov planes heads dpl_01jq3v5k8hf7wb3c9x2m4n6p8r -O ward-7.govheads.json'],
+});
+
 export const planesRevoke = command({
   name: 'planes revoke',
   prints: 'none',

@@ -72,6 +72,34 @@ describe('gov planes', () => {
     expect(parseTrust(`log ${log}\n${lines}`)).toMatchObject({ quorum: 1, witnesses: [{ text: key.text }] });
   });
 
+  it('gov planes heads writes the signed audit heads, and another history of that log is convicted', async () => {
+    const sender = await created('ward-13');
+    const { dataPlaneId } = sender.plane.home;
+    expect((await account.gov(['planes', 'heads', dataPlaneId])).code).toBe(5);
+    for (let at = 0; at < 2; at++) await sender.work(3);
+    const { code } = await account.gov(['planes', 'heads', dataPlaneId, '-O', 'ward.govheads.json']);
+    expect(code).toBe(0);
+    const { auditOrigin, auditVerifierKey } = sender.plane.identity;
+    const text = readFileSync(join(account.folder, 'ward.govheads.json'), 'utf8');
+    const notes = sender.plane.reports.map(({ auditLog }) => auditLog.checkpoint).toReversed();
+    expect(JSON.parse(text)).toMatchObject({
+      origin: auditOrigin,
+      heads: notes.map((checkpoint) => ({ checkpoint, paths: [] })),
+    });
+
+    // an auditor who has the key of the log; the plane shows it another tree of the same size
+    const auditor = new Account();
+    const key = ['--key', auditVerifierKey];
+    const shown = new ReportingPlane({ name: 'ward-13' }, sender.plane.home);
+    shown.audit.append(Buffer.from('another leaf'));
+    while (shown.audit.size < sender.plane.audit.size) shown.audit.append(Buffer.from('more'));
+    writeFileSync(join(auditor.folder, 'shown'), shown.checkpoint(shown.audit, auditOrigin));
+    writeFileSync(join(auditor.folder, 'ward.govheads.json'), text);
+    expect((await auditor.gov(['heads', 'import', 'ward.govheads.json', ...key])).code).toBe(0);
+    const split = await auditor.gov(['heads', 'import', 'shown', ...key]);
+    expect([split.code, split.stdout]).toEqual([3, expect.stringContaining('split')]);
+  });
+
   it('gov planes lists planes, shows their reports and revokes them', async () => {
     const sender = await created('ward-4');
     const { dataPlaneId } = sender.plane.home;
