@@ -90,7 +90,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     intake: {
       may: 'json coverage',
       doors:
-        'call-ids failure fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
+        'call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
         'otlp/sources receive reconcile registry run source subagents',
     },
     mcp: { may: 'json' },

@@ -1,6 +1,7 @@
 /** Coverage of runs (extension, contract P5): whether the sources of a run agree that nothing ran ungoverned. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { endings } from './endings.ts';
 import { limits } from './limits.ts';
 import { operation } from './operation.ts';
 import { nullable, oneOf, runIdParams } from './shapes.ts';
@@ -10,7 +11,10 @@ export const coverageVerdicts = [
   'denied_but_ran',
   'ungoverned',
   'gap',
+  'unknown',
   'single_source',
+  'failed',
+  'user_refused',
   'not_run',
   'governed',
 ] as const;
@@ -28,6 +32,7 @@ const CoveredCall = Type.Object({
   tool: nullable(Type.String()),
   verdict: oneOf(coverageVerdicts),
   decision: nullable(oneOf(['allowed', 'denied'])),
+  ending: nullable(oneOf(endings)),
   sources: Type.Array(oneOf(reportSources)),
   detail: nullable(
     Type.String({

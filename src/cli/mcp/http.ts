@@ -149,7 +149,7 @@ export class HttpProxy {
       const run = call.run();
       this.#relay(request, response, { session, body: message.forwarded, id })
         .then((detail) => this.#streamEnded(detail, { call, session }))
-        .catch((cause: unknown) => call.end({ how: 'lost', detail: String(cause) }));
+        .catch((cause: unknown) => call.end({ how: 'unanswered', detail: String(cause) }));
       return run;
     });
     session.open.remove(id);
@@ -200,8 +200,9 @@ export class HttpProxy {
 
   /** An answer may still come on another stream of the session. */
   #streamEnded(detail: string | undefined, { call, session }: { call: OpenCall; session: Session }): void {
-    if (detail !== undefined) call.end({ how: 'lost', detail });
-    else if (!session.isResumable) call.end({ how: 'lost', detail: 'the stream ended without an answer' });
+    if (detail !== undefined) call.end({ how: 'unanswered', detail });
+    else if (!session.isResumable)
+      call.end({ how: 'unanswered', detail: 'the stream ended without an answer' });
   }
 
   /** Forwards one exchange to its end. Returns why no answer can come any more; undefined if one may have. */
@@ -255,7 +256,7 @@ function leave(
   if (response.writableFinished) return;
   if (message.era !== '2026' && session.isResumable && call.isForwarded) return;
   call.cancel();
-  call.end({ how: 'cancelled' });
+  call.end({ how: 'interrupted' });
 }
 
 const clientOf = (message: ClientMessage & { kind: 'request' }): Pick<Peers, 'client'> => {

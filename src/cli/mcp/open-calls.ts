@@ -47,7 +47,7 @@ export class OpenCall {
 
   /** The client cancelled before the call was sent. */
   unsent(): Run {
-    return { ended: { how: 'cancelled' }, durationMs: 0, cancelled: true, progress: 0 };
+    return { ended: { how: 'interrupted' }, durationMs: 0, cancelled: true, progress: 0 };
   }
 
   progressed(): void {
@@ -61,7 +61,7 @@ export class OpenCall {
   /** The server may still answer; after a time its silence is the outcome. */
   cancel(): void {
     this.#stop.abort(new Error('cancelled by the client'));
-    this.#timer ??= setTimeout(() => this.end({ how: 'cancelled' }), limits.mcpCancelSeconds * 1000);
+    this.#timer ??= setTimeout(() => this.end({ how: 'interrupted' }), limits.mcpCancelSeconds * 1000);
   }
 }
 
@@ -134,7 +134,7 @@ export class OpenRequests {
   endAll(detail: string): string[] {
     const open = [...this.#open];
     for (const [, { call, own, ended }] of open) {
-      call?.end({ how: 'lost', detail });
+      call?.end({ how: 'unanswered', detail });
       own?.reject(new ListError(`ended before it answered tools/list`));
       ended?.();
     }

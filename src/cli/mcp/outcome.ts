@@ -11,11 +11,11 @@ import { isObject } from '../../core/json/object.ts';
 import { defaultBounds, parseJson, type JsonBounds } from '../../core/json/parse.ts';
 import { looseBounds, type Envelope } from '../../core/mcp/envelope.ts';
 
-/** How a forwarded call ended. `lost`: no answer came before the server or the proxy ended. */
+/** How a forwarded call ended. `unanswered`: no answer came before the server or the proxy ended. */
 export type CallEnd =
   | { readonly how: 'answered'; readonly answer: Envelope }
-  | { readonly how: 'cancelled' }
-  | { readonly how: 'lost'; readonly detail: string };
+  | { readonly how: 'interrupted' }
+  | { readonly how: 'unanswered'; readonly detail: string };
 
 export interface Run {
   readonly ended: CallEnd;

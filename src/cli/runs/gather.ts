@@ -30,6 +30,7 @@ export interface ShownCall {
   readonly tool: string | null;
   readonly verdict: CoverageCall['verdict'] | null;
   readonly decision: CoverageCall['decision'];
+  readonly ending: CoverageCall['ending'];
   readonly sources: CoverageCall['sources'];
   readonly detail: string | null;
   readonly decisions: readonly ShownDecision[];
@@ -220,6 +221,7 @@ function uncalled(
       tool: evaluatedTool(record.checkpoint),
       verdict: null,
       decision: null,
+      ending: null,
       sources: [],
       detail: 'decided; no event of the call',
       decisions: [

@@ -17,6 +17,11 @@ const tones: ReadonlyMap<string, Tone> = new Map([
   ['deny', 'bad'],
   ['denied', 'bad'],
   ['failed', 'bad'],
+  ['error', 'bad'],
+  ['refused', 'bad'],
+  ['timed_out', 'bad'],
+  ['interrupted', 'bad'],
+  ['unanswered', 'bad'],
   ['revoked', 'bad'],
 ]);
 

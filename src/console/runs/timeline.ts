@@ -5,6 +5,7 @@
  */
 import { deciderName } from '../approvals/call.ts';
 import type { ShownApproval } from '../../contract/approvals.ts';
+import { endingOf } from '../../contract/endings.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
@@ -162,11 +163,18 @@ function eventEntry(event: AuditEvent, isPart: boolean): Entry {
     title: titleOf(event, kind),
     text: lineOf(contentOf(event)),
     isPart,
-    outcome: kind === 'decision' || kind === 'call' ? decision : null,
+    outcome:
+      kind === 'decision' || kind === 'call' ? decision : kind === 'result' ? endingShown(event) : null,
     event,
     evaluation: null,
     approval: null,
   };
+}
+
+/** An ending other than the usual one. */
+function endingShown({ metadata }: AuditEvent): string | null {
+  const ending = endingOf(metadata['outcome']);
+  return ending === undefined || ending === 'ok' ? null : ending;
 }
 
 function evaluationEntry(

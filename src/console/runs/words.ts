@@ -10,7 +10,10 @@ const verdictTexts: Readonly<Record<CoverageVerdict, string>> = {
   denied_but_ran: 'ran after a denial',
   ungoverned: 'ran without a decision',
   gap: 'missing in a source',
+  unknown: 'may have run without a decision',
   single_source: 'reported by one source',
+  failed: 'failed',
+  user_refused: 'refused by its user',
   not_run: 'did not run',
   governed: 'governed',
 };

@@ -5,6 +5,8 @@
  */
 import type { EventInput } from '../../contract/events.ts';
 import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
+import type { Ending } from '../../contract/endings.ts';
+import { endingOf } from '../intake/ending.ts';
 import { capture } from '../intake/otlp/capture.ts';
 import { RunBuilder, runIdFrom, type Draft, type Party, type Source } from '../intake/run.ts';
 import { formatTimestamp } from '../time.ts';
@@ -110,7 +112,7 @@ function draftOf(input: HookInput, facts: Source): Draft {
         metadata: {
           ...facts,
           toolCallId: tool?.callId,
-          outcome: moment === 'result' ? 'ok' : 'error',
+          outcome: moment === 'result' ? 'ok' : failureOf(source),
           durationMs: source['duration_ms'] ?? source['duration'],
           content,
         },
@@ -119,6 +121,13 @@ function draftOf(input: HookInput, facts: Source): Draft {
       return { eventType: 'agent.step', actor, action: 'stop', metadata: { ...facts, content } };
   }
 }
+
+/** How a call ended that did not end well. */
+const failureOf = (source: Source): Ending =>
+  endingOf({
+    stated: source['is_interrupt'] === true ? 'interrupted' : 'error',
+    results: [source, source['tool_response'], source['tool_output'], source['error']],
+  });
 
 /** The tool as the policies saw it: a proof compares the call that ran with the call that was decided. */
 const resourceOf = ({ name, mcp }: HookedTool): Party =>

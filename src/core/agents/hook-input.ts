@@ -4,7 +4,7 @@
  * Tested by `test/core/agents/hook-input.test.ts` with recordings of Claude Code 2.1.331 and Codex 0.169.
  */
 import { unnamedCallId } from '../intake/call-ids.ts';
-import { saysFailure } from '../intake/failure.ts';
+import { saysFailure } from '../intake/ending.ts';
 import { isSource, textOf, type Source } from '../intake/run.ts';
 import { parseLoose } from '../intake/source.ts';
 import { readingsOf, type McpTool } from './mcp-name.ts';

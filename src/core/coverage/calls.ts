@@ -4,6 +4,7 @@
  * Tested by `test/core/coverage/judge.test.ts`.
  */
 import type { ReportSource } from '../../contract/coverage.ts';
+import { endingOf, endings, isFailure, type Ending } from '../../contract/endings.ts';
 import { valuesAt } from '../events/bodies.ts';
 import type { Fields } from '../events/links.ts';
 import type { RunEvent } from '../events/run-entry.ts';
@@ -13,13 +14,17 @@ import { parseTimestamp } from '../time.ts';
 import { governs, isOwnId, namesDecision, observedType, sourceOf } from './report.ts';
 
 /** What one source said of one call. */
-interface Sighting {
+export interface Sighting {
   /** The model asked for it, or a program was about to run it. */
   requested: boolean;
   /** It ran, and ended well or in a way that the source does not say. */
   ran: boolean;
+  /** It ended well. */
+  succeeded: boolean;
   /** It ended with an error: it ran, or was refused. */
   failed: boolean;
+  /** Its program reports a refusal as an error. */
+  mistakesRefusals: boolean;
   /** The client refused it. */
   refused: boolean;
 }
@@ -34,6 +39,8 @@ export interface CallFacts {
   /** The MCP proxy refused it. The client reports this refusal as a call that ended. */
   isStopped: boolean;
   readonly sightings: Map<ReportSource, Sighting>;
+  /** How it ended, as the source says that says most; null: none says. */
+  ending: Ending | null;
   /** The oldest time that an event of the call has, stated or recorded; Unix milliseconds. */
   firstMs: number;
   /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */
@@ -137,6 +144,7 @@ export class Calls {
       decision: null,
       isStopped: false,
       sightings: new Map(),
+      ending: null,
       firstMs: Infinity,
       lastMs: 0,
       lastServerMs: 0,
@@ -147,9 +155,22 @@ export class Calls {
   }
 }
 
-const unseen = (): Sighting => ({ requested: false, ran: false, failed: false, refused: false });
+const unseen = (): Sighting => ({
+  requested: false,
+  ran: false,
+  succeeded: false,
+  failed: false,
+  mistakesRefusals: false,
+  refused: false,
+});
+
+/** Programs whose telemetry has a call that its user refused, or a tool that it lacks, as a call that failed. */
+const mistaking = /^(?:claude_code|gemini_cli)\.|^(?:com\.anthropic\.claude_code|gemini-cli)\b/;
 
 function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: Sighting): void {
+  const { scope, record } = metadata;
+  if (source === 'otlp')
+    sighting.mistakesRefusals ||= [scope, record].some((each) => mistaking.test(String(each)));
   switch (type) {
     case 'tool.call': {
       sighting.requested = true;
@@ -162,9 +183,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       break;
     }
     case 'tool.result':
-      if (metadata['outcome'] === 'refused' || isRefusal(metadata['extra'])) sighting.refused = true;
-      else if (metadata['outcome'] === 'error' || metadata['ok'] === false) sighting.failed = true;
-      else sighting.ran = true;
+      noteEnd(metadata, call, sighting);
       break;
     case 'tool.denied':
       sighting.requested = true;
@@ -178,6 +197,19 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       sighting.requested = true;
       sighting.refused = true;
       if (governs(source)) call.decision ??= 'denied';
+  }
+}
+
+function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, sighting: Sighting): void {
+  const stated = endingOf(metadata['outcome']);
+  const said = isRefusal(metadata['extra']) && stated !== 'denied' ? 'refused' : stated;
+  const ending = said ?? (metadata['ok'] === false ? 'error' : metadata['ok'] === true ? 'ok' : 'unknown');
+  if (call.ending === null || endings.indexOf(ending) < endings.indexOf(call.ending)) call.ending = ending;
+  if (ending === 'refused' || ending === 'denied') sighting.refused = true;
+  else if (isFailure(ending)) sighting.failed = true;
+  else {
+    sighting.ran = true;
+    sighting.succeeded = true;
   }
 }
 

@@ -4,9 +4,10 @@
  * cannot find what all of them leave out. Tested by `test/core/coverage/judge.test.ts`.
  */
 import { coverageVerdicts, type CoverageVerdict, type ReportSource } from '../../contract/coverage.ts';
+import type { Ending } from '../../contract/endings.ts';
 import { limits } from '../../contract/limits.ts';
 import type { RunEvent } from '../events/run-entry.ts';
-import { Calls, readEvent, type CallFacts } from './calls.ts';
+import { Calls, readEvent, type CallFacts, type Sighting } from './calls.ts';
 import { SourceFacts, type NumberGap } from './sources.ts';
 
 /** Verdicts that somebody has to look at. */
@@ -21,6 +22,8 @@ export interface CoveredCall {
   readonly tool: string | null;
   readonly verdict: CoverageVerdict;
   readonly decision: 'allowed' | 'denied' | null;
+  /** How it ended; null: no source says. */
+  readonly ending: Ending | null;
   readonly sources: readonly ReportSource[];
   /** Why the verdict is `gap`. */
   readonly detail: string | null;
@@ -39,6 +42,10 @@ export interface Coverage {
   /** Calls that two sources or more report. */
   readonly confirmed: number;
 }
+
+/** Whether a source may have reported a refusal: an error of a program that takes one for the other. */
+const isMistakable = ({ failed, succeeded, mistakesRefusals }: Sighting): boolean =>
+  mistakesRefusals && failed && !succeeded;
 
 /** How many calls have each verdict. */
 export function countsOf(calls: readonly CoveredCall[]): Record<CoverageVerdict, number> {
@@ -88,10 +95,10 @@ export class CoverageJudge {
   }
 
   #judge(call: CallFacts): CoveredCall {
-    const { id, eventId, index, tool, decision, sightings, firstMs } = call;
+    const { id, eventId, index, tool, decision, ending, sightings, firstMs } = call;
     const [verdict, detail] = this.#verdictOf(call);
     const sources = [...sightings.keys()].toSorted();
-    return { callId: id, eventId, index, tool, verdict, decision, sources, detail, firstMs };
+    return { callId: id, eventId, index, tool, verdict, decision, ending, sources, detail, firstMs };
   }
 
   #verdictOf(call: CallFacts): readonly [CoverageVerdict, string | null] {
@@ -100,11 +107,17 @@ export class CoverageJudge {
     const isRefused = seen.some((each) => each.refused);
     // a client reports a refusal as a failure too, and one of the proxy as a call that ended
     if (call.decision === 'denied') return [ran && !call.isStopped ? 'denied_but_ran' : 'governed', null];
-    const hasRun = ran || (seen.some((each) => each.failed) && !isRefused);
-    if (call.decision === null) return [hasRun ? 'ungoverned' : 'not_run', null];
+    const hasFailed = seen.some((each) => each.failed);
+    const isSure =
+      seen.some((each) => each.ran && !isMistakable(each)) ||
+      (seen.some((each) => each.failed && !isMistakable(each)) && !isRefused);
+    const hasRun = isSure || (hasFailed && !isRefused);
+    if (call.decision === null) return [isSure ? 'ungoverned' : hasRun ? 'unknown' : 'not_run', null];
     const missing = this.#missing(call, hasRun);
     if (missing !== null) return ['gap', missing];
-    return [seen.length === 1 ? 'single_source' : 'governed', null];
+    if (isRefused && !isSure) return ['user_refused', null];
+    if (seen.length === 1) return ['single_source', null];
+    return [hasFailed && !seen.some((each) => each.succeeded) ? 'failed' : 'governed', null];
   }
 
   /** What a source lacks of a call that it has to have; null if nothing, or if its report may still come. */

@@ -3,6 +3,7 @@
  * tool calls, results, and parts that gov does not understand. Importers of messages translate to these.
  * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
  */
+import type { Ending } from '../../contract/endings.ts';
 import { CallIds } from './call-ids.ts';
 import { isSource, type Party, type RunBuilder, type Source } from './run.ts';
 import { parseShallow } from './source.ts';
@@ -37,8 +38,7 @@ export interface Answer extends Utterance {
 export interface Result extends Utterance {
   readonly sourceId: string | undefined;
   readonly name?: string | undefined;
-  /** `refused`: a person refused the call, and nothing ran. */
-  readonly outcome: 'ok' | 'error' | 'refused' | undefined;
+  readonly outcome: Ending;
   readonly details?: unknown;
 }
 

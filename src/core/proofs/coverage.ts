@@ -4,11 +4,17 @@
  * no call has a second source passes, and its code says that nothing was compared.
  * Proven by `test/core/proofs/coverage.test.ts`.
  */
+import type { CoverageVerdict } from '../../contract/coverage.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { alarms, type Coverage } from '../coverage/judge.ts';
 import { verdictOf, type LayerResult } from './statement.ts';
+
+/** Verdicts that came later stand only where a call has them, so that older statements of other runs stay the same. */
+const later: ReadonlySet<string> = new Set<CoverageVerdict>(['unknown', 'failed', 'user_refused']);
+const shownCounts = (counts: Coverage['counts']): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).filter(([verdict, count]) => count > 0 || !later.has(verdict)));
 
 export function coverageLayer({ calls, counts, sources, gaps, confirmed }: Coverage): LayerResult {
   const list = new ListRoot();
@@ -29,7 +35,7 @@ export function coverageLayer({ calls, counts, sources, gaps, confirmed }: Cover
       vacuous: isVacuous,
       calls: { n: list.size, root: hashText(list.root()) },
       confirmed,
-      counts: { ...counts },
+      counts: shownCounts(counts),
       sources: sources.map(({ source, calls: reported }) => ({ source, calls: reported })),
       missingNumbers: gaps.reduce((sum, gap) => sum + gap.last - gap.first + 1, 0),
       firstFinding: first === undefined ? null : { index: first.index, verdict: first.verdict },

@@ -84,6 +84,7 @@ function bodyOf(runId: string, judged: Coverage, policies?: Timeline): RunCovera
       tool: call.tool,
       verdict: call.verdict,
       decision: call.decision,
+      ending: call.ending,
       sources: [...call.sources],
       detail: policies === undefined ? call.detail : detailOf(call, policies),
     })),

@@ -48,7 +48,7 @@ describe('OpenRequests', () => {
     open.add('2', 'ping');
     const run = call.run();
     expect(open.endAll('gone')).toEqual(['1', '2']);
-    expect((await run).ended).toEqual({ how: 'lost', detail: 'gone' });
+    expect((await run).ended).toEqual({ how: 'unanswered', detail: 'gone' });
     expect(open.size).toBe(0);
   });
 });

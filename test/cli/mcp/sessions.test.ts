@@ -15,7 +15,7 @@ describe('Sessions', () => {
     for (let id = 1; id < limits.mcpSessions; id++) sessions.of(named(id));
     expect(sessions.of(named(0))).toBe(first);
     sessions.of(named(limits.mcpSessions));
-    expect((await run).ended).toMatchObject({ how: 'lost' });
+    expect((await run).ended).toMatchObject({ how: 'unanswered' });
     expect(sessions.of(named(0))).not.toBe(first);
   });
 

@@ -52,7 +52,11 @@ describe('readHookInput', () => {
   ] as const)('a result of %s in %s with %j is a failure', (client, hook_event_name, more) => {
     const input = good(client, { ...call, hook_event_name, ...more });
     expect(input.moment).toBe('failure');
-    expect(reportEvent(input, stamp).metadata).toMatchObject({ outcome: 'error' });
+    const outcome =
+      'tool_response' in more && typeof more.tool_response === 'object' && 'interrupted' in more.tool_response
+        ? 'interrupted'
+        : 'error';
+    expect(reportEvent(input, stamp).metadata).toMatchObject({ outcome });
     expect(input.content).toBeDefined();
   });
 

@@ -195,6 +195,50 @@ describe('the verdict of a call', () => {
     expect(found(judged([line('tool.call', '1'), failed]))).toEqual(['ungoverned']);
   });
 
+  it.each(['error', 'timed_out', 'interrupted', 'unanswered'])(
+    'is failed where an allowed call ended with %s, and another source reports it',
+    (outcome) => {
+      const events = [allowed('1'), line('tool.call', '1'), line('tool.result', '1', { outcome })];
+      expect(judged(events).calls).toMatchObject([{ verdict: 'failed', ending: outcome }]);
+      expect(found(judged([...events, direct('tool.result', { toolCallId: '1', outcome: 'ok' })]))).toEqual([
+        'governed',
+      ]);
+    },
+  );
+
+  it('is user_refused where an allowed call was refused, though telemetry has it as an error', () => {
+    const refused = line('tool.result', '1', { outcome: 'refused' });
+    const failed = { importer: 'otlp', signal: 'log', scope: 'com.anthropic.claude_code.events' };
+    const events = [allowed('1'), line('tool.call', '1'), refused];
+    expect(judged(events).calls).toMatchObject([{ verdict: 'user_refused', ending: 'refused' }]);
+    const both = [
+      ...events,
+      span('1', later, failed),
+      line('tool.result', '1', { ...failed, outcome: 'error' }),
+    ];
+    expect(found(judged(both))).toEqual(['user_refused']);
+    expect(found(judged(both.slice(1)))).toEqual(['not_run']);
+  });
+
+  it('is unknown where nothing decided, and the error may be a refusal', () => {
+    const scope = 'com.anthropic.claude_code.events';
+    const call = span('1', later, { scope });
+    const failed = line('tool.result', '1', { importer: 'otlp', signal: 'log', scope, outcome: 'error' });
+    expect(found(judged([call, failed]))).toEqual(['unknown']);
+    expect(judged([call, failed]).isAlarming).toBe(false);
+    // a transcript tells a refusal from an error
+    const own = [line('tool.call', '1'), line('tool.result', '1', { outcome: 'error' })];
+    expect(found(judged([call, failed, ...own]))).toEqual(['ungoverned']);
+    expect(found(judged([span('1'), { ...failed, metadata: { ...failed.metadata, scope: 'x' } }]))).toEqual([
+      'ungoverned',
+    ]);
+  });
+
+  it('reads the words of older proxies', () => {
+    const lost = direct('tool.result', { toolCallId: '1', outcome: 'lost', ok: false });
+    expect(judged([allowed('1'), lost]).calls).toMatchObject([{ ending: 'unanswered' }]);
+  });
+
   it('is gap where telemetry has later calls, and not this one', () => {
     expect(found(judged([allowed('1'), allowed('2'), span('2', later)]))).toEqual([
       'gap: otlp does not have the call',

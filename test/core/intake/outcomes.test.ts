@@ -123,7 +123,6 @@ describe('the outcome of a call', () => {
       anthropic({ content: { type: 'bash_code_execution_result', return_code: 1, stdout: '' } }),
     ],
     ['claude-code: an exit code', claude({ content: 'Exit code 1' }, undefined)],
-    ['claude-code: an interruption', claude({ content: '' }, { stdout: '', interrupted: true })],
     [
       'responses: a status',
       items({ type: 'function_call_output', call_id: 'c1', output: '', status: 'failed' }),
@@ -162,7 +161,6 @@ describe('the outcome of a call', () => {
       'openhands: a result of MCP',
       [{ id: 1, source: 'agent', observation: 'mcp', content: '{"isError":true,"content":[]}' }],
     ],
-    ['openhands-v1: a timeout', openhands({ content: [], exit_code: -1, timeout: true })],
     ['openhands-v1: a flag', openhands({ content: [], error: true })],
     ['mcp: a flag', mcp({ content: [], isError: true })],
     ['mcp: an exit code', mcp({ content: [], structuredContent: { exitCode: 1 } })],
@@ -171,16 +169,9 @@ describe('the outcome of a call', () => {
   });
 
   it.each([
-    ['chat: an empty text', chat({ content: '' })],
-    ['chat: an empty list', chat({ content: [] })],
-    ['chat: null', chat({ content: null })],
-    ['chat: no content', chat({})],
     ['anthropic: no content', anthropic({})],
     ['anthropic: an empty text', anthropic({ content: '' })],
     ['claude-code: an empty list', claude({ content: [] }, undefined)],
-    ['responses: an empty text', items({ type: 'function_call_output', call_id: 'c1', output: '' })],
-    ['responses: null', items({ type: 'function_call_output', call_id: 'c1', output: null })],
-    ['codex: an empty text', codex('')],
     ['codex: printed words of another command', codex('Process exited with code 0\nOutput:\nExit code: 1')],
     ['openhands-v1: no content', openhands({ exit_code: 0 })],
     [
@@ -196,11 +187,92 @@ describe('the outcome of a call', () => {
       mcp({ content: [{ type: 'text', text: '{"error":"x"}' }], isError: false }),
     ],
     ['chat: an error that is null', chat({ content: '{"error":null,"success":true}' })],
-    ['chat: an error of a measure', chat({ content: '{"error":0.03,"status":"done"}' })],
-    ['chat: a list of records', chat({ content: [{ type: 'text', text: '[{"error":"x"}]' }] })],
     ['mcp: an empty result', mcp({})],
     ['mcp: null', mcp(null)],
   ])('%s is a result, and no error', (_, document) => {
     expect(outcomes(document)).toEqual(['ok']);
+  });
+
+  it.each([
+    ['chat: an empty text', chat({ content: '' })],
+    ['chat: an empty list', chat({ content: [] })],
+    ['chat: null', chat({ content: null })],
+    ['chat: no content', chat({})],
+    ['responses: an empty text', items({ type: 'function_call_output', call_id: 'c1', output: '' })],
+    ['responses: null', items({ type: 'function_call_output', call_id: 'c1', output: null })],
+    ['codex: an empty text', codex('')],
+    ['chat: an error of a measure', chat({ content: '{"error":0.03,"status":"done"}' })],
+    ['chat: a list of records', chat({ content: [{ type: 'text', text: '[{"error":"x"}]' }] })],
+  ])('%s is a result that does not say how the call ended', (_, document) => {
+    expect(outcomes(document)).toEqual(['unknown']);
+  });
+
+  const denial = 'Permission to use Bash with command rm has been denied.';
+  it.each([
+    ['claude-code: a flag', claude({ content: '' }, { stdout: '', interrupted: true }), 'interrupted'],
+    [
+      'claude-code: words of the program',
+      claude({ content: '[Request interrupted by user for tool use]' }, undefined),
+      'interrupted',
+    ],
+    ['claude-code: a rule', claude({ content: denial, is_error: true }, `Error: ${denial}`), 'denied'],
+    ['claude-code: a printed file', claude({ content: denial }, { stdout: denial }), 'ok'],
+    [
+      'claude-code: a hook',
+      claude({ content: 'PreToolUse:Bash hook error: no', is_error: true }, undefined),
+      'denied',
+    ],
+    [
+      'claude-code: a timeout',
+      claude({ content: 'Exit code 143\nCommand timed out after 2m 0.0s', is_error: true }, undefined),
+      'timed_out',
+    ],
+    [
+      'claude-code: older words of a refusal',
+      claude({ content: "The user doesn't want to take this action right now." }, undefined),
+      'refused',
+    ],
+    ['codex: a refusal', codex('exec command rejected by user'), 'refused'],
+    ['codex: an interruption', codex('aborted by user after 1.2s'), 'interrupted'],
+    ['codex: a hook', codex('Command blocked by PreToolUse hook: no'), 'denied'],
+    [
+      'codex: a timeout',
+      codex('{"output":"command timed out after 10000 milliseconds","metadata":{"exit_code":124}}'),
+      'timed_out',
+    ],
+    ['codex: an exit code of 0', codex('{"output":"","metadata":{"exit_code":0}}'), 'ok'],
+    ['openhands-v1: a timeout', openhands({ content: [], exit_code: -1, timeout: true }), 'timed_out'],
+    [
+      'responses: a timeout of a shell',
+      items({
+        type: 'shell_call_output',
+        call_id: 'c1',
+        output: [{ stdout: '', stderr: '', outcome: { type: 'timeout' } }],
+      }),
+      'timed_out',
+    ],
+    [
+      'responses: an item that was stopped',
+      items({ type: 'function_call_output', call_id: 'c1', output: '', status: 'incomplete' }),
+      'interrupted',
+    ],
+    ['chat: an exit code of 0', chat({ content: '{"exit_code":0}' }), 'ok'],
+    ['chat: a status', chat({ content: 'paid', status: 'success' }), 'ok'],
+    ['chat: a status of HTTP', chat({ content: '{"status":200}' }), 'ok'],
+    ['chat: a flag and a timeout', chat({ content: '{"timed_out":true}', is_error: true }), 'timed_out'],
+    ['mcp: no answer before the exit', [mcp(1)[0], { dir: 'exit', transport: 'stdio' }], 'unanswered'],
+    [
+      'mcp: a cancelled call',
+      [mcp(1)[0], { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }],
+      'interrupted',
+    ],
+  ])('%s keeps its meaning', (_, document, ending) => {
+    expect(outcomes(document)).toEqual([ending]);
+  });
+
+  it('mcp: a call that is answered after it was cancelled has the answer alone', () => {
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const [request, answer] = mcp({ content: [] });
+    expect(outcomes([request, cancelled, answer])).toEqual(['ok']);
   });
 });

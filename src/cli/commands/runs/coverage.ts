@@ -12,6 +12,7 @@ const columns: readonly Column[] = [
   { name: 'tool', kind: 'text' },
   { name: 'callId', kind: 'id' },
   { name: 'decision', kind: 'text' },
+  { name: 'ending', kind: 'text' },
   { name: 'sources', kind: 'text' },
   { name: 'detail', kind: 'text' },
 ];
@@ -19,7 +20,8 @@ const columns: readonly Column[] = [
 export const run: Run<typeof spec> = async ({ args, out, session }) => {
   const client = await session.client();
   const { body } = await client.getRunCoverage({ params: { runId: args.runId } });
-  out.verdict = body.covered ? exit.ok : exit.checkFailed;
+  const isUnsure = (body.counts['unknown'] ?? 0) > 0;
+  out.verdict = !body.covered ? exit.checkFailed : isUnsure ? exit.partial : exit.ok;
   if (out.format === 'tsv' && out.settings.formatFrom === 'default') await out.json(body);
   else {
     await printReport(out, {

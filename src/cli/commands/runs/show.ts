@@ -13,6 +13,7 @@ import { counted } from '../../terminal/numbers.ts';
 
 const columns: readonly Column[] = [
   { name: 'decision', kind: 'text' },
+  { name: 'ending', kind: 'text' },
   { name: 'tool', kind: 'text' },
   { name: 'callId', kind: 'id' },
   { name: 'policy', kind: 'text' },
@@ -35,11 +36,12 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
 };
 
 /** A call that several programs decided has each of their decisions. */
-function rowOf({ callId, tool, verdict, decision, sources, detail, decisions }: ShownCall): Row {
+function rowOf({ callId, tool, verdict, decision, ending, sources, detail, decisions }: ShownCall): Row {
   const policies = decisions.flatMap((each) => each.policies);
   const named = policies.map(({ policyId, version }) => `${policyId} v${version ?? '?'}`);
   return {
     decision: listed(decisions.map((each) => each.decision)) || (decision ?? 'none'),
+    ending,
     tool,
     callId,
     policy: listed(named),

@@ -18,6 +18,7 @@ import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
 import { branchesOf, factsOf } from '../pieces/claude-branch.ts';
 import { Answers, isSynthetic, speaks } from '../pieces/claude-answers.ts';
+import { isInterruption, writtenEnding } from '../pieces/claude-endings.ts';
 import { ProgressLines, subagent } from '../pieces/claude-progress.ts';
 import { queuedPrompt, steeringPrompts } from '../pieces/claude-queue.ts';
 
@@ -160,7 +161,7 @@ class LineWriter {
       ...(said.key === undefined ? {} : { key: said.key }),
       details: line['toolUseResult'],
       extra: { ...picked(line, ['permissionDecision', 'sandboxed']), ...startedAgent(line) },
-      refused: isRefusal,
+      written: writtenEnding,
     });
     this.#unknown(unknown, said);
   }
@@ -270,22 +271,6 @@ class LineWriter {
 }
 
 const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content);
-
-/** The program writes an interruption by the user as a message of the user. */
-const isInterruption = (content: unknown): boolean =>
-  (!Array.isArray(content) || content.length === 1) &&
-  /^\[Request interrupted by user(?: for tool use)?\]$/.test(textIn(content) ?? '');
-
-/** The text of content that begins with one. */
-function textIn(content: unknown): string | undefined {
-  const [block]: unknown[] = Array.isArray(content) ? content : [content];
-  return textOf(isSource(block) ? block['text'] : block);
-}
-
-/** What the program returns in place of a call that its user refused. */
-const isRefusal = ({ content }: Source, details: unknown): boolean =>
-  details === 'User rejected tool use' ||
-  textIn(content)?.startsWith("The user doesn't want to proceed with this tool use") === true;
 
 /** The subagent that a call started. */
 function startedAgent({ toolUseResult: details }: Source): Source | undefined {

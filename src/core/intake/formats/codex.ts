@@ -5,7 +5,8 @@
  */
 import { isStepOfCodex } from '../codex-steps.ts';
 import { Conversation, readArguments, words } from '../conversation.ts';
-import { exitCodeIn, saysFailure } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf, exitCodeIn, saysFailure } from '../ending.ts';
 import type { Format } from '../format.ts';
 import {
   isSource,
@@ -183,11 +184,10 @@ class LineWriter {
     const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
     const isOutput = String(own['type']).endsWith('_output');
     const blocked = isOutput && isBlocked(own['output']);
-    const failed = blocked || this.#failed.has(String(own['call_id']));
     const agentId = this.#started.get(String(own['call_id'])) ?? startedAgent(own['output']);
     this.#items.write(own, {
       ...said,
-      failed: failed || (isOutput && exit !== undefined ? exit !== 0 : undefined),
+      ending: isOutput ? this.#endingOf(own, { exit, blocked }) : undefined,
       extra: isOutput
         ? {
             ...(blocked ? { blocked } : exit === undefined ? {} : { exitCode: exit }),
@@ -195,6 +195,17 @@ class LineWriter {
           }
         : undefined,
     });
+  }
+
+  #endingOf(
+    { call_id: call, output }: Source,
+    { exit, blocked }: { exit: number | undefined; blocked: boolean },
+  ): Ending | undefined {
+    const written = blocked ? 'denied' : writtenEnding(output);
+    if (written !== undefined) return written;
+    if (exit === 0 && !this.#failed.has(String(call))) return 'ok';
+    const isFailed = this.#failed.has(String(call)) || exit !== undefined;
+    return isFailed ? endingOf({ stated: 'error', results: [output] }) : undefined;
   }
 
   /** Whether an item is a step of Codex itself, or its output. */
@@ -240,6 +251,13 @@ function isOfProgram(message: Source, passed: unknown): boolean {
 /** Codex gives the reason of a hook that blocked a call in place of the call's output. */
 const isBlocked = (output: unknown): boolean =>
   typeof output === 'string' && /^(?:Command|Tool call) blocked by PreToolUse hook\b/.test(output);
+
+/** What Codex writes in place of an output. */
+function writtenEnding(output: unknown): Ending | undefined {
+  const text = textOf(output) ?? '';
+  if (/^(?:exec command|patch|tool call|command) rejected by user\b/i.test(text)) return 'refused';
+  return /^aborted(?: by user\b|$)/.test(text) ? 'interrupted' : undefined;
+}
 
 /** The end of a patch, or of a call of MCP: its result is `{Ok}` or `{Err}`. */
 function isFailureEvent({ success, result }: Source): boolean {

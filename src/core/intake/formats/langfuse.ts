@@ -4,11 +4,11 @@
  * Ids come from the source alone, so the same trace in two files is the same run. Events are ordered by time, parents
  * first. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { saysError } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
 import { hasEnded, joinCalls, type JoinedCall } from '../pieces/langfuse-calls.ts';
 import {
-  answersWithError,
   calledName,
+  endingIn,
   kindOf,
   nameOf,
   parsed,
@@ -195,7 +195,7 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
  * What a tool returned: its output, or the message of its error. A tool of Langfuse that has ended without an output has
  * returned nothing; a span that only looks like a tool may be a part of one.
  */
-function resultOf(observation: Observation): { content: unknown; outcome: 'ok' | 'error' } | undefined {
+function resultOf(observation: Observation): { content: unknown; outcome: Ending } | undefined {
   const { source } = observation;
   const output = source['output'] ?? null;
   const failed = source['level'] === 'ERROR';
@@ -203,7 +203,7 @@ function resultOf(observation: Observation): { content: unknown; outcome: 'ok' |
   if (!hasReturned || !hasEnded(observation)) return undefined;
   return {
     content: output ?? textOf(source['statusMessage']),
-    outcome: failed || saysError(parsed(output)) || answersWithError(output) ? 'error' : 'ok',
+    outcome: endingIn(observation),
   };
 }
 

@@ -4,7 +4,8 @@
  * the id of its event. An answer to an elicitation comes from the client's program, so it is never an approval.
  * Tested by `test/core/intake/formats/mcp.test.ts`.
  */
-import { saysError, saysFailure } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
 import {
   isSource,
@@ -101,8 +102,12 @@ class MessageWriter {
   readonly #asked = new Map<string, OpenRequest>();
   readonly #calls = new Map<string, number>();
 
+  /** Requests that get an answer, if late, by their sender and id. */
+  readonly #answered: ReadonlySet<string>;
+
   constructor(run: RunBuilder, captured: readonly CapturedMessage[]) {
     this.#run = run;
+    this.#answered = new Set(captured.flatMap(answeredBy));
     this.client = { name: clientIn(captured) ?? 'mcp client', role: 'agent' };
   }
 
@@ -115,6 +120,8 @@ class MessageWriter {
 
   #other(line: Source, { at, key }: MessageKey): void {
     if (line['dir'] === 'exit') {
+      for (const place of this.#asked.keys())
+        this.#leftOpen(place, { ending: 'unanswered', said: { at, key } });
       this.#run.add({
         eventType: 'run.ended',
         actor: this.#server,
@@ -163,6 +170,10 @@ class MessageWriter {
       at,
       key,
     });
+    if (method === 'notifications/cancelled') {
+      const place = `${sender} ${JSON.stringify(params['requestId'])}`;
+      if (!this.#answered.has(place)) this.#leftOpen(place, { ending: 'interrupted', said: { at, key } });
+    }
     if ('id' in message)
       this.#asked.set(`${sender} ${JSON.stringify(message['id'])}`, { method, tool, callId, event });
   }
@@ -188,9 +199,11 @@ class MessageWriter {
     const result = isSource(message['result']) ? message['result'] : undefined;
     this.#learnServer(result, answerer);
     const said = [result, result?.['content'], result?.['structuredContent']];
-    const isSuccess = result?.['isError'] === false;
-    const failed = 'error' in message || said.some(isSuccess ? saysFailure : saysError);
-    const outcome = failed ? 'error' : result?.['resultType'] === 'input_required' ? 'input_required' : 'ok';
+    const stated = 'error' in message ? 'error' : result?.['isError'] === false ? 'ok' : undefined;
+    // a result is none of an error unless it says so
+    const ending = endingOf({ stated, results: said, silent: 'ok' });
+    const outcome =
+      ending === 'ok' && result?.['resultType'] === 'input_required' ? 'input_required' : ending;
     if (asked === undefined) this.#run.changes.add('call_unknown');
     this.#run.add({
       eventType: asked?.tool === undefined ? 'agent.step' : 'tool.result',
@@ -210,12 +223,36 @@ class MessageWriter {
     });
   }
 
+  /** A call that gets no answer has ended all the same. */
+  #leftOpen(place: string, { ending, said }: { ending: Ending; said: MessageKey }): void {
+    const asked = this.#asked.get(place);
+    if (asked?.tool === undefined) return;
+    this.#asked.delete(place);
+    this.#run.add({
+      eventType: 'tool.result',
+      actor: this.client,
+      action: 'return',
+      resource: asked.tool,
+      metadata: { toolCallId: asked.callId, outcome: ending },
+      causedBy: [asked.event],
+      at: said.at,
+      key: `${said.key}.${ending}.${String(asked.callId)}`,
+    });
+  }
+
   #learnServer(result: Source | undefined, answerer: Side): void {
     const meta = isSource(result?.['_meta']) ? result['_meta'] : {};
     const info = result?.['serverInfo'] ?? meta['io.modelcontextprotocol/serverInfo'];
     const named = isSource(info) ? textOf(info['name']) : undefined;
     if (answerer === 'server' && named !== undefined) this.#server = { name: named, type: 'server' };
   }
+}
+
+/** The request that a response answers, by its sender and id; of either side where the capture does not say. */
+function answeredBy({ message, from }: CapturedMessage): string[] {
+  if (message === undefined || 'method' in message) return [];
+  const askers = from === undefined ? ['client', 'server'] : [from === 'client' ? 'server' : 'client'];
+  return askers.map((asker) => `${asker} ${JSON.stringify(message['id'])}`);
 }
 
 type MessageKey = Pick<CapturedMessage, 'at'> & { readonly key: string };
@@ -264,6 +301,7 @@ export const mcp: Format = {
     ['sampling/createMessage', 'model.invoked'],
     ['elicitation/create and its answer', 'agent.step, never an approval'],
     ['other requests, responses, notifications, stderr', 'agent.step'],
+    ['a call that is cancelled, or open at the exit', 'tool.result: outcome interrupted, unanswered'],
     ['exit', 'run.ended'],
   ],
   example: [

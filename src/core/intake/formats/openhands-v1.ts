@@ -3,7 +3,7 @@
  * own. An observation names the action that it answers. Tested by `test/core/intake/formats/openhands-v1.test.ts`.
  */
 import { Conversation, extraOf, readArguments, splitParts, words } from '../conversation.ts';
-import { saysFailure } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime } from '../time.ts';
@@ -159,14 +159,21 @@ class EventWriter {
         at: said.at,
       });
     }
-    const isStated = isError === true || details['error'] === true || details['timeout'] === true;
-    const failed = isStated || event['kind'] === 'AgentErrorEvent' || saysFailure(observation);
+    const hasFailed = isError === true || details['error'] === true || event['kind'] === 'AgentErrorEvent';
+    const stated = isRejected
+      ? 'refused'
+      : details['timeout'] === true
+        ? 'timed_out'
+        : hasFailed
+          ? 'error'
+          : undefined;
     this.#conversation.returned({
       ...said,
       sourceId: textOf(event['tool_call_id']) ?? this.#calls.get(event['action_id']),
       name: textOf(event['tool_name']),
       content: content ?? event['error'] ?? event['rejection_reason'],
-      outcome: isRejected ? 'refused' : failed ? 'error' : 'ok',
+      // content that a tool printed may hold an error of something else
+      outcome: endingOf({ stated: stated ?? 'ok', results: [{ ...details, is_error: isError }] }),
       details: Object.keys(details).length === 0 ? undefined : details,
     });
   }

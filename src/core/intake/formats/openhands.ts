@@ -15,7 +15,8 @@ import {
   type Party,
   type Source,
 } from '../run.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { readTime } from '../time.ts';
 
@@ -262,16 +263,22 @@ function observationKind(observation: string, tool: Party, call: Source | undefi
   }
 }
 
-/** Returns `error` if the source says so: an exit code, `success: false`, the editor's `ERROR:`, or a result of MCP. */
-function outcomeOf(event: Source): 'ok' | 'error' | 'refused' {
+/** By an exit code, `success`, the editor's `ERROR:`, or a result of MCP. */
+function outcomeOf(event: Source): Ending {
   if (event['observation'] === 'user_rejected') return 'refused';
+  const { observation, content, success } = event;
   const extras = isSource(event['extras']) ? event['extras'] : {};
   const shell = isSource(extras['metadata']) ? extras['metadata'] : {};
   const exitCode = event['exit_code'] ?? extras['exit_code'] ?? shell['exit_code'];
-  if (event['observation'] === 'error' || event['success'] === false) return 'error';
-  if ([event, { exit_code: exitCode }].some(saysFailure)) return 'error';
-  if (String(event['observation']).includes('mcp') && saysError(event['content'])) return 'error';
-  return typeof event['content'] === 'string' && event['content'].startsWith('ERROR') ? 'error' : 'ok';
+  const isError =
+    observation === 'error' ||
+    success === false ||
+    (typeof content === 'string' && content.startsWith('ERROR'));
+  const facts = [event, { exit_code: exitCode, success: typeof success === 'boolean' ? success : undefined }];
+  return endingOf({
+    stated: isError ? 'error' : undefined,
+    results: String(observation).includes('mcp') ? [...facts, content] : facts,
+  });
 }
 
 export const openhands: Format = {

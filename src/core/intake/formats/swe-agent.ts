@@ -10,7 +10,8 @@
 import { alignHistory, type HistoryAlignment } from '../pieces/swe-align.ts';
 import { opening, readCalls } from '../pieces/chat-messages.ts';
 import { CallIds } from '../call-ids.ts';
-import { exitCodeIn, saysFailure } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf } from '../ending.ts';
 import { digest } from '../fit.ts';
 import type { Format } from '../format.ts';
 import type { Json } from '../../json/canonical.ts';
@@ -123,12 +124,9 @@ function commandIn(content: unknown, label: string): string | undefined {
 const toolOf = (command: string): string => /^[A-Za-z_][\w.-]*/.exec(command.trim())?.[0] ?? 'shell';
 
 /** mini-swe-agent writes the exit code into the text for the model; SWE-agent records none, but says a timeout. */
-function outcomeOf(content: unknown): 'ok' | 'error' | undefined {
-  if (saysFailure(content)) return 'error';
-  if (typeof content !== 'string') return undefined;
-  if (/^\s*EXECUTION TIMED OUT/.test(content)) return 'error';
-  return exitCodeIn(content) === 0 ? 'ok' : undefined;
-}
+const outcomeOf = (content: unknown): Ending =>
+  // what a command printed may hold an error of something else
+  endingOf({ results: [isSource(content) ? undefined : content] });
 
 /** Returns the members of a message other than the known ones. */
 const aside = (message: Source, known: readonly string[]): Source | undefined => {

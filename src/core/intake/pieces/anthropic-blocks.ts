@@ -2,8 +2,9 @@
  * Messages in the form of Anthropic's API, with content blocks. `anthropic.ts` has the table; `claude-code.ts` reads the
  * same blocks. Tested by `test/core/intake/formats/anthropic.test.ts`.
  */
+import type { Ending } from '../../../contract/endings.ts';
 import { splitParts, words, type Call, type Conversation } from '../conversation.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import { isSource, textOf, type Party, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -55,27 +56,27 @@ interface ResultsOf {
   readonly actor?: Party | undefined;
   readonly details?: unknown;
   readonly extra?: Source;
-  /** Whether a person refused the call of a result, so that nothing ran. */
-  readonly refused?: (block: Source, details: unknown) => boolean;
+  /** The ending that the program itself wrote in place of a result. */
+  readonly written?: (block: Source, details: unknown) => Ending | undefined;
 }
 
 /** Writes the results in a message. `details` is what the program kept of them beside the message. */
 export function writeResults(
   results: readonly Source[],
   conversation: Conversation,
-  { at, key, actor, details, extra, refused }: ResultsOf,
+  { at, key, actor, details, extra, written }: ResultsOf,
 ): void {
   for (const [index, block] of results.entries()) {
     const { type, tool_use_id: id, content, is_error: isError, cache_control: _cache, ...rest } = block;
     const own = { ...(type === 'tool_result' ? {} : { resultType: type }), ...rest, ...extra };
-    const isStated = isError === true || hasErrorCode(content);
-    const failed = isStated || [content, details].some(isError === false ? saysFailure : saysError);
+    const stated = isError === true || hasErrorCode(content) ? 'error' : isError === false ? 'ok' : undefined;
     conversation.returned({
       at,
       actor,
       sourceId: textOf(id),
       content,
-      outcome: refused?.(block, details) === true ? 'refused' : failed ? 'error' : 'ok',
+      // a result is none of an error unless it says so
+      outcome: written?.(block, details) ?? endingOf({ stated, results: [content, details], silent: 'ok' }),
       details,
       extra: Object.keys(own).length === 0 ? undefined : own,
       key: key === undefined ? undefined : `${key}.result${index === 0 ? '' : index + 1}`,

@@ -1,8 +1,9 @@
 /**
  * Chat messages in OpenAI's form. `openai-chat.ts` has the table. Tested by `test/core/intake/formats/openai-chat.test.ts`.
  */
+import type { Ending } from '../../../contract/endings.ts';
 import { extraOf, readArguments, words, type Call, type Conversation } from '../conversation.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 import { invocationParts, readParts, type PartResult, type Parts } from './chat-parts.ts';
@@ -80,7 +81,7 @@ export function writeMessage(
         sourceId: idOf(message['tool_call_id']),
         // Ollama names the tool of a result so, and gives no id
         name: textOf(message['name']) ?? textOf(message['tool_name']),
-        outcome: hasFailed(message, content) ? 'error' : 'ok',
+        outcome: endingOf({ stated: statedEnding(message, content), results: [content] }),
       });
       break;
     default:
@@ -106,11 +107,13 @@ function readMessage(message: Source, role: string): Parts {
   };
 }
 
-const hasFailed = (message: Source, content: unknown): boolean =>
-  message['status'] === 'error' ||
-  saysFailure({ is_error: message['is_error'], isError: message['isError'] }) ||
-  ([message['is_error'], message['isError']].includes(false) ? saysFailure : saysError)(content) ||
-  beginsWithError(content);
+function statedEnding(message: Source, content: unknown): Ending | undefined {
+  const flags = new Set([message['is_error'], message['isError']]);
+  if (message['status'] === 'error' || flags.has(true)) return 'error';
+  // langchain writes the one, Anthropic and MCP the other
+  if (message['status'] === 'success' || flags.has(false)) return 'ok';
+  return beginsWithError(content) ? 'error' : undefined;
+}
 
 function beginsWithError(content: unknown): boolean {
   const part: unknown = Array.isArray(content) ? content[0] : content;

@@ -3,15 +3,16 @@
  * Bedrock Converse, whose blocks have no type but one member that names them (`toolUse`, `toolResult`).
  * Tested by `test/core/intake/pieces/chat-parts.test.ts`.
  */
+import type { Ending } from '../../../contract/endings.ts';
 import { readArguments, words, type Call } from '../conversation.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 
 export interface PartResult {
   readonly sourceId: string | undefined;
   readonly name: string | undefined;
   readonly content: unknown;
-  readonly outcome: 'ok' | 'error' | 'refused';
+  readonly outcome: Ending;
   readonly extra: Source | undefined;
 }
 
@@ -128,7 +129,10 @@ function resultIn(part: unknown): PartResult | undefined {
     sourceId: textOf(id),
     name: undefined,
     content,
-    outcome: status === 'error' || (status === 'success' ? saysFailure : saysError)(content) ? 'error' : 'ok',
+    outcome: endingOf({
+      stated: status === 'error' ? 'error' : status === 'success' ? 'ok' : undefined,
+      results: [content],
+    }),
     extra: Object.keys(rest).length === 0 ? undefined : rest,
   };
 }
@@ -139,14 +143,16 @@ function resultOfSdk(part: Source): PartResult {
   const kind = isSource(output) ? textOf(output['type']) : undefined;
   const value = isSource(output) && kind !== undefined ? (output['value'] ?? output['reason']) : output;
   const content = value ?? result;
-  const isStated = isError === true || kind?.startsWith('error-') === true;
-  const failed = isStated || (isError === false ? saysFailure : saysError)(content);
+  const hasFailed = isError === true || kind?.startsWith('error-') === true;
+  const stated =
+    kind === 'execution-denied' ? 'refused' : hasFailed ? 'error' : isError === false ? 'ok' : undefined;
   const extra = { ...(kind === undefined ? {} : { outputType: kind }), ...rest };
   return {
     sourceId: textOf(id),
     name: textOf(name),
     content,
-    outcome: kind === 'execution-denied' ? 'refused' : failed ? 'error' : 'ok',
+    // a kind of output that is none of an error says that the call ended well
+    outcome: endingOf({ stated, results: [content], silent: kind === undefined ? 'unknown' : 'ok' }),
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   };
 }

@@ -2,7 +2,8 @@
  * The kind, tool and call ids of a Langfuse observation. Its own type decides. For spans that frameworks leave untyped,
  * the OpenTelemetry attributes decide, then the name. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { saysError } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf } from '../ending.ts';
 import { kindByAttributes } from '../otlp/dialects.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { parseShallow } from '../source.ts';
@@ -142,11 +143,19 @@ const idIn = (object: Source, names: readonly string[]): string | undefined =>
 const answeredIds = (value: unknown): string[] =>
   [...findObjects(value, answers)].flatMap((object) => idIn(object, answerIdNames) ?? []);
 
-/** Whether a result in the output of a tool, as LangGraph and Bedrock write it, says that the call failed. */
-export const answersWithError = (output: unknown): boolean =>
-  [...findObjects(parsed(output), answers)].some(
-    (answer) => answer['status'] === 'error' || saysError(answer),
-  );
+/** How a tool ended: by its level, else by its output, or by a result in it, as LangGraph and Bedrock write it. */
+export function endingIn({ source }: Observation): Ending {
+  const { level, output } = source;
+  const inside = [...findObjects(parsed(output), answers)];
+  const hasFailed = level === 'ERROR' || inside.some(({ status }) => status === 'error');
+  // an observation whose level is none of an error ended without one
+  const isSilent = textOf(level) !== undefined || inside.some(({ status }) => status === 'success');
+  return endingOf({
+    stated: hasFailed ? 'error' : undefined,
+    results: [parsed(output), ...inside],
+    silent: isSilent ? 'ok' : 'unknown',
+  });
+}
 
 /** Walks at most 20 containers deep, because the source may nest without limit. */
 function* findObjects(value: unknown, wanted: (object: Source) => boolean, depth = 0): Generator<Source> {

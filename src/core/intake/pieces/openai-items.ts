@@ -3,8 +3,9 @@
  * `openai-responses.ts` has the table; `codex.ts` reads the same items.
  * Tested by `test/core/intake/formats/openai-responses.test.ts`.
  */
+import type { Ending } from '../../../contract/endings.ts';
 import { extraOf, readArguments, splitParts, words, type Conversation } from '../conversation.ts';
-import { saysError } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
@@ -50,9 +51,16 @@ export interface ItemOrigin {
   readonly at: SourceTime | null;
   readonly key?: string | undefined;
   readonly extra?: Source | undefined;
-  /** Whether a call failed, where the recording knows it from elsewhere. */
-  readonly failed?: boolean | undefined;
+  /** How a call ended, where the recording knows it from elsewhere. */
+  readonly ending?: Ending | undefined;
 }
+
+/** `incomplete`: somebody stopped it before its end. */
+const endingByStatus: Readonly<Record<string, Ending>> = {
+  completed: 'ok',
+  failed: 'error',
+  incomplete: 'interrupted',
+};
 
 const members = words('type id role content call_id name arguments input action output status phase');
 
@@ -170,30 +178,35 @@ export class ItemWriter {
       { ...around, extra },
       invoked,
     );
-    const failed = (error ?? null) !== null || status === 'failed' || saysError(result);
-    if ((result ?? null) === null && !failed && status !== 'completed') return;
+    const stated = (error ?? null) !== null ? 'error' : endingByStatus[String(status)];
+    if ((result ?? null) === null && stated === undefined) return;
     this.#conversation.returned({
       at: around.at,
       key: around.key === undefined ? undefined : `${around.key}.result`,
       sourceId,
       name: called,
       content: result,
-      outcome: failed ? 'error' : 'ok',
+      outcome: endingOf({
+        stated: stated === 'ok' ? undefined : stated,
+        results: [result],
+        silent: stated === 'ok' ? 'ok' : 'unknown',
+      }),
       details: error,
     });
   }
 
-  #output(item: Source, { at, key, extra, failed }: ItemOrigin): void {
+  #output(item: Source, { at, key, extra, ending }: ItemOrigin): void {
     const output = item['output'] ?? item['tools'];
-    const isIncomplete = item['status'] === 'failed' || item['status'] === 'incomplete';
-    const isFailed = failed ?? (isIncomplete || saysError(output));
+    // an item that is complete may hold an error
+    const status = endingByStatus[String(item['status'])];
+    const stated = status === 'ok' ? undefined : status;
     this.#conversation.returned({
       at,
       key,
       extra,
       sourceId: textOf(item['call_id']),
       content: output,
-      outcome: isFailed ? 'error' : 'ok',
+      outcome: ending ?? endingOf({ stated, results: [output] }),
     });
     this.#invoked = undefined;
   }

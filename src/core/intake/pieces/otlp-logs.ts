@@ -4,7 +4,7 @@
  */
 import { unnamedCallId } from '../call-ids.ts';
 import { readArguments } from '../conversation.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import { endingOf } from '../ending.ts';
 import { isStepOfCodex } from '../codex-steps.ts';
 import { attributeOf, textAttribute, toolOutputOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
@@ -170,8 +170,7 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
   const id = toolCallId ?? `import:${shared.key}`;
   const [output] = toolOutputOf(attributes);
   const stated = String(attributes['success'] ?? attributes['status']);
-  const isStated = /^(false|error)$/.test(stated) || textOf(attributes['error.type']) !== undefined;
-  const failed = isStated || (stated === 'true' ? saysFailure : saysError)(output);
+  const hasFailed = /^(false|error)$/.test(stated) || textOf(attributes['error.type']) !== undefined;
   const call = { ...shared, mergeable: true, resource: tool };
   return [
     {
@@ -191,7 +190,10 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
         signal: 'log',
         toolCallId: id,
         content: output,
-        outcome: failed ? 'error' : 'ok',
+        outcome: endingOf({
+          stated: hasFailed ? 'error' : /^(true|ok|success)$/.test(stated) ? 'ok' : undefined,
+          results: [output],
+        }),
         durationMs: attributes['duration_ms'],
         otel: isNumbered(attributes) ? { 'event.sequence': attributes['event.sequence'] } : undefined,
       },

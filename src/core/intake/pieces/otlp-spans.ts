@@ -3,7 +3,8 @@
  * a second one at its end. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
-import { saysError, saysFailure } from '../failure.ts';
+import type { Ending } from '../../../contract/endings.ts';
+import { endingOf } from '../ending.ts';
 import {
   attributeOf,
   indexedMessages,
@@ -83,7 +84,7 @@ export function describeSpan(
         signal: 'span',
         parentEventId: run.idOf(keyOf(span)),
         toolCallId,
-        content: result ?? statusMessage,
+        content: result ?? statusMessage ?? exceptionIn(span),
         outcome,
       },
     },
@@ -93,9 +94,9 @@ export function describeSpan(
 const callIdOf = ({ attributes, spanId }: SpanRecord): string =>
   textAttribute(attributes, 'callId') ?? `import:${spanId}`;
 
-/** Whether a tool has returned: with an output, or with an error in place of one. */
+/** Whether a tool has returned: with an output, or with another ending in place of one. */
 const hasResult = (span: SpanRecord): boolean =>
-  toolOutputOf(span.attributes).length > 0 || outcomeOf(span, 'tool') === 'error';
+  toolOutputOf(span.attributes).length > 0 || outcomeOf(span, 'tool') !== 'ok';
 
 type Kind = SpanKind | 'step';
 
@@ -109,17 +110,30 @@ const kindOf = ({ attributes }: SpanRecord): Kind | undefined =>
  * without a status ended without an error, as the conventions have it; with an exception that it may have handled,
  * nobody knows. Source: OpenTelemetry, Trace API (Set Status), and semantic conventions, Recording errors.
  */
-function outcomeOf({ status, attributes, events }: SpanRecord, kind: Kind): 'ok' | 'error' | undefined {
+function outcomeOf({ status, attributes, events }: SpanRecord, kind: Kind): Ending {
   const exceptions = events.filter(({ name }) => name === 'exception');
-  const isStated =
+  const hasFailed =
     status === 'error' ||
     textOf(attributes['error.type']) !== undefined ||
     attributes['langfuse.observation.level'] === 'ERROR' ||
     exceptions.some((each) => String(each.attributes['exception.escaped']) === 'true');
-  const says = status === 'ok' ? saysFailure : saysError;
-  if (isStated || (kind === 'tool' && says(readArguments(toolOutputOf(attributes)[0])))) return 'error';
-  return status === undefined && exceptions.length > 0 ? undefined : 'ok';
+  const type = String(attributes['error.type']);
+  const stated = hasFailed
+    ? isTimeout.test(type)
+      ? 'timed_out'
+      : 'error'
+    : status === 'ok'
+      ? 'ok'
+      : undefined;
+  return endingOf({
+    stated,
+    results: kind === 'tool' ? [readArguments(toolOutputOf(attributes)[0])] : [],
+    silent: exceptions.length > 0 ? 'unknown' : 'ok',
+  });
 }
+
+/** Well-known values of `error.type`, and names of exceptions. */
+const isTimeout = /^timeout$|Timeout(?:Error|Exception|Expired)?$/;
 
 /** The events of a span hold messages of a model, or the text of an exception. */
 function eventsOf({ events }: SpanRecord): Source {
@@ -127,6 +141,12 @@ function eventsOf({ events }: SpanRecord): Source {
   const types = events.flatMap(({ attributes }) => textOf(attributes['exception.type']) ?? []);
   return { exceptions: types.length === 0 ? undefined : types, spanEvents: events };
 }
+
+/** The message of the exception that a span has in place of an output. */
+const exceptionIn = ({ events }: SpanRecord): string | undefined =>
+  events
+    .map(({ attributes }) => textOf(attributes['exception.message']))
+    .findLast((each) => each !== undefined);
 
 /** What every span names in a member of its own; only a tool and a model have members for their content. */
 const usedByAll = /^(gen_ai\.(conversation\.id|agent\.name)|session\.id|conversation\.id)$/;

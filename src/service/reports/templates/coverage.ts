@@ -22,6 +22,7 @@ export const coverageTable: TableSpec = {
     tool: 'Tool',
     verdict: ['Verdict', 'status'],
     decision: ['Decision', 'status'],
+    ending: 'Ending',
     sources: 'Reported by',
     detail: 'Detail',
     callId: 'Call',
@@ -64,14 +65,14 @@ export async function coverageRows(
     events += judged.events;
     for (const { first, last } of judged.gaps) missing += last - first + 1;
     for (const call of judged.calls) {
-      const { index, tool, verdict, decision, sources, callId, firstMs } = call;
+      const { index, tool, verdict, decision, ending, sources, callId, firstMs } = call;
       const isAlarm = alarms.has(verdict);
       counts[verdict] += 1;
       if (isAlarm) alarmed += 1;
       if (verdict === 'ungoverned' && !policies.activeAtMs(firstMs)) withoutPolicy += 1;
       if (onlyAlarms && !isAlarm) continue;
       const detail = detailOf(call, policies);
-      rows.add([index, runId, tool, verdict, decision, sources.join(', '), detail, callId], isAlarm);
+      rows.add([index, runId, tool, verdict, decision, ending, sources.join(', '), detail, callId], isAlarm);
     }
   }
   return {
@@ -91,11 +92,16 @@ export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: Cove
   const idle = counts.not_run;
   const unruled = withoutPolicy === 0 ? '' : ` (${withoutPolicy} while no policy was in force)`;
   const kinds = `${counts.ungoverned} ran without a decision${unruled}, ${counts.denied_but_ran} ran after a denial, ${counts.gap} lack a source`;
+  const unsure = counts.unknown;
+  const doubtful =
+    unsure === 0
+      ? ''
+      : ` ${count(unsure, 'more call has', 'more calls have')} no decision and an error that may be a refusal.`;
   const undecided =
     idle === 0
       ? ''
       : ` ${count(idle, 'more call has', 'more calls have')} no decision and no record that it ran.`;
-  return `${alarmed} of ${count(calls, 'call')} of ${count(runs, 'run')} raised an alarm: ${kinds}.${undecided}`;
+  return `${alarmed} of ${count(calls, 'call')} of ${count(runs, 'run')} raised an alarm: ${kinds}.${doubtful}${undecided}`;
 }
 
 /** What coverage could not look at; null where it saw all. */

@@ -1,4 +1,5 @@
 /** The events of one run as rows, for the evidence of a run and for incidents. */
+import { endingOf, isFailure } from '../../../contract/endings.ts';
 import { limits } from '../../../contract/limits.ts';
 import { hashText } from '../../../core/hash.ts';
 import { parseTimestamp } from '../../../core/time.ts';
@@ -62,7 +63,7 @@ export async function timelineOf(source: ReportSource, runId: string): Promise<T
 
 export const isFailing = ({ clear: { eventType }, metadata }: ReadEvent): boolean =>
   failing.test(eventType) ||
-  metadata['outcome'] === 'error' ||
+  isFailure(endingOf(metadata['outcome'])) ||
   metadata['ok'] === false ||
   metadata['decision'] === 'deny';
 

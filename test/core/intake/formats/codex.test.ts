@@ -62,7 +62,7 @@ describe('importing lines of Codex', () => {
     expect(types(run)).toEqual(['run.started', 'x.unknown']);
   });
 
-  it('the Codex importer reads a call that a hook blocked as refused', () => {
+  it('the Codex importer reads a call that a hook blocked as denied', () => {
     const [run] = importValue([
       line('session_meta', { id: 's1' }),
       line('response_item', { type: 'function_call', call_id: 'c', name: 'exec', arguments: '{}' }),
@@ -73,7 +73,7 @@ describe('importing lines of Codex', () => {
       }),
     ]);
     expect(meta(ofType([run!], 'tool.result')[0])).toMatchObject({
-      outcome: 'error',
+      outcome: 'denied',
       extra: { blocked: true },
     });
   });

@@ -188,7 +188,11 @@ describe('importing observations', () => {
   });
 
   it('the Langfuse importer records the end of a tool that returned nothing, and an exit code', () => {
-    for (const output of ['', [], null]) expect(reported({ output })[1]).toMatchObject({ outcome: 'ok' });
+    for (const output of ['', [], null]) {
+      expect(reported({ output })[1]).toMatchObject({ outcome: 'unknown' });
+      // a level that is none of an error says that it ended well
+      expect(reported({ output, level: 'DEFAULT' })[1]).toMatchObject({ outcome: 'ok' });
+    }
     for (const output of [{ exit_code: 1 }, 'Exit code 1'])
       expect(reported({ output })[1]).toMatchObject({ outcome: 'error' });
   });

@@ -104,7 +104,9 @@ describe('importing spans and logs', () => {
     ['an empty text', { 'gen_ai.tool.call.result': '' }, 'ok'],
     ['an exit code of 1', { 'gen_ai.tool.call.result': '{"exit_code":1}' }, 'error'],
     ['a result of MCP that is an error', { 'output.value': '{"isError":true,"content":[]}' }, 'error'],
-    ['an error type', { 'error.type': 'timeout' }, 'error'],
+    ['an error type', { 'error.type': '500' }, 'error'],
+    ['the type of a timeout', { 'error.type': 'timeout' }, 'timed_out'],
+    ['the exception of a timeout', { 'error.type': 'java.net.SocketTimeoutException' }, 'timed_out'],
     [
       'an error level of Langfuse',
       { 'langfuse.observation.level': 'ERROR', 'langfuse.observation.status_message': 'too much' },

@@ -136,7 +136,7 @@ describe('the outcome of a span', () => {
   const result = { 'gen_ai.tool.call.result': 'x' };
 
   it.each([
-    ['an exception and no status is not known', { events: [exception()] }, undefined],
+    ['an exception and no status is not known', { events: [exception()] }, 'unknown'],
     [
       'an exception that left the span is an error',
       { events: [exception({ 'exception.escaped': 'true' })] },

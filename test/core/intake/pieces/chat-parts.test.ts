@@ -32,7 +32,7 @@ describe('messages for the interface of version 4 of the AI SDK', () => {
       { amount: 5 },
     ]);
     expect(ofType([run!], 'tool.result').map((event) => meta(event))).toMatchObject([
-      { toolCallId: 'c1', content: '', outcome: 'ok' },
+      { toolCallId: 'c1', content: '', outcome: 'unknown' },
     ]);
     expect(ofType([run!], 'output.delivered')).toEqual([]);
     expectToFit([run!]);
@@ -146,7 +146,7 @@ describe('messages of the AI SDK', () => {
   const result = (output: object) => ({ type: 'tool-result', toolCallId: 'c1', toolName: 'pay', ...output });
 
   it.each([
-    ['version 4', { args: { amount: 5 } }, { result: { paid: true } }, 'ok', { paid: true }],
+    ['version 4', { args: { amount: 5 } }, { result: { paid: true } }, 'unknown', { paid: true }],
     ['version 4, failed', { args: { amount: 5 } }, { result: 'no', isError: true }, 'error', 'no'],
     [
       'version 5',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeIn, saysFailure } from '../../../src/core/intake/failure.ts';
+import { exitCodeIn, saysFailure } from '../../../src/core/intake/ending.ts';
 
 describe('the failure that a result states', () => {
   it.each([
