@@ -12,8 +12,8 @@ const columns: readonly Column[] = [
   { name: 'tool', kind: 'text' },
   { name: 'callId', kind: 'id' },
   { name: 'decision', kind: 'text' },
-  { name: 'ending', kind: 'text' },
   { name: 'sources', kind: 'text' },
+  { name: 'ending', kind: 'text' },
   { name: 'detail', kind: 'text' },
 ];
 

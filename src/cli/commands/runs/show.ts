@@ -13,12 +13,12 @@ import { counted } from '../../terminal/numbers.ts';
 
 const columns: readonly Column[] = [
   { name: 'decision', kind: 'text' },
-  { name: 'ending', kind: 'text' },
   { name: 'tool', kind: 'text' },
   { name: 'callId', kind: 'id' },
   { name: 'policy', kind: 'text' },
   { name: 'coverage', kind: 'text' },
   { name: 'sources', kind: 'text' },
+  { name: 'ending', kind: 'text' },
   { name: 'why', kind: 'text' },
 ];
 
@@ -41,12 +41,12 @@ function rowOf({ callId, tool, verdict, decision, ending, sources, detail, decis
   const named = policies.map(({ policyId, version }) => `${policyId} v${version ?? '?'}`);
   return {
     decision: listed(decisions.map((each) => each.decision)) || (decision ?? 'none'),
-    ending,
     tool,
     callId,
     policy: listed(named),
     coverage: verdict,
     sources: sources.join(', '),
+    ending,
     why: detail ?? listed(policies.map(({ reasoning }) => reasoning)),
   };
 }

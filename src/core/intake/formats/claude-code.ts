@@ -114,7 +114,7 @@ class LineWriter {
       return;
     }
     if (this.#progress.write(line)) return;
-    if (bookkeeping.has(type)) {
+    if (bookkeeping.has(type) && !holdsMessage(line)) {
       this.#conversation.run.changes.add('bookkeeping');
       return;
     }
@@ -271,6 +271,12 @@ class LineWriter {
 }
 
 const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content);
+
+/** Whether a line of housekeeping has a message after all. */
+const holdsMessage = ({ message, data }: Source): boolean =>
+  [message, isSource(data) ? data['message'] : undefined].some(
+    (each) => isSource(each) && ('content' in each || isSource(each['message'])),
+  );
 
 /** The subagent that a call started. */
 function startedAgent({ toolUseResult: details }: Source): Source | undefined {

@@ -18,6 +18,7 @@ import {
   type Source,
 } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
+import { SaidWords } from '../pieces/codex-words.ts';
 import { threadOf, type Thread } from '../pieces/codex-thread.ts';
 import { ItemWriter } from '../pieces/openai-items.ts';
 
@@ -60,8 +61,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const conversation = new Conversation(run, { agent, user, model: textOf(turn?.['model']) });
   const base = thread.session === undefined ? '' : `${thread.id}.`;
   start(meta, { conversation, base, at: readTime(lines[0]?.['timestamp']) });
-  const writer = new LineWriter(conversation, base);
-  for (const [index, line] of lines.entries()) if (index >= thread.ownFrom) writer.write(line, index);
+  writeLines(lines, { conversation, base, from: thread.ownFrom });
   inherit(lines.slice(0, thread.ownFrom), { thread, run, context });
   yield run.finish(lines.length);
 }
@@ -95,6 +95,14 @@ function start(
     });
 }
 
+function writeLines(
+  lines: readonly Line[],
+  { conversation, base, from }: { conversation: Conversation; base: string; from: number },
+): void {
+  const writer = new LineWriter(conversation, { base, said: new SaidWords(lines) });
+  for (const [index, line] of lines.entries()) if (index >= from) writer.write(line, index);
+}
+
 /** Counts what the parent's lines say, as facts of its run. */
 function inherit(
   lines: readonly Line[],
@@ -102,8 +110,8 @@ function inherit(
 ): void {
   if (thread.parent === undefined || lines.length === 0) return;
   const parent = new RunBuilder(name, { id: thread.parent }, { ...context, runId: undefined });
-  const writer = new LineWriter(new Conversation(parent, { agent: { name, role: 'agent' } }), '');
-  for (const [index, line] of lines.entries()) writer.write(line, index);
+  const conversation = new Conversation(parent, { agent: { name, role: 'agent' } });
+  writeLines(lines, { conversation, base: '', from: 0 });
   run.inherit(parent);
 }
 
@@ -121,10 +129,12 @@ class LineWriter {
 
   /** Put before keys, so that the threads of one run stay apart. */
   readonly #base: string;
+  readonly #said: SaidWords;
 
-  constructor(conversation: Conversation, base: string) {
+  constructor(conversation: Conversation, { base, said }: { base: string; said: SaidWords }) {
     this.#conversation = conversation;
     this.#base = base;
+    this.#said = said;
     this.#items = new ItemWriter(conversation);
   }
 
@@ -160,7 +170,7 @@ class LineWriter {
         this.#conversation.run.changes.add('bookkeeping');
         break;
       case 'event_msg':
-        this.#event(payload, { at, key });
+        this.#event(payload, { at, key }, index);
         break;
       default:
         this.#conversation.unknown(`a line of type ${String(line['type'])}`, payload, { at, key });
@@ -216,7 +226,7 @@ class LineWriter {
     return isSearch || isCall || (type === 'function_call_output' && this.#steps.has(call));
   }
 
-  #event(payload: Source, said: KeyedPrompt): void {
+  #event(payload: Source, said: KeyedPrompt, index: number): void {
     const type = String(payload['type']);
     const item = isSource(payload['item']) ? payload['item'] : {};
     const exit = item['exit_code'] ?? payload['exit_code'];
@@ -225,7 +235,13 @@ class LineWriter {
     if (call !== undefined && isFailureEvent(payload)) this.#failed.add(call);
     const started = textOf(payload['new_thread_id']);
     if (call !== undefined && started !== undefined) this.#started.set(call, started);
-    if (repeats.has(type) || type === 'item_completed') this.#conversation.run.changes.add('bookkeeping');
+    const { message } = payload;
+    if (type === 'user_message' && this.#said.lacks('user', message, index))
+      this.#conversation.prompted({ ...said, content: message });
+    else if (type === 'agent_message' && this.#said.lacks('assistant', message, index))
+      this.#conversation.step('say', { content: message }, said);
+    else if (repeats.has(type) || type === 'item_completed')
+      this.#conversation.run.changes.add('bookkeeping');
     else if (/^(task|turn)_|^(error|warning|context_compacted|entered|exited|undo)/.test(type))
       this.#conversation.step(type.replaceAll('_', ' '), { content: payload }, said);
     else this.#conversation.unknown(`an event of type ${type}`, payload, said);

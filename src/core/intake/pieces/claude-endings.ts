@@ -1,6 +1,6 @@
 /**
  * What Claude Code writes in place of the result of a call that did not run to its end, and of a prompt. Its words are in
- * the content; `toolUseResult` repeats some of them after `Error: `. Tested by `test/core/intake/pieces/claude-endings.test.ts`.
+ * the content; `toolUseResult` repeats some of them after `Error: `. Tested by `test/core/intake/outcomes.test.ts`.
  */
 import type { Ending } from '../../../contract/endings.ts';
 import { isSource, textOf, type Source } from '../run.ts';

@@ -111,7 +111,7 @@ describe('runs show', () => {
     await governed.ran('wild', { toolCallId: 'c1' }, 'tool.call', 'rm');
     const before = await terminal('wild');
     expect(before).toMatch(/not covered +1 call: 1 ungoverned/);
-    expect(before).toMatch(/none +rm +c1 +ungoverned/);
+    expect(before).toMatch(/none +rm +c1 +ungoverned +direct, transcript +unknown/);
     expect(before).toContain('not proved: gov proofs create --run wild');
     await plane.gov('proofs create --run wild');
     expect(await terminal('wild')).toMatch(/compliant {2}no, the proof states\n +failed +policy_compliance/);

@@ -49,6 +49,36 @@ describe('importing lines of Codex', () => {
     expect(types(run)).toEqual(['run.started', 'snapshot.captured', 'prompt.submitted']);
   });
 
+  it('the Codex importer counts messages for its screen, and records the words that no item has', () => {
+    const shown = (type: string, message: string) => line('event_msg', { type, message });
+    const item = (role: string, text: string) =>
+      line('response_item', { type: 'message', role, content: [{ type: 'input_text', text }] });
+    const [run] = importValue([
+      item('user', '# Context\n## My request for Codex:\npay bob'),
+      shown('user_message', 'pay bob'),
+      item('assistant', 'Paid.'),
+      shown('agent_message', 'Paid.'),
+      shown('user_message', 'and alice'),
+      shown('agent_message', 'Not yet.'),
+      shown('user_message', ''),
+      line('event_msg', { type: 'task_complete' }),
+      line('event_msg', { type: 'token_count' }),
+      shown('agent_message', 'Its item may still come.'),
+    ]);
+    expect(types(run)).toEqual([
+      'run.started',
+      'prompt.submitted',
+      'model.invoked',
+      'output.delivered',
+      'prompt.submitted',
+      'agent.step',
+      'agent.step',
+    ]);
+    expect(meta(run?.events[4])).toMatchObject({ content: 'and alice' });
+    expect(run?.changes.get('bookkeeping')).toBe(5);
+    expectToFit([run!]);
+  });
+
   it('the Codex importer gives two kinds of instructions an id each', () => {
     const [run] = importValue([
       line('session_meta', { id: 's1', instructions: 'a', base_instructions: 'b' }),

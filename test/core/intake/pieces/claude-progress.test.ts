@@ -23,6 +23,20 @@ describe.skipIf(!hasData)('a session with a subagent in its progress lines (skip
   });
 });
 
+describe('lines of housekeeping', () => {
+  it.each([
+    ['a message', { type: 'tag', message: { role: 'user', content: 'pay bob' } }],
+    [
+      'a message of another author',
+      { type: 'progress', data: { message: { type: 'peer', message: { content: [] } } } },
+    ],
+  ])('with %s are not understood, and no housekeeping', (_, members) => {
+    const [run] = importValue([{ sessionId: 's', uuid: 'u', timestamp: '2026-01-05T09:00:00Z', ...members }]);
+    expect(ofType([run!], 'x.unknown')).toHaveLength(1);
+    expect(run?.remainder).toMatchObject([{ where: 'line 1 /0' }]);
+  });
+});
+
 describe('progress lines of Claude Code', () => {
   const line = (uuid: string, members: object) => ({
     sessionId: 's',
