@@ -63,10 +63,14 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'json merkle note events completeness graphs decided risk coverage approvals',
       doors:
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
-        'determinism disclosed integrity layers read-bundle rests statement verdict verify',
+        'determinism disclosed integrity layers read-bundle rests statement strength verdict ' +
+        'verify',
     },
     receipt: { may: 'merkle note', doors: 'cose' },
-    evidence: { may: 'json merkle note proofs receipt', doors: 'file heads-file history' },
+    evidence: {
+      may: 'json merkle note completeness proofs receipt',
+      doors: 'entries-file file heads-file history index-omission media-type',
+    },
     exports: {
       may: 'json merkle note events completeness graphs decided replay proofs',
       doors: 'answer artifact check-rows checks completeness filters row row-lists verify',

@@ -2,7 +2,8 @@
  * Verifies any file that gov writes as evidence. `verify.ts` is its public form. Tested by `test/client/verify.test.ts`.
  */
 import { limits } from '../contract/limits.ts';
-import { evidenceMediaType, verifyEvidence, type EvidenceVerdict } from '../core/evidence/file.ts';
+import { verifyEvidence, type EvidenceVerdict } from '../core/evidence/file.ts';
+import { evidenceMediaType } from '../core/evidence/media-type.ts';
 import { verifyExport, type ExportVerdict } from '../core/exports/verify.ts';
 import type { Trust } from '../core/note/trust.ts';
 import { answerMediaType, verifyAnswer, type AnswerVerdict } from '../core/proofs/answer.ts';

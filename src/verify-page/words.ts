@@ -5,13 +5,8 @@
 import type { Verdict } from '../client/verify.ts';
 import type { HistoryVerdict } from '../core/evidence/history.ts';
 import { signedByText } from '../core/note/signed-by.ts';
-import {
-  isVacuous,
-  vacuousCodes,
-  verdictCodes,
-  type CheckResult,
-  type Completeness,
-} from '../core/proofs/verdict.ts';
+import { strengthSentence } from '../core/proofs/strength.ts';
+import { isVacuous, vacuousCodes, verdictCodes, type CheckResult } from '../core/proofs/verdict.ts';
 
 type Tone = 'good' | 'wait' | 'bad';
 
@@ -44,7 +39,7 @@ export const checkSentences: Readonly<Record<string, string>> = {
   tree_root: 'The statements are about the signed state of the log.',
   witnesses: 'As many witnesses as you require cosigned the state of the log.',
   completeness: 'The log has no more entries than the file shows.',
-  evidence: 'An append-only log that keeps what it acknowledged cannot have signed both.',
+  evidence: 'No honest log signs what the file shows.',
   approval_signatures: 'Each signed approval verifies under the key of an enrolled approver.',
   attestation: 'The attached statement is about this proof.',
   events: 'The events in the file are the events that the log has of the run.',
@@ -62,13 +57,6 @@ export const checkSentences: Readonly<Record<string, string>> = {
   checkpoint: 'A key that you trust signed the state of the log that the report was read from.',
   proofs: 'Each attached proof verifies.',
   pages: 'The printed pages are those that the data gives.',
-};
-
-/** Whose word it is that nothing is missing. */
-const completenessSentences: Readonly<Record<Completeness['strength'], string>> = {
-  own_index:
-    'By the index that the operator signed, the log has no more entries. Nobody else checked that index.',
-  none: 'The file does not show whether entries are missing.',
 };
 
 const layerSentences: Readonly<Record<string, string>> = {
@@ -106,13 +94,14 @@ export function shownOf(
   history: HistoryVerdict | null = null,
 ): VerdictText {
   const checks = checksOf(verdict);
+  const missing = 'completeness' in verdict ? strengthSentence(verdict.completeness) : '';
   const head = headOf(verdict, fileName);
   return {
     ...(history?.split ? splitHead(history.split.detail) : head),
     facts: [...factsOf(verdict), ...(history === null ? [] : [historyFact(history)])],
     checks: checks
       .filter(({ result, detail }) => result !== 'not_checked' || detail !== undefined)
-      .map(shownCheck),
+      .map((check) => shownCheck(check, missing)),
     layers: verdict.kind === 'proof' ? verdict.layers.map(shownLayer) : [],
   };
 }
@@ -147,6 +136,14 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
       reasons: [`${meaningOf(code)}.`, ...notes],
     };
   }
+  if (verdict.kind === 'evidence' && verdict.shows === 'index_omission')
+    return {
+      tone: 'good',
+      verdict: 'Verified: the log signed an index that leaves out an event',
+      reasons: [
+        'The holder of the log key signed the index and the event. An honest index lists every event.',
+      ],
+    };
   if (verdict.kind === 'evidence')
     return {
       tone: 'good',
@@ -222,20 +219,13 @@ const spoken = (text: string): string =>
 
 const sentence = (text: string): string => (text === '' || /[.:?!]$/.test(text) ? text : `${text}.`);
 
-function shownCheck({ id, result, code, detail = '' }: CheckResult<string>): ShownCheck {
-  const asked = askedOf(id, result);
+/** `missing`: by whose word nothing is missing from the file. */
+function shownCheck({ id, result, code, detail = '' }: CheckResult<string>, missing: string): ShownCheck {
+  const isAbout = (id === 'completeness' && result !== 'failed') || (id === 'answer' && result === 'passed');
+  const asked = isAbout ? missing : (checkSentences[id] ?? 'The index of the log gives this answer.');
   const meaning = result === 'failed' ? meaningOf(code) : '';
   const text = [asked, sentence(meaning), sentence(spoken(detail))].filter((part) => part !== '').join(' ');
   return { result, word: words[result], text };
-}
-
-function askedOf(id: string, result: CheckResult['result']): string {
-  if (id === 'completeness' && result !== 'failed')
-    return completenessSentences[result === 'passed' ? 'own_index' : 'none'];
-  return (
-    checkSentences[id] ??
-    'The index that the operator signed gives this answer. Nobody else checked that index.'
-  );
 }
 
 function shownLayer(layer: {

@@ -7,6 +7,14 @@ export const trusted = {
   trust: flag.text('FILE', 'Trust the keys of this file (C2SP tlog-policy)'),
 } as const;
 
+/** By whose word nothing may be missing. */
+export const demanded = {
+  requireCompleteness: flag.text('STRENGTH', 'Exit 3 where less shows that nothing is missing', {
+    choices: ['witnessed', 'derived', 'own_index'],
+  }),
+  entries: flag.text('FILE', 'Derive the index of the log from these records (gov log entries)'),
+} as const;
+
 /** What a verifier remembers of the history of a log. */
 export const memory = {
   kept: flag.list(

@@ -13,7 +13,7 @@ import { counted } from '../terminal/numbers.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import { treeLines } from '../terminal/tree.ts';
-import { completenessLine } from '../terminal/verdict.ts';
+import { completenessLines } from '../terminal/verdict.ts';
 import { wrapped } from '../terminal/width.ts';
 import { tamper } from './tamper.ts';
 
@@ -93,11 +93,7 @@ function verdictLines(verdict: ProofVerdict, { styles }: Out): Safe[] {
   const authentic = verdict.authentic
     ? bold(green('authentic ✓'))
     : bold(red(`authentic ✗ ${verdict.code ?? ''}`));
-  const checks = verdict.checks.filter(({ id }) => id === 'completeness');
-  return [
-    safe`  ${authentic}  ${governed[verdict.compliant]}`,
-    ...checks.map((check) => completenessLine(check, styles)),
-  ];
+  return [safe`  ${authentic}  ${governed[verdict.compliant]}`, ...completenessLines(verdict, styles)];
 }
 
 /** Returns whether verification rejects the changed copy, as it must. */

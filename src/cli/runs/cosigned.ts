@@ -44,8 +44,9 @@ export async function waitForWitnesses(
         params: { proofId },
         query: { ...query, events: 'none' },
       });
-      const { code } = await verifyBundleFile(bytesReread(bytes).read, trust);
-      if (code !== 'WITNESS_QUORUM_NOT_MET') return;
+      const { code, verified, completeness } = await verifyBundleFile(bytesReread(bytes).read, trust);
+      const isUnproven = verified && completeness.strength === 'own_index' && (trust.index?.quorum ?? 0) > 0;
+      if (code !== 'WITNESS_QUORUM_NOT_MET' && !isUnproven) return;
       progress.at('waiting for cosignatures');
       const left = deadline - performance.now();
       if (left <= 0) break;

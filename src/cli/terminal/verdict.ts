@@ -6,6 +6,7 @@ import type { Explanation } from '../../core/proofs/bundle.ts';
 import { violationTexts } from '../../core/proofs/answers.ts';
 import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proofs/verdict.ts';
 import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proofs/verdict.ts';
+import { completenessOf, strengthText, type Completeness } from '../../core/proofs/strength.ts';
 import { signedByText, unsigned } from '../../core/note/signed-by.ts';
 import { exit } from '../program/exit.ts';
 import { historyLines, historyRows, type History } from './history.ts';
@@ -154,7 +155,7 @@ export function verdictLines(
   return [
     safe`${bold(head)}  ${shown.proofId ?? ''}`,
     ...facts.flatMap(([name, value]) => (!value ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
-    ...shown.checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
+    ...completenessLines(shown, styles),
     ...(shown.history === undefined ? [] : historyLines(shown.history, styles)),
     ...(shown.layers.length === 0
       ? []
@@ -168,16 +169,31 @@ export function verdictLines(
   ];
 }
 
-/** Whether nothing is missing from a file, and by whose word. */
+/** Whether nothing is missing from a file, and by whose word. `check`: that of a verdict which lists its checks. */
 export function completenessLine(
-  { result, code, detail = '' }: Omit<CheckResult, 'id'>,
-  { bold, red, yellow }: Styles,
+  completeness: Completeness,
+  check: Pick<CheckResult<string>, 'code' | 'detail'> | undefined,
+  { bold, green, red, yellow }: Styles,
 ): Safe {
-  const why = detail === '' ? '' : ` (${detail})`;
-  if (result === 'passed') return safe`  none missing: ${bold(yellow("by the operator's own index"))}${why}`;
-  if (result === 'failed') return safe`  none missing: ${bold(red(code ?? 'no'))}${why}`;
-  return safe`  none missing: ${yellow('not checked')}${why}`;
+  const why = check?.detail === undefined ? '' : ` (${check.detail})`;
+  const { result, strength } = completeness;
+  if (result === 'failed') return safe`  none missing: ${bold(red(check?.code ?? 'no'))}${why}`;
+  const paint = strength === 'witnessed' || strength === 'derived' ? green : yellow;
+  return safe`  none missing: ${bold(paint(strengthText(completeness)))}${why}`;
 }
+
+/** That of a verdict, which the answer of a service lacks. */
+export const completenessLines = (
+  {
+    completeness,
+    checks,
+  }: { readonly checks: readonly CheckResult<string>[]; readonly completeness?: Completeness },
+  styles: Styles,
+): Safe[] => {
+  const check = checks.find(({ id }) => id === 'completeness');
+  if (check === undefined) return [];
+  return [completenessLine(completeness ?? completenessOf(checks, null), check, styles)];
+};
 
 const complianceTexts: Readonly<Record<Compliance, string>> = {
   yes: 'yes',

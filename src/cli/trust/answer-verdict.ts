@@ -27,7 +27,7 @@ export async function printAnswer(out: Out, { verdict, source }: AnswerReport): 
       ? []
       : [safe`  why    ${meaningOf(code ?? undefined)}${detail === null ? '' : `: ${detail}`}`]),
     ...(signed === '' ? [] : [safe`  signed ${signed}`]),
-    ...(verified ? [completenessLine(verdict.completeness, out.styles)] : []),
+    ...(verified ? [completenessLine(verdict.completeness, undefined, out.styles)] : []),
     ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),
     ...(verdict.history === undefined ? [] : historyLines(verdict.history, out.styles)),
   ];

@@ -10,7 +10,7 @@ import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import { csvLine } from '../terminal/table.ts';
 import type { TrustSource } from '../context/trust.ts';
-import { checkLine, completenessLine, meaningOf, signedRows } from '../terminal/verdict.ts';
+import { checkLine, completenessLines, meaningOf, signedRows } from '../terminal/verdict.ts';
 import { plainView } from '../terminal/view.ts';
 import { wrapped } from '../terminal/width.ts';
 
@@ -104,7 +104,7 @@ function human({ verdict, source, explain }: ShownExport, { styles, settings }: 
   return [
     safe`${bold(verified ? green('✓ verified') : red('✗ NOT VERIFIED'))}  ${exportId ?? ''}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(6)} ${value}`])),
-    ...checks.filter(({ id }) => id === 'completeness').map((check) => completenessLine(check, styles)),
+    ...completenessLines(verdict, styles),
     ...(verdict.history === undefined ? [] : historyLines(verdict.history, styles)),
     bold('Checks'),
     ...checks.flatMap((check) => [

@@ -17,4 +17,13 @@ export const witnesses = {
   witnessWanted: 16,
   /** Logs whose witnessed size stays in memory. */
   witnessLanes: 10_000,
+  /** Records that wait for the size of an index leaf while a log is derived. */
+  indexWaiting: 65_536,
+  /** Sizes whose derived root stays in memory, for index leaves of older sizes. */
+  indexRootsKept: 1024,
+  /** A request for a cosignature waits so long for the derivation of the index; then the answer is 503. */
+  indexWitnessSeconds: 3,
+  /** Leaves between two saves while an index witness derives a log, and lists that then stay in memory. */
+  indexWitnessSave: 262_144,
+  indexWitnessLists: 100_000,
 } as const;

@@ -17,7 +17,8 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { canonicalize, parseJson, type JsonObject } from '../json/parse.ts';
 import { anyObject, list, object, plainText, refuse, type Location, type Shape } from '../json/shape.ts';
-import type { Trust } from '../note/checkpoint.ts';
+import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
+import { Fault } from '../proofs/completeness.ts';
 import { signatureCode, type VerdictCode } from '../proofs/verdict.ts';
 import { compareHeads, SignedHead, type LeafPath } from '../note/heads.ts';
 import { NoteError } from '../note/signed.ts';
@@ -29,9 +30,9 @@ import {
   judgeBrokenReceipt,
   readBrokenReceipt,
 } from './broken-receipt.ts';
+import { judgeOmission, readIndexOmission, type IndexOmission } from './index-omission.ts';
+import { evidenceMediaType } from './media-type.ts';
 import { pathValue, readPath } from './paths.ts';
-
-export const evidenceMediaType = 'application/vnd.gov.evidence.v1+json';
 
 /** Two heads of one log that no append-only log has. */
 export interface SplitView {
@@ -57,7 +58,7 @@ export interface EvidenceVerdict {
   readonly verified: boolean;
   readonly code: VerdictCode | null;
   /** Which promise; null unless verified. */
-  readonly shows: 'split_view' | 'broken_receipt' | null;
+  readonly shows: 'split_view' | 'broken_receipt' | 'index_omission' | null;
   /** The log; null unless verified. */
   readonly origin: string | null;
   /** What the file shows, or why it shows nothing. */
@@ -79,8 +80,7 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
     if (trust === null || trust.keys.length === 0)
       return failed('NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
     code = faultCode;
-    const judged =
-      evidence.kind === 'split_view' ? judgeSplitView(evidence, trust) : judgeBrokenReceipt(evidence, trust);
+    const judged = judge(evidence, trust);
     if (judged.detail === null) return failed(judged.code, judged.fault);
     const { origin } = trust;
     return { verified: true, code: null, shows: evidence.kind, origin, detail: judged.detail };
@@ -93,6 +93,28 @@ export function verifyEvidence(bytes: Uint8Array, trust: Trust | null): Evidence
 /** Leaves that do not lead to the signed root are the only fault of a receipt that is not about a signature. */
 const faultCode = (error: GovError): VerdictCode =>
   error instanceof NoteError ? signatureCode(error) : 'NOT_INCLUDED';
+
+type ReadEvidence =
+  | SplitViewFile
+  | (BrokenReceipt & { readonly kind: 'broken_receipt' })
+  | (IndexOmission & { readonly kind: 'index_omission' });
+
+/** Throws NoteError unless a trusted key signed the notes. */
+function judge(evidence: ReadEvidence, trust: Trust): BrokenJudgement {
+  switch (evidence.kind) {
+    case 'split_view':
+      return judgeSplitView(evidence, trust);
+    case 'broken_receipt':
+      return judgeBrokenReceipt(evidence, trust);
+    case 'index_omission': {
+      const { checkpoint } = openTrustedCheckpoint(evidence.checkpoint, trust);
+      const found = judgeOmission(evidence, checkpoint);
+      return found instanceof Fault
+        ? { detail: null, code: found.code, fault: found.detail }
+        : { detail: found };
+    }
+  }
+}
 
 /** Throws NoteError unless a trusted key signed both notes. */
 function judgeSplitView({ checkpoints, paths }: SplitViewFile, trust: Trust): BrokenJudgement {
@@ -115,6 +137,13 @@ function judgeSplitView({ checkpoints, paths }: SplitViewFile, trust: Trust): Br
 }
 
 const file: Location = { file: 'evidence' };
+/** A record in the file is longer than the text of any other member. */
+const bounds = {
+  depth: limits.jsonDepth,
+  values: limits.jsonValues,
+  nameChars: limits.memberNameChars,
+  stringBytes: limits.bundleStringBytes,
+};
 const shapes = {
   split_view: { required: ['checkpoints', 'kind', 'mediaType', 'paths'] },
   broken_receipt: { required: [...brokenReceiptMembers, 'kind', 'mediaType'].toSorted() },
@@ -127,19 +156,20 @@ interface SplitViewFile {
   readonly paths: readonly (readonly LeafPath[])[];
 }
 
-function readEvidence(bytes: Uint8Array): SplitViewFile | (BrokenReceipt & { kind: 'broken_receipt' }) {
+function readEvidence(bytes: Uint8Array): ReadEvidence {
   if (bytes.length > limits.evidenceBytes)
     throw new GovError(
       'PAYLOAD_TOO_LARGE',
       `evidence: expected at most ${limits.evidenceBytes} bytes, got ${bytes.length}`,
     );
-  const parsed = anyObject(parseJson(bytes), file);
+  const parsed = anyObject(parseJson(bytes, bounds), file);
   const { kind } = parsed;
-  if (kind !== 'split_view' && kind !== 'broken_receipt')
-    refuse({ up: file, name: 'kind' }, 'split_view or broken_receipt', kind);
-  const value = object(parsed, file, shapes[kind]);
+  if (kind !== 'split_view' && kind !== 'broken_receipt' && kind !== 'index_omission')
+    refuse({ up: file, name: 'kind' }, 'split_view, broken_receipt or index_omission', kind);
+  const value = kind === 'index_omission' ? parsed : object(parsed, file, shapes[kind]);
   if (value['mediaType'] !== evidenceMediaType)
     refuse({ up: file, name: 'mediaType' }, evidenceMediaType, value['mediaType']);
+  if (kind === 'index_omission') return { kind, ...readIndexOmission(value, file) };
   return kind === 'broken_receipt'
     ? { kind, ...readBrokenReceipt(value, file) }
     : { kind, ...readSplitView(value) };

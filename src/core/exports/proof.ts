@@ -17,6 +17,8 @@ import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import { missingNotes, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { splitNote } from '../note/signed.ts';
+import { derivedFrom, Fault } from '../proofs/completeness.ts';
+import type { DerivedLog, Deriving } from '../proofs/strength.ts';
 import { signatureCode } from '../proofs/verdict.ts';
 import { openEvent, systemRun } from '../events/record.ts';
 import { recordDigests, strictObject } from '../events/run-entry.ts';
@@ -29,6 +31,7 @@ export interface ReadExport {
   readonly manifest: ManifestOfRows;
   readonly proof: ExportProof;
   readonly trust: Trust | null;
+  readonly derived: DerivedLog | null;
 }
 
 export interface ProvedExport {
@@ -37,6 +40,7 @@ export interface ProvedExport {
   /** Origin of the log of a checkpoint that a trusted key signed; else null. */
   readonly origin: string | null;
   readonly signed: SignatureFacts;
+  readonly deriving: Deriving;
   readonly notes: readonly string[];
 }
 
@@ -44,7 +48,7 @@ export interface ProvedExport {
 export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport {
   const { rows, manifest, proof, trust } = read;
   checkManifest(read, checks);
-  const { checkpoint, witnesses, signed } = openHead(proof.checkpoint, trust, checks);
+  const { checkpoint, witnesses, cosigners, signed } = openHead(proof.checkpoint, trust, checks);
   checkConsistency(manifest, proof, { checkpoint, checks });
   const quorum = trust?.quorum ?? 0;
   if (witnesses < quorum) {
@@ -53,11 +57,12 @@ export function checkProof(read: ReadExport, checks: ExportChecks): ProvedExport
   else checks.pass('witnesses', `${witnesses} cosigned`);
   const asked = checkRequest(read, checkpoint, checks);
   const unshown = checkErasures(rows, proof, { checkpoint, checks });
-  checkCompleteness(read, checkpoint, checks);
+  const records = checkCompleteness(read, checkpoint, checks);
   return {
     ...asked,
     origin: signed.signatures.length === 0 ? null : (checkpoint?.origin ?? null),
     signed,
+    deriving: { cosigners, records },
     notes: [
       ...missingNotes(signed),
       ...notesOf(read, { witnesses, unshown, isComplete: checks.passed('completeness') }),
@@ -84,12 +89,12 @@ function checkManifest({ rows, manifest, proof }: ReadExport, checks: ExportChec
 /** Without these, the rows and the index are anybody's word. */
 const anchors = ['rows', 'manifest', 'checkpoint_signatures', 'consistency', 'request'] as const;
 
-/** Step 7: the index of the log has no more rows of the filters. */
+/** Step 7: the index of the log has no more rows of the filters. Returns from how many records the caller derived it. */
 function checkCompleteness(
-  { head, rows, manifest, proof }: ReadExport,
+  { head, rows, manifest, proof, derived }: ReadExport,
   checkpoint: Checkpoint | null,
   checks: ExportChecks,
-): void {
+): number | null {
   const { completeness: answer } = proof;
   const { prunedBelow, treeSize } = manifest;
   const skip = (why: string): void => checks.skip('completeness', `not shown: ${why}`);
@@ -101,16 +106,19 @@ function checkCompleteness(
     skip('the checks before it did not pass');
   else {
     const judged = { answer, rows: rows.lists, asked: head.asked, treeSize, tree: checkpoint };
-    const fault = judgeAnswer(judged);
-    if (fault === null)
-      checks.pass('completeness', `${rows.count} of ${rows.count} rows below leaf ${treeSize}`);
-    else checks.fail('completeness', fault.code, fault.detail);
+    const records = derivedFrom(answer.index, derived);
+    const fault = records instanceof Fault ? records : judgeAnswer(judged);
+    if (fault !== null) checks.fail('completeness', fault.code, fault.detail);
+    else checks.pass('completeness', `${rows.count} of ${rows.count} rows below leaf ${treeSize}`);
+    return records instanceof Fault ? null : records;
   }
+  return null;
 }
 
 interface Head {
   readonly checkpoint: Checkpoint | null;
   readonly witnesses: number;
+  readonly cosigners: Deriving['cosigners'];
   readonly signed: SignatureFacts;
 }
 
@@ -119,6 +127,7 @@ function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head
   const unverified = (): Head => ({
     checkpoint: readUnverified(note),
     witnesses: 0,
+    cosigners: null,
     signed: unsigned,
   });
   if (trust === null || trust.keys.length === 0) {
@@ -127,10 +136,10 @@ function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head
   }
   try {
     const opened = openTrustedCheckpoint(note, trust);
-    const { checkpoint, witnessedBy } = opened;
+    const { checkpoint, witnessedBy, index: cosigners } = opened;
     const signed = signedBy([opened]);
     checks.pass('checkpoint_signatures', `of ${checkpoint.size} leaves, by ${signedByText(signed)}`);
-    return { checkpoint, witnesses: witnessedBy.length, signed };
+    return { checkpoint, witnesses: witnessedBy.length, cosigners, signed };
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
     checks.fail('checkpoint_signatures', signatureCode(error), error.message);

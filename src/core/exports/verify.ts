@@ -22,14 +22,8 @@ import type { VerifyOptions } from '../proofs/verify.ts';
 import { SignedHead } from '../note/heads.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { unsigned, type SignatureFacts } from '../note/signed-by.ts';
-import {
-  CheckList,
-  completenessOf,
-  type CheckResult,
-  type Completeness,
-  type DigestCounts,
-  type VerdictCode,
-} from '../proofs/verdict.ts';
+import { CheckList, type CheckResult, type DigestCounts, type VerdictCode } from '../proofs/verdict.ts';
+import { completenessOf, type Completeness, type DerivedLog } from '../proofs/strength.ts';
 
 export interface ExportVerdict extends SignatureFacts {
   /** Nothing failed, and a trusted signature was checked. */
@@ -58,12 +52,12 @@ export interface ExportVerdict extends SignatureFacts {
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
   trust: Trust | null,
-  { seen }: Pick<VerifyOptions, 'seen'> = {},
+  { seen, derived }: Pick<VerifyOptions, 'seen' | 'derived'> = {},
 ): Promise<ExportVerdict> {
   const reading = new ArtifactReader();
   const outcome = await read(chunks, reading);
   if (outcome instanceof Error) throw outcome;
-  const verdict = reading.verdict(trust);
+  const verdict = reading.verdict(trust, derived ?? null);
   seen?.(reading.heads(trust));
   return verdict;
 }
@@ -182,7 +176,7 @@ class ArtifactReader {
     return [head];
   }
 
-  verdict(trust: Trust | null): ExportVerdict {
+  verdict(trust: Trust | null, derived: DerivedLog | null): ExportVerdict {
     const [head, rows, tail] = [this.#head, this.#rows, this.#tail];
     const checks = this.#checks;
     let proved: ProvedExport | null = null;
@@ -194,7 +188,10 @@ class ArtifactReader {
           'expected an export with includeProof (gov export create --proof), got one without',
         );
       } else {
-        proved = checkProof({ head, rows, manifest: tail.manifest, proof: tail.proof, trust }, checks);
+        proved = checkProof(
+          { head, rows, manifest: tail.manifest, proof: tail.proof, trust, derived },
+          checks,
+        );
       }
     }
     const failed = checks.list().find(({ result }) => result === 'failed');
@@ -209,7 +206,11 @@ class ArtifactReader {
       generatedAt: head?.generatedAt ?? null,
       manifest: 'treeSize' in manifest ? (manifest as Omit<ManifestOfRows, 'rootHash'>) : null,
       ...(proved?.signed ?? unsigned),
-      completeness: completenessOf(settled(checks.list(), exportRests), proved?.origin ?? null),
+      completeness: completenessOf(
+        settled(checks.list(), exportRests),
+        proved?.origin ?? null,
+        proved?.deriving,
+      ),
       checks: settled(checks.list(), exportRests),
       digests: rows?.counts ?? null,
       notes: proved?.notes ?? [],

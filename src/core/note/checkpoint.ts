@@ -70,6 +70,17 @@ export interface TrustedCheckpoint extends OpenCheckpoint {
   readonly witnessedBy: readonly VerifiedSignature[];
   /** Whether there are as many as the trust requires. */
   readonly quorumMet: boolean;
+  /** Null where the trust names no index witness. */
+  readonly index: IndexCosigners | null;
+}
+
+/** Which of the trusted index witnesses cosigned a checkpoint: every index leaf below its size is right. */
+export interface IndexCosigners {
+  /** Their names in the trust file. */
+  readonly by: readonly string[];
+  /** How many the trust names, and how many have to have cosigned. */
+  readonly of: number;
+  readonly quorum: number;
 }
 
 /**
@@ -78,7 +89,9 @@ export interface TrustedCheckpoint extends OpenCheckpoint {
  * requires a signature by each algorithm of its log keys, and one is missing.
  */
 export function openTrustedCheckpoint(note: string | Uint8Array, trust: Trust): TrustedCheckpoint {
-  const opened = openCheckpoint(note, [...trust.keys, ...trust.witnesses], trust.origin);
+  const deriving = trust.index?.witnesses ?? [];
+  const known = [...trust.keys, ...trust.witnesses, ...deriving.map(({ key }) => key)];
+  const opened = openCheckpoint(note, known, trust.origin);
   const signedBy = opened.signedBy.filter(({ key }) => trust.keys.includes(key));
   if (signedBy.length === 0) throw untrusted(trust.keys, opened.signedBy);
   const signed = new Set(signedBy.map(({ key }) => key.algorithm));
@@ -89,11 +102,22 @@ export function openTrustedCheckpoint(note: string | Uint8Array, trust: Trust): 
     throw new NoteError('signature_missing', `note: expected ${expected}, got none by ${missing.join(', ')}`);
   }
   const seen = new Set(trust.keys.map(({ publicKey }) => publicKey.toString('hex')));
+  const index = cosignersOf(trust, opened);
   const witnessedBy = opened.signedBy.filter(({ key, timestampSeconds }) => {
+    if (!trust.witnesses.includes(key)) return false;
     const id = key.publicKey.toString('hex');
     if (!timestampSeconds || seen.has(id)) return false;
     seen.add(id);
     return true;
   });
-  return { ...opened, signedBy, missing, witnessedBy, quorumMet: witnessedBy.length >= trust.quorum };
+  const quorumMet = witnessedBy.length >= trust.quorum;
+  return { ...opened, signedBy, missing, witnessedBy, quorumMet, index };
+}
+
+/** A cosignature without a time is none. Two names cannot have one key (`parseTrust`). */
+function cosignersOf({ index }: Trust, { signedBy }: OpenCheckpoint): IndexCosigners | null {
+  if (index === undefined) return null;
+  const timed = new Set(signedBy.filter(({ timestampSeconds }) => timestampSeconds).map(({ key }) => key));
+  const by = index.witnesses.filter(({ key }) => timed.has(key)).map(({ name }) => name);
+  return { by, of: index.witnesses.length, quorum: index.quorum };
 }

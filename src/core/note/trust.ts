@@ -1,6 +1,7 @@
 /**
  * The trust of a verifier in one log: log keys, witnesses, and the required number of cosignatures. The text form is
- * C2SP tlog-policy, limited to one origin and one group of witnesses, with a line `require any|each-algorithm` more. Proven by `test/core/note/trust.test.ts`.
+ * C2SP tlog-policy, limited to one origin and one group of witnesses. Three lines are ours: `require any|each-algorithm`,
+ * `index-witness <name> <verifier key> [<url>]` and `index-quorum <n>|all|none`. Proven by `test/core/note/trust.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -22,10 +23,18 @@ export interface Trust {
   readonly witnesses: readonly VerifierKey[];
   /** Number of distinct witnesses that must have cosigned; 0: no witness. */
   readonly quorum: number;
+  /** Absent: no index witness. */
+  readonly index?: IndexTrust;
+}
+
+/** Who derives the index of the log themselves, and how many of them make "none missing" proven; 0: none do. */
+interface IndexTrust {
+  readonly witnesses: readonly { readonly name: string; readonly key: VerifierKey }[];
+  readonly quorum: number;
 }
 
 /** Returns the text form; witnesses are named w1, w2 … Throws VALIDATION_ERROR if `parseTrust` would. */
-export function formatTrust({ origin, keys, require, witnesses, quorum }: Trust): string {
+export function formatTrust({ origin, keys, require, witnesses, quorum, index }: Trust): string {
   const names = witnesses.map((_, index) => `w${index + 1}`);
   const lines = [
     ...keys.map((key) => `log ${key.text}`),
@@ -33,6 +42,8 @@ export function formatTrust({ origin, keys, require, witnesses, quorum }: Trust)
     ...witnesses.map((witness, index) => `witness w${index + 1} ${witness.text}`),
     ...(quorum > 0 ? [`group witnesses ${quorum} ${names.join(' ')}`] : []),
     `quorum ${quorum > 0 ? 'witnesses' : 'none'}`,
+    ...(index?.witnesses ?? []).map(({ name, key }) => `index-witness ${name} ${key.text}`),
+    ...(index === undefined ? [] : [`index-quorum ${index.quorum === 0 ? 'none' : index.quorum}`]),
   ];
   const text = lines.map((line) => `${line}\n`).join('');
   const read = parseTrust(text);
@@ -50,8 +61,11 @@ interface Draft {
   readonly witnesses: Map<string, VerifierKey>;
   readonly groups: Map<string, Quorum>;
   readonly publicKeys: Set<string>;
+  readonly index: Map<string, VerifierKey>;
   require: Requirement | undefined;
   quorum: Quorum | undefined;
+  /** As the line says it. */
+  indexQuorum: string | undefined;
 }
 
 /**
@@ -67,8 +81,10 @@ export function parseTrust(written: string): Trust {
     witnesses: new Map(),
     groups: new Map(),
     publicKeys: new Set(),
+    index: new Map(),
     require: undefined,
     quorum: undefined,
+    indexQuorum: undefined,
   };
   if (/[^\t\n\u0020-\u007e\u0080-\uffff]/.test(text))
     throw malformed('no control characters', 'a control character');
@@ -90,13 +106,29 @@ export function parseTrust(written: string): Trust {
   const { witnesses, threshold } = draft.quorum;
   const counted = threshold > 0 ? witnesses : [...draft.witnesses.values()];
   const { keys, require } = draft;
+  const index = indexTrust(draft);
   return {
     origin: first.name,
     keys,
     ...(require === undefined ? {} : { require }),
     witnesses: counted,
     quorum: threshold,
+    ...(index === undefined ? {} : { index }),
   };
+}
+
+/** Without a line index-quorum, all index witnesses have to cosign. */
+function indexTrust({ index, indexQuorum }: Draft): IndexTrust | undefined {
+  if (index.size === 0 && indexQuorum === undefined) return undefined;
+  const witnesses = Array.from(index, ([name, key]) => ({ name, key }));
+  const all = indexQuorum === undefined || indexQuorum === 'all';
+  const quorum = all ? index.size : indexQuorum === 'none' ? 0 : numberOf(indexQuorum);
+  if (!(quorum <= index.size))
+    throw malformed(
+      `index-quorum all, none, or a number from 1 to the ${index.size} index witnesses`,
+      `${indexQuorum}`,
+    );
+  return { witnesses, quorum };
 }
 
 function readLine(words: readonly string[], draft: Draft): void {
@@ -122,6 +154,20 @@ function readLine(words: readonly string[], draft: Draft): void {
       draft.witnesses.set(name, readKey(key, draft, ['ed25519-cosignature', 'ml-dsa-44']));
       return;
     }
+    case 'index-witness': {
+      const [key = '', , surplus] = rest;
+      if (surplus !== undefined)
+        throw malformed('index-witness <name> <verifier key> [<url>]', words.join(' '));
+      checkNewName(name, draft);
+      draft.index.set(name, readKey(key, draft, ['ed25519-cosignature', 'ml-dsa-44']));
+      return;
+    }
+    case 'index-quorum': {
+      if (draft.indexQuorum !== undefined) throw malformed('one index-quorum line', 'a second');
+      if (name === '' || rest.length > 0) throw malformed('index-quorum <n>|all|none', words.join(' '));
+      draft.indexQuorum = name;
+      return;
+    }
     case 'group': {
       checkNewName(name, draft);
       draft.groups.set(name, readGroup(rest, draft));
@@ -134,7 +180,7 @@ function readLine(words: readonly string[], draft: Draft): void {
       return;
     }
   }
-  throw malformed('require, log, witness, group or quorum', keyword);
+  throw malformed('require, index-witness, index-quorum, log, witness, group or quorum', keyword);
 }
 
 function readKey(text: string, draft: Draft, allowed: readonly VerifierKey['algorithm'][]): VerifierKey {
@@ -176,5 +222,6 @@ function readQuorum(name: string, draft: Draft): Quorum {
 
 function checkNewName(name: string, draft: Draft): void {
   if (name === '' || name === 'none') throw malformed('a name other than none', name);
-  if (draft.witnesses.has(name) || draft.groups.has(name)) throw malformed('an unused name', name);
+  if (draft.witnesses.has(name) || draft.groups.has(name) || draft.index.has(name))
+    throw malformed('an unused name', name);
 }

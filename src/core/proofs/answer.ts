@@ -29,8 +29,9 @@ import { ceilTimestamp } from '../time.ts';
 import { readIncluded } from './read-bundle.ts';
 import { pathHashes, type IncludedRecord } from './bundle.ts';
 import type { VerifyOptions } from './verify.ts';
-import { Fault, openIndex, type OpenIndex } from './completeness.ts';
-import { completenessOf, signatureCode, type Completeness, type VerdictCode } from './verdict.ts';
+import { derivedFrom, Fault, openIndex, type OpenIndex } from './completeness.ts';
+import { completenessOf, type Completeness } from './strength.ts';
+import { signatureCode, type VerdictCode } from './verdict.ts';
 
 export const answerMediaType = 'application/vnd.gov.answer.v1+json';
 
@@ -93,7 +94,7 @@ export const coveredUntil = ({ index, size, atMs, throughMs }: OpenIndex): numbe
 export function verifyAnswer(
   bytes: Uint8Array,
   trust: Trust | null,
-  { seen }: Pick<VerifyOptions, 'seen'> = {},
+  { seen, derived }: Pick<VerifyOptions, 'seen' | 'derived'> = {},
 ): AnswerVerdict {
   const nothing = { ...unanswered, question: null, count: null, below: null, witnesses: 0 };
   const failed = ({ code, detail }: Fault, question: Question | null = null): AnswerVerdict => ({
@@ -126,7 +127,10 @@ export function verifyAnswer(
   }
   const index = openIndex(answer.index, opened.checkpoint);
   const found = index instanceof Fault ? index : countOf(answer, index);
-  if (index instanceof Fault || found instanceof Fault) return failed(found as Fault, question);
+  const records = derivedFrom(answer.index, derived ?? null);
+  if (index instanceof Fault) return failed(index, question);
+  if (records instanceof Fault) return failed(records, question);
+  if (found instanceof Fault) return failed(found, question);
   const signed = signedBy([opened]);
   return {
     verified: true,
@@ -137,7 +141,10 @@ export function verifyAnswer(
     below: index.size,
     witnesses,
     ...signed,
-    completeness: completenessOf([{ id: 'completeness', result: 'passed' }], trust.origin),
+    completeness: completenessOf([{ id: 'completeness', result: 'passed' }], trust.origin, {
+      cosigners: opened.index,
+      records,
+    }),
     notes: missingNotes(signed),
   };
 }
@@ -244,7 +251,7 @@ const bounds = {
 };
 
 /** Reads an answer; throws VALIDATION_ERROR with the pointer of the wrong member. */
-function readAnswer(bytes: Uint8Array): Answer {
+export function readAnswer(bytes: Uint8Array): Answer {
   if (bytes.length > limits.answerBytes) {
     const detail = `expected an answer of at most ${limits.answerBytes} bytes, got ${bytes.length}`;
     throw new GovError('PAYLOAD_TOO_LARGE', detail);

@@ -19,10 +19,10 @@ import {
   vacuousCodes,
   type DigestCounts,
   type LayerVerification,
-  completenessOf,
   type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
+import { completenessOf, type Deriving } from './strength.ts';
 import { missingNotes, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { isObject } from '../json/object.ts';
 
@@ -188,6 +188,8 @@ export interface ProofExamination {
   readonly witnesses?: number;
   /** Who signed both checkpoints; absent where nobody did. */
   readonly signed?: SignatureFacts;
+  /** Who derived the index. */
+  readonly deriving?: Deriving;
   /** Whether the proof comes from the store of the log itself, so that no signature is required. */
   readonly kept?: boolean;
 }
@@ -225,7 +227,7 @@ export function conclude(
     proofId: proof?.proofId ?? null,
     runId: proof?.runId ?? null,
     ...(examined.signed ?? unsigned),
-    completeness: completenessOf(results, origin),
+    completeness: completenessOf(results, origin, examined.deriving),
     checks: results,
     layers,
     digests: examined.digests ?? null,

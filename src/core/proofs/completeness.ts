@@ -18,6 +18,7 @@ import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts'
 import type { Checkpoint } from '../note/tree-head.ts';
 import { pathHashes, type BundleFrame, type IncludedRecord } from './bundle.ts';
 import type { Evidence, Statement } from './statement.ts';
+import type { DerivedLog } from './strength.ts';
 import type { CheckList, VerdictCode } from './verdict.ts';
 
 /** Why something is not shown. */
@@ -35,6 +36,24 @@ export class Fault {
 export interface OpenIndex extends IndexRecord {
   readonly index: number;
   readonly fn: MapFunction;
+}
+
+/**
+ * The records from which the caller derived this index leaf; null where it did not. A fault where its root or number of keys
+ * is another.
+ */
+export function derivedFrom(
+  { index, record }: IncludedRecord,
+  derived: DerivedLog | null,
+): number | null | Fault {
+  switch (derived?.judge(index, record) ?? 'unknown') {
+    case 'right':
+      return derived?.records ?? null;
+    case 'false':
+      return new Fault('INDEX_FALSE', `the index leaf ${index} is not what the records of the log give`);
+    case 'unknown':
+      return null;
+  }
 }
 
 /** Step 1: reads an index leaf in the tree of a checkpoint. Never throws. */
@@ -89,41 +108,55 @@ interface CompletenessInputs {
   readonly evidence: Evidence | null;
   /** Checkpoint S′. */
   readonly proved: Checkpoint | null;
+  readonly derived: DerivedLog | null;
 }
 
 /** Without these, S and S′ are anybody's word. */
 const anchors = ['layer_statements', 'checkpoint_signatures', 'consistency', 'tree_root'] as const;
 
-/** Steps 1 to 5. Returns the notes for the output. */
+interface Shown {
+  /** For the output. */
+  readonly notes: readonly string[];
+  /** The records from which the caller derived the index; null where it did not. */
+  readonly records: number | null;
+}
+
+const nothing: Shown = { notes: [], records: null };
+
+/** Steps 1 to 5. */
 export function checkCompleteness(
   bundle: BundleFrame,
   stated: CompletenessInputs,
   checks: CheckList,
-): readonly string[] {
+): Shown {
   const { completeness } = bundle;
-  const { evidence, proved, statements } = stated;
+  const { evidence, proved, statements, derived } = stated;
   if (completeness === undefined) {
     checks.skip('completeness', 'the bundle does not show whether events are missing');
-    return [];
+    return nothing;
   }
   const isAnchored = anchors.every((id) => checks.passed(id));
   if (evidence === null || proved === null || !isAnchored) {
     checks.skip('completeness', 'the checks before it did not pass');
-    return [];
+    return nothing;
   }
   const index = openIndex(completeness.index, proved);
   const found =
     index instanceof Fault ? index : judge(completeness.entries, { index, evidence, proved, statements });
-  if (index instanceof Fault || found instanceof Fault) {
-    const { code, detail } = index instanceof Fault ? index : (found as Fault);
+  const records = derivedFrom(completeness.index, derived);
+  const failed = ({ code, detail }: Fault): Shown => {
     checks.fail('completeness', code, detail);
-    return [];
-  }
+    return nothing;
+  };
+  if (index instanceof Fault) return failed(index);
+  if (records instanceof Fault) return failed(records);
+  if (found instanceof Fault) return failed(found);
   const { runEvents, treeSize } = evidence;
   checks.pass('completeness', `exactly ${runEvents} events below leaf ${treeSize}`);
   const more = (found[0]?.n ?? runEvents) - runEvents;
-  if (more === 0) return [];
-  return [`RUN_WENT_ON: ${more} events of the run were recorded later, below leaf ${index.size}`];
+  if (more === 0) return { notes: [], records };
+  const wentOn = `RUN_WENT_ON: ${more} events of the run were recorded later, below leaf ${index.size}`;
+  return { notes: [wentOn], records };
 }
 
 interface CompletenessInput {

@@ -5,6 +5,7 @@
  */
 import type { GovError } from '../../contract/problems.ts';
 import type { SignatureFacts } from '../note/signed-by.ts';
+import type { Completeness } from './strength.ts';
 import { NoteError } from '../note/signed.ts';
 
 /** Every code of a verdict, and its meaning. */
@@ -30,6 +31,7 @@ export const verdictCodes = {
   GRAPH_MISMATCH: 'The graph in the bundle differs from the logged graph',
   LAYER_MISMATCH: 'A recomputed layer differs from its statement',
   INDEX_INVALID: 'What the file shows of the index of the log does not belong to it',
+  INDEX_FALSE: 'The index of the log is not the one that its records give',
   INDEX_TOO_OLD: 'The index of the log does not cover the proof',
   RUN_INCOMPLETE: 'The log has more events or decisions of the run than the proof shows',
   RUN_SHORTER_THAN_SHOWN: 'The log has fewer events or decisions of the run than the proof shows',
@@ -60,6 +62,7 @@ export const verdictCodes = {
   MALFORMED_EVIDENCE: 'The file is not an evidence file',
   EVIDENCE_SHOWS_NOTHING: 'The evidence shows no broken promise',
   // The log is intact, but the result is negative.
+  COMPLETENESS_TOO_WEAK: 'That nothing is missing is shown less strongly than you require',
   WITNESS_QUORUM_NOT_MET: 'Fewer witnesses cosigned than the trust requires',
   LAYER_NOT_SATISFIED: 'A layer does not hold',
   LAYER_MISSING: 'A required layer is not part of the proof',
@@ -163,27 +166,6 @@ export interface Answers {
     readonly signed?: number;
   };
 }
-
-/** Whether a file shows that nothing is missing from it, and by whose word. */
-export interface Completeness {
-  readonly result: CheckResult['result'];
-  /** `own_index`: by the index that the operator of the log signed. `none`: not shown. */
-  readonly strength: 'own_index' | 'none';
-  /** Whose index it is: the origin of the log. */
-  readonly by: readonly string[];
-  /** How many others have to have derived the index. */
-  readonly quorum: number;
-}
-
-export const completenessOf = (
-  checks: readonly CheckResult<string>[],
-  origin: string | null,
-): Completeness => {
-  const result = checks.find(({ id }) => id === 'completeness')?.result ?? 'not_checked';
-  return result === 'passed'
-    ? { result, strength: 'own_index', by: origin === null ? [] : [origin], quorum: 0 }
-    : { result, strength: 'none', by: [], quorum: 0 };
-};
 
 export interface ProofVerdict extends Answers, SignatureFacts {
   /** Nothing failed, every required layer passed, and a trusted signature was checked. */

@@ -39,11 +39,14 @@ import { openErasures } from './erasures.ts';
 import { Recomputation } from './recompute.ts';
 import { strictObject } from '../events/run-entry.ts';
 import type { Evidence, Statement } from './statement.ts';
+import { type DerivedLog, type Deriving } from './strength.ts';
 import { CheckList, signatureCode, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
   /** Layers that the proof must have and that must pass; default: all layers of the proof. */
   readonly requireLayers?: readonly string[];
+  /** The index of the log, derived from its records by the caller. */
+  readonly derived?: DerivedLog;
   /** Gets the signed heads of a bundle, each with the paths that lead to its root, where a trusted key signed both. */
   readonly seen?: (heads: readonly SignedHead[]) => void;
 }
@@ -106,7 +109,7 @@ class Verification {
     return (
       this.#fault === null &&
       this.#reads(() => {
-        const examination = new Examination(this.#frame.end(), this.#trust);
+        const examination = new Examination(this.#frame.end(), this.#trust, this.#options.derived ?? null);
         this.#examination = examination;
         this.#events = new EventReader((event) => examination.add(event));
       })
@@ -147,12 +150,13 @@ class Examination {
   readonly #statements: ReadonlyMap<string, Statement>;
   readonly #log: LogView;
   readonly #notes: readonly string[];
+  readonly #deriving: Deriving;
   /** The first event with an inclusion path. */
   #included: BundleEvent | null = null;
   /** Null where the tree of S is unknown. */
   readonly #recomputation: Recomputation | null;
 
-  constructor(frame: BundleFrame, trust: Trust | null) {
+  constructor(frame: BundleFrame, trust: Trust | null, derived: DerivedLog | null) {
     const checks = this.#checks;
     const { proof, proofPreimage, layerStatements } = frame;
     checks.pass('format');
@@ -165,7 +169,9 @@ class Examination {
     checkConsistency(frame, log, checks);
     checkTreeRoot(evidence, log, checks);
     checkWitnesses(log, trust, checks);
-    this.#notes = checkCompleteness(frame, { statements, evidence, proved: log.second }, checks);
+    const shown = checkCompleteness(frame, { statements, evidence, proved: log.second, derived }, checks);
+    this.#notes = shown.notes;
+    this.#deriving = { cosigners: log.index, records: shown.records };
     checkAttestation(frame, checks);
     checkApprovals(frame, { statements, evidence, root: log.first?.root ?? null }, checks);
     const erased = openErasures(frame, { trust, proved: log.second }, checks);
@@ -195,6 +201,7 @@ class Examination {
       notes: [...this.#notes, ...(recomputed?.notes ?? [])],
       witnesses: this.#log.witnesses,
       signed: this.#log.signed,
+      deriving: this.#deriving,
     };
     return conclude(examined, options);
   }
@@ -223,6 +230,8 @@ interface LogView {
   readonly second: Checkpoint | null;
   /** Distinct trusted witnesses of S′. */
   readonly witnesses: number;
+  /** The index witnesses that cosigned S′. */
+  readonly index: Deriving['cosigners'];
   /** Whether a trusted key signed each; after a rotation no key signed both. */
   readonly isSigned: boolean;
   /** Who signed both. */
@@ -244,6 +253,7 @@ function openLog(
     first: first.checkpoint,
     second: second.checkpoint,
     witnesses: second.opened?.witnessedBy.length ?? 0,
+    index: second.opened?.index ?? null,
     isSigned: first.opened !== null && second.opened !== null,
     signed,
   };

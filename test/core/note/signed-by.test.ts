@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/trust.ts';
+import { requireStrength } from '../../../src/core/proofs/strength.ts';
 import type { ProofVerdict } from '../../../src/core/proofs/verdict.ts';
 import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 
@@ -52,6 +53,7 @@ describe('a bundle with both signatures, whose operator left events out of the i
       completeness: { result: 'passed', strength: 'own_index', by: [origin], quorum: 0 },
     });
     expect(found.signatures.map(({ algorithm }) => algorithm)).toEqual(['ed25519', 'ml-dsa-44']);
+    expect(requireStrength(found, 'witnessed').code).toBe('COMPLETENESS_TOO_WEAK');
     expect(found.notes.join()).not.toContain('SIGNATURE_MISSING');
   });
 });

@@ -57,6 +57,30 @@ describe('trust file', () => {
     expect(names(`quorum none\nlog ${log}\n${witnessLines}`)).toEqual(['one', 'two', 'three']);
   });
 
+  it('index witnesses have names, keys and a quorum, and are no witnesses', () => {
+    const lines = `index-witness W1 ${w1}\nindex-witness W2 ${w2} https://w2.example\n`;
+    const read = (more: string) => parseTrust(`log ${log}\nquorum none\n${lines}${more}`);
+    for (const [more, quorum] of [
+      ['', 2],
+      ['index-quorum all\n', 2],
+      ['index-quorum 1\n', 1],
+      ['index-quorum none\n', 0],
+    ] as const) {
+      const trust = read(more);
+      expect(trust).toMatchObject({ witnesses: [], quorum: 0, index: { quorum } });
+      expect(trust.index?.witnesses.map(({ name, key }) => [name, key.text])).toEqual([
+        ['W1', w1],
+        ['W2', w2],
+      ]);
+      expect(parseTrust(formatTrust(trust)).index).toMatchObject({ quorum });
+    }
+    const wrong = ['3', '0', 'any', '', '1 2', '1\nindex-quorum 1'].map((each) => `index-quorum ${each}`);
+    for (const each of [...wrong, `index-witness W1 ${w3}`, `index-witness W3 ${w1}`, `index-witness ${w3}`])
+      expect(() => read(each), each).toThrow(/trust|line/);
+    expect(() => parseTrust(`log ${log}\nquorum none\nindex-quorum 1\n`)).toThrow('index-quorum');
+    expect(parseTrust(`log ${log}\nquorum none\n`).index).toBeUndefined();
+  });
+
   it('a trust file may have several keys of one log', () => {
     const second = logKey();
     const { keys } = parseTrust(`log ${log}\nlog ${second}\nquorum none\n`);

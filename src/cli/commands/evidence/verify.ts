@@ -13,6 +13,12 @@ import type { evidenceVerify as spec } from '../../specs/prove/evidence.ts';
 
 const unjudged: ReadonlySet<string | null> = new Set(['MALFORMED_EVIDENCE', 'NO_TRUSTED_KEY']);
 
+const brokenTexts = {
+  split_view: 'signed two histories',
+  broken_receipt: 'lacks a leaf that it acknowledged',
+  index_omission: 'signed an index that leaves out an event',
+} as const;
+
 export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {
   const source = trustFrom(flags, session);
   let bytes: Buffer;
@@ -28,7 +34,7 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
     const { bold, green, red } = out.styles;
     await out.lines([
       verified
-        ? safe`${bold(green('✓ verified'))}  ${origin ?? ''} ${shows === 'broken_receipt' ? 'lacks a leaf that it acknowledged' : 'signed two histories'}`
+        ? safe`${bold(green('✓ verified'))}  ${origin ?? ''} ${shows === null ? '' : brokenTexts[shows]}`
         : safe`${bold(red('✗ SHOWS NOTHING'))}  ${meaningOf(code ?? undefined)}`,
       safe`  shows  ${detail}`,
       ...(source === null ? [] : [safe`  trust  ${source.trust.origin} (${source.from})`]),

@@ -4,9 +4,7 @@
  */
 import type { Client } from '../../../client/create.ts';
 import { GovApiError } from '../../../client/errors.ts';
-import { inclusionPlan, inclusionProof } from '../../../core/merkle/tile-proof.ts';
-import { tilePath, tileWidth, type TileId } from '../../../core/merkle/tile-path.ts';
-import { tileOf } from '../../../core/merkle/tile-source.ts';
+import { inclusionFromTiles } from '../../../client/log-entries.ts';
 import { hashBytes } from '../../../core/merkle/tree.ts';
 import { SignedHead } from '../../../core/note/heads.ts';
 import type { Run } from '../../context/command.ts';
@@ -38,25 +36,11 @@ export const run: Run<typeof spec> = async (call) => {
 
 /** Adds the path of a leaf from the tiles of the log. False where they do not lead to the root. */
 async function addPath(client: Client, head: SignedHead, index: number): Promise<boolean> {
-  const leafTile = tileOf({ start: index, height: 0 }, head.size);
-  const tiles = new Map<string, Uint8Array>();
   try {
-    for (const tile of [leafTile, ...inclusionPlan(index, head.size)])
-      tiles.set(nameOf(tile), await fetchTile(client, tile));
+    const { leaf, path } = await inclusionFromTiles(client, { index, size: head.size });
+    return leaf.length === hashBytes && head.add({ index, leaf, path });
   } catch (cause) {
     if (cause instanceof GovApiError && cause.status === 404) return false;
     throw cause;
   }
-  const at = (index % tileWidth) * hashBytes;
-  const leaf = tiles.get(nameOf(leafTile))?.subarray(at, at + hashBytes) ?? new Uint8Array();
-  const read = (level: number, position: number) =>
-    tiles.get(nameOf({ level, index: position })) ?? new Uint8Array();
-  return leaf.length === hashBytes && head.add({ index, leaf, path: inclusionProof(index, head.size, read) });
-}
-
-const nameOf = ({ level, index }: Pick<TileId, 'level' | 'index'>): string => `${level}/${index}`;
-
-async function fetchTile(client: Client, tile: TileId): Promise<Uint8Array> {
-  const { body } = await client.getTile({ params: { '*': tilePath(tile).replace(/^tile\//, '') } });
-  return body as Uint8Array;
 }

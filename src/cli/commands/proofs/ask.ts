@@ -4,10 +4,12 @@
  */
 import type { AnswerVerdict } from '../../../core/proofs/answer.ts';
 import { verifyAnswer } from '../../../core/proofs/answer.ts';
+import { requireStrength } from '../../../core/proofs/strength.ts';
 import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
+import { derivedFrom } from '../../trust/derived.ts';
 import { isStdout, refuseTerminal, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from '../../specs/prove/proofs.ts';
@@ -29,7 +31,9 @@ export const run: Run<typeof spec> = async (invocation) => {
   const { bytes } = await client.askLog({ query });
   if (flags.out !== undefined && isStdout(flags.out, invocation)) return out.raw(bytes);
   const source = trustFrom(flags, session);
-  const verdict: AnswerVerdict = verifyAnswer(bytes, source?.trust ?? null);
+  const derived = await derivedFrom(invocation, flags, source);
+  const judged: AnswerVerdict = verifyAnswer(bytes, source?.trust ?? null, derived);
+  const verdict = requireStrength(judged, flags.requireCompleteness);
   // without a trusted key here, a file is still what somebody else verifies
   const unjudged = flags.out === undefined ? exit.usage : exit.ok;
   out.verdict = verdict.verified ? exit.ok : verdict.code === 'NO_TRUSTED_KEY' ? unjudged : exit.checkFailed;

@@ -9,6 +9,7 @@ import { limits } from '../../../contract/limits.ts';
 import { answerMediaType, verifyAnswer } from '../../../core/proofs/answer.ts';
 import { explain, type Explanation } from '../../../core/proofs/bundle.ts';
 import { FrameReader } from '../../../core/proofs/read-bundle.ts';
+import { requireStrength, type DerivedLog } from '../../../core/proofs/strength.ts';
 import { isUnread } from '../../../core/proofs/verdict.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { proofChecks } from '../../ci/proof.ts';
@@ -22,6 +23,7 @@ import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
+import { derivedFrom } from '../../trust/derived.ts';
 import { FoundHeads, SeenHeads, withHistory, hasMediaType } from '../../trust/history.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
 import type { VerdictFacts } from '../../terminal/verdict.ts';
@@ -31,6 +33,7 @@ type Call = Omit<Invocation<typeof spec>, 'args'> & {
   readonly args: { readonly proof: string };
   /** Null without trust. */
   readonly heads: SeenHeads | null;
+  readonly derived: { readonly derived?: DerivedLog };
 };
 
 const proofId = /^prf_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
@@ -41,11 +44,13 @@ export const run: Run<typeof spec> = async (invocation) => {
   const [first = '', ...others] = args.proof;
   if (others.length > 0 && (flags.report.length > 0 || args.proof.includes('-')))
     throw usage('--report and standard input: expected one proof, got several');
-  const heads = SeenHeads.ofSource(invocation, trustFrom(flags, session), flags);
+  const source = trustFrom(flags, session);
+  const heads = SeenHeads.ofSource(invocation, source, flags);
+  const derived = await derivedFrom(invocation, flags, source);
   const codes: number[] = [];
   for (const proof of [first, ...others]) {
     if (codes.length > 0 && out.isHuman) await out.line(safe``);
-    codes.push(await verifyOne({ ...invocation, args: { proof }, heads }));
+    codes.push(await verifyOne({ ...invocation, args: { proof }, heads, derived }));
   }
   out.verdict =
     codes.find((code) => code === exit.checkFailed) ?? codes.find((code) => code !== exit.ok) ?? exit.ok;
@@ -170,8 +175,12 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   ]);
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
-  const judged = await verifyExport(chunks, source?.trust ?? null, seen);
-  const verdict = await withHistory(judged, invocation.heads, seen);
+  const judged = await verifyExport(chunks, source?.trust ?? null, {
+    seen: seen.seen,
+    ...invocation.derived,
+  });
+  const enough = requireStrength(judged, flags.requireCompleteness);
+  const verdict = await withHistory(enough, invocation.heads, seen);
   out.verdict = exitOfExport(verdict);
   if (await reported(invocation, () => proofChecks(verdict, verdict.exportId ?? 'export', args.proof)))
     return out.verdict;
@@ -182,8 +191,12 @@ async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<nu
   const { out, session, flags } = invocation;
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
-  const judged = verifyAnswer(bytes, source?.trust ?? null, seen);
-  const verdict = await withHistory(judged, invocation.heads, seen);
+  const judged = verifyAnswer(bytes, source?.trust ?? null, {
+    seen: seen.seen,
+    ...invocation.derived,
+  });
+  const enough = requireStrength(judged, flags.requireCompleteness);
+  const verdict = await withHistory(enough, invocation.heads, seen);
   out.verdict = exitOf({ ...verdict, layers: [] });
   if (await reported(invocation, () => proofChecks(verdict, 'answer', invocation.args.proof)))
     return out.verdict;
@@ -214,6 +227,11 @@ function artifactIn(bytes: Uint8Array): Artifact | null {
 
 async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
   const { out, session, flags } = invocation;
+  if (flags.requireCompleteness !== undefined)
+    throw usage(
+      '--require-completeness: expected a file, since the service’s answer does not show whether entries are missing',
+      `gov proofs get ${artifact.proofId} --bundle --out FILE`,
+    );
   const shown = await verdictOfService(await session.client(), artifact);
   out.verdict = exitOfVerdict(shown);
   if (await reported(invocation, () => proofChecks(shown, artifact.proofId, undefined))) return out.verdict;
@@ -231,7 +249,9 @@ async function verifyHere(invocation: Call, { read }: RepeatableSource): Promise
   const { out, session, flags, args } = invocation;
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
-  const verdict = await withHistory(await verdictHere(read, source, seen), invocation.heads, seen);
+  const found = await verdictHere(read, source, { seen: seen.seen, ...invocation.derived });
+  const judged = requireStrength(found, flags.requireCompleteness);
+  const verdict = await withHistory(judged, invocation.heads, seen);
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const isRead = !isUnread(verdict.code);
   const explanations = flags.explain && isRead ? await explained(read, file) : undefined;

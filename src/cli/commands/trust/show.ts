@@ -12,10 +12,11 @@ export const run: Run<typeof spec> = async ({ args, out, io, session }) => {
   const file = args.file === undefined ? session.trustFile() : resolve(io.cwd, args.file);
   if (file === undefined)
     throw usage('expected FILE: the context has no trust file', 'gov trust fetch --out FILE');
-  const { origin, keys, witnesses, quorum } = readTrust(file);
+  const { origin, keys, witnesses, quorum, index } = readTrust(file);
   const shown = [
     ...keys.map((key) => ({ key, from: 'log' })),
     ...witnesses.map((key) => ({ key, from: `witness ${key.name}` })),
+    ...(index?.witnesses ?? []).map(({ key, name }) => ({ key, from: `index witness ${name}` })),
   ].map(({ key, from }) => ({
     keyId: keyIdText(key.keyId),
     algorithm: key.algorithm,
@@ -23,12 +24,14 @@ export const run: Run<typeof spec> = async ({ args, out, io, session }) => {
     key: key.text,
     from,
   }));
-  const value = { file, origin, quorum, keys: shown };
+  const indexQuorum = index?.quorum ?? 0;
+  const value = { file, origin, quorum, indexQuorum, keys: shown };
   if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
   await out.lines([
     safe`${out.styles.bold('log')}     ${origin}`,
     safe`${out.styles.bold('file')}    ${file}`,
     ...keyLines(shown),
     safe`${out.styles.bold('quorum')}  ${quorum === 0 ? 'none' : `${quorum} of ${witnesses.length} witnesses`}`,
+    safe`${out.styles.bold('index')}   ${indexQuorum === 0 ? 'none' : `${indexQuorum} of ${index?.witnesses.length ?? 0} index witnesses`}`,
   ]);
 };

@@ -10,16 +10,21 @@ const columns: readonly Column[] = [
   { name: 'size', kind: 'count' },
   { name: 'cosignedAt', kind: 'time' },
 ];
-const wide: readonly Column[] = [...columns, { name: 'keys', kind: 'text' }];
+const wide: readonly Column[] = [
+  ...columns,
+  { name: 'keys', kind: 'text' },
+  { name: 'refused.detail', kind: 'text' },
+];
 const view: View = { columns, wide, id: 'origin', items: undefined };
 
 export const run: Run<typeof spec> = async ({ flags, out }) => {
   const { witnessedLogs } = await import('../../../host/witness/server.ts');
-  const items = witnessedLogs(flags.data).map(({ origin, keys, size, cosignedAtSeconds }) => ({
+  const items = witnessedLogs(flags.data).map(({ origin, keys, size, cosignedAtSeconds, refusal }) => ({
     origin,
     size,
     cosignedAt: cosignedAtSeconds === null ? null : formatTimestamp(cosignedAtSeconds * 1000),
     keys,
+    refused: refusal,
   }));
   const pages = async function* (): AsyncGenerator<ListPage> {
     yield { items, nextCursor: null };

@@ -7,9 +7,9 @@ import { safe } from '../../terminal/safe.ts';
 import type { witnessServe as spec } from '../../specs/operate/witness.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
-  const { data: dataDir, listen, moved } = flags;
+  const { data: dataDir, listen, moved, index } = flags;
   const { witnessServe } = await import('../../../host/witness/server.ts');
-  const witness = await witnessServe({ dataDir, listen, moved });
+  const witness = await witnessServe({ dataDir, listen, moved, index, env: io.env });
   if (io.stderr.isTTY === true) await out.note(safe`witnessing at ${witness.url}; Ctrl-C stops it`);
   return witness.untilStopped();
 };

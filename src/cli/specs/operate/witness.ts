@@ -24,6 +24,7 @@ export const witnessInit = command({
     data: { ...data, description: 'Directory to make' },
     name: flag.text('NAME', 'Name of its keys, such as witness.example/w1; default: a random one'),
     listen: flag.text('HOST:PORT', 'Address to serve at; default: 127.0.0.1:7480'),
+    index: flag.on('An index witness: its keys cosign only logs whose index it derived itself'),
   },
   examples: ['gov witness init --data ./witness --name witness.example/w1'],
 });
@@ -34,17 +35,21 @@ export const witnessServe = command({
   summary: 'Cosign checkpoints of known logs until a signal stops it',
   details: [
     'C2SP tlog-witness: POST /add-checkpoint. A log gets a cosignature only if each checkpoint extends the one before. The witness stores a checkpoint durably before it returns the cosignature.',
+    'With --index it also reads the records of the log (ids, types, times and digests, no values) and derives its index. Its cosignature says that every index leaf below is right. While it is behind, it answers 503, and the log goes on. A false index is refused for good: gov witness logs -o json has the evidence, and GET /health names the leaf.',
   ],
   flags: {
     data,
     listen: flag.text('HOST:PORT', 'Address to serve at instead of the configured one'),
+    index: flag.on(
+      'Derive the index of each log from its records before it is cosigned; for a directory of gov witness init --index',
+    ),
     moved: flag.on(
       'Accept a directory that was moved to another disk or machine; only if it is the newest copy',
     ),
   },
   ownsSignals: true,
   exitCodes: {
-    6: 'another process serves the directory, or its store is a copy or lost',
+    6: 'another process serves the directory, its store is a copy or lost, or it is a witness of the other kind',
     74: 'a disk error stopped it',
   },
   examples: ['gov witness serve --data ./witness'],
@@ -55,9 +60,18 @@ export const witnessAddLog = command({
   prints: 'added:array known:integer',
   summary: 'Add keys of a log to witness, also while the witness serves',
   args: [{ ...vkeys, optional: true }],
-  flags: { data, trust },
+  flags: {
+    data,
+    trust,
+    readFrom: flag.text(
+      'URL',
+      'Where an index witness reads the records, such as https://gov.example/api/v1',
+    ),
+    keyFile: flag.text('FILE', 'File with the API key for it, with the scope log:read'),
+  },
   examples: [
     'gov witness add-log --data ./witness --trust ./gov-data/trust',
+    'gov witness add-log --data ./index --trust acme.trust --read-from https://gov.example/api/v1 --key-file acme.key',
     'gov witness add-log --data ./witness example.com/log+c1a2b3d4+ASWBVE…',
   ],
 });
@@ -74,7 +88,7 @@ export const witnessRemoveLog = command({
 
 export const witnessLogs = command({
   name: 'witness logs',
-  prints: 'logs[] origin size:integer|null cosignedAt:string|null keys:array',
+  prints: 'logs[] origin size:integer|null cosignedAt:string|null keys:array refused:object|null',
   summary: 'List the witnessed logs and their newest tree size',
   flags: { data },
   examples: ['gov witness logs --data ./witness'],

@@ -18,6 +18,22 @@ export const logCheckpoint = command({
   examples: ['gov log checkpoint --out newest.txt', 'gov log checkpoint | ssh elsewhere tee newest.txt'],
 });
 
+export const logEntries = command({
+  name: 'log entries',
+  prints: 'file records:integer sizeBytes:integer',
+  summary: 'Write every record of the log to a file, so that anybody derives its index',
+  details: [
+    'Records have ids, types, times and digests, and no values. The file begins with the newest signed checkpoint. gov proofs verify --entries FILE derives the index of the log from it, and gov witness add FILE has it cosigned by an index witness that cannot reach the log.',
+  ],
+  flags: {
+    out: flag.text('FILE', 'Write to this file', { short: 'O', required: true }),
+  },
+  examples: [
+    'gov log entries --out acme.goventries',
+    'gov proofs verify run.govproof.json --entries acme.goventries --trust acme.trust',
+  ],
+});
+
 export const logRecover = command({
   name: 'log recover',
   prints: 'dataDir projectId epoch:integer origin meteringOrigin previous:array archive:object',

@@ -1,7 +1,7 @@
 /** Commands of the noun proofs, as data. Tested by `test/cli/commands/proofs/verify.test.ts`. */
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
 import { command, flag } from '../../program/spec.ts';
-import { memory, trusted } from '../../program/trusted.ts';
+import { demanded, memory, trusted } from '../../program/trusted.ts';
 
 const proofId = { name: 'proofId', description: 'Proof, such as prf_…' } as const;
 
@@ -93,12 +93,16 @@ export const proofsAsk = command({
     out: flag.text('FILE', 'Write the answer to this file', { short: 'O' }),
     key: trusted.key,
     trust: trusted.trust,
+    ...demanded,
   },
   examples: [
     'gov proofs ask --run checkout-42 --out run.govanswer.json',
     'gov proofs ask --type tool.denied --since 2026-01-01T00:00:00Z --until 2026-02-01T00:00:00Z',
   ],
-  exitCodes: { 2: 'no key is trusted, and there is no --out', 3: 'the answer does not verify' },
+  exitCodes: {
+    2: 'no key is trusted, and there is no --out',
+    3: 'the answer does not verify, or shows less than --require-completeness',
+  },
 });
 
 export const proofsVerify = command({
@@ -109,7 +113,7 @@ export const proofsVerify = command({
   details: [
     'gov verifies a file, or standard input with -, on this machine alone: without network or store. Trusted keys come from --key, --trust or the trust file of the chosen context; never from the bundle.',
     'The JSON artifact of an export with --proof verifies the same way, at any size: each row against its leaf in the log, and all rows against a signed checkpoint.',
-    '"none missing: by the operator’s own index" means: by the index that the operator signed, the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. Nobody else checked that index. A bundle of version 1 does not show it: "not checked".',
+    '"none missing" means: the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. Behind it stands by whose word. "proven to 2 of 2 index witnesses (W1, W2)": they derived the index of the log themselves. "by the operator’s own index": nobody else checked that index. A bundle of version 1 does not show it: "not checked". --require-completeness witnessed refuses less.',
     '"signed by" names the algorithms of the trusted keys that signed. A line require each-algorithm in the trust file refuses a file that lacks one (SIGNATURE_MISSING).',
     'gov compares the signed heads of the files with each other, with those that it kept on this machine, and with --kept. A log that signed two histories gets SPLIT VIEW, exit 3, and an evidence file of both signatures, which gov evidence verify checks.',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
@@ -125,6 +129,7 @@ export const proofsVerify = command({
     offline: flag.on('Refuse to ask the service'),
     key: trusted.key,
     trust: trusted.trust,
+    ...demanded,
     ...memory,
     explain: flag.on(
       'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
@@ -143,7 +148,7 @@ export const proofsVerify = command({
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the bundle or export could not be read',
-    3: 'not authentic, a required layer does not hold, or the log signed two histories',
+    3: 'not authentic, a required layer does not hold, the log signed two histories, or less than --require-completeness shows that nothing is missing',
     5: 'the service does not know the id',
     11: 'authentic, but the run broke a policy',
   },

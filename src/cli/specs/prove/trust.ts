@@ -25,7 +25,7 @@ export const trustFetch = command({
 
 export const trustShow = command({
   name: 'trust show',
-  prints: 'file origin quorum:integer keys:array',
+  prints: 'file origin quorum:integer indexQuorum:integer keys:array',
   summary: 'Show the keys, fingerprints and witnesses of a trust file',
   args: [{ name: 'file', optional: true, description: 'Trust file; default: that of the context' }],
   examples: ['gov trust show', 'gov trust show acme.trust -o json'],
