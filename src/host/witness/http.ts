@@ -7,11 +7,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { parseWitnessRequest, sizeType } from '../../core/note/witness.ts';
+import { parseWitnessRequest, sizeType, type WitnessRequest } from '../../core/note/witness.ts';
 import { connectionsThatFit } from '../process/open-files.ts';
 import type { Log } from '../../service/call/log.ts';
 import { troubleOf } from '../../store/file/faults.ts';
 import type { Address } from '../config/layers.ts';
+import type { IndexWitness } from './derived/witness.ts';
 import type { Cosign, WitnessStore } from './store.ts';
 
 export interface WitnessServer {
@@ -24,6 +25,8 @@ interface Options {
   readonly store: WitnessStore;
   readonly cosign: Cosign;
   readonly nowSeconds: () => number;
+  /** Of an index witness: derives the index of a log before its checkpoint is cosigned. */
+  readonly index: Pick<IndexWitness, 'judge' | 'health'> | null;
   /** Receives each write error of the store. */
   readonly failed: (error: unknown) => void;
   readonly log: Log;
@@ -33,10 +36,11 @@ interface Options {
 export async function listenAsWitness(address: Address, options: Options): Promise<WitnessServer> {
   const server = createServer({ maxHeaderSize: limits.headerBytes }, (request, response) => {
     answer(request, options).then(
-      ({ status, type = 'text/plain; charset=utf-8', body }) => {
+      ({ status, type = 'text/plain; charset=utf-8', body, headers = {} }) => {
         // otherwise the unread rest of a body would be parsed as the next request
         const unread = request.complete ? {} : { connection: 'close' };
-        response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff', ...unread });
+        const own = { 'content-type': type, 'x-content-type-options': 'nosniff', ...headers };
+        response.writeHead(status, { ...own, ...unread });
         return response.end(body);
       },
       (error: unknown) => refuse(response, error, options),
@@ -72,6 +76,7 @@ const listen = (server: Server, { host, port }: Address): Promise<void> =>
 interface Answer {
   readonly status: number;
   readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
@@ -84,6 +89,8 @@ async function answer(request: IncomingMessage, options: Options): Promise<Answe
   if (path === '/add-checkpoint') {
     return request.method === 'POST' ? addCheckpoint(request, options) : said(405, 'expected POST');
   }
+  if (path === '/health' && options.index !== null)
+    return { status: 200, type: 'application/json', body: `${JSON.stringify(options.index.health())}\n` };
   const [, originHash] = monitored.exec(path) ?? [];
   if (originHash === undefined) return said(404, 'expected POST /add-checkpoint');
   if (request.method !== 'GET') return said(405, 'expected GET');
@@ -91,14 +98,24 @@ async function answer(request: IncomingMessage, options: Options): Promise<Answe
   return note === null ? said(404, 'no checkpoint of this log was cosigned') : { status: 200, body: note };
 }
 
-async function addCheckpoint(
-  request: IncomingMessage,
-  { store, cosign, nowSeconds, log }: Options,
-): Promise<Answer> {
+/** What an index witness says first: null where the checkpoint may be cosigned, or has another fault. */
+async function judged(request: WitnessRequest, { store, index }: Options): Promise<Answer | null> {
+  const decided = index === null ? null : store.decide(request);
+  if (index === null || decided?.status !== 200) return null;
+  const found = await index.judge(request.note, decided.checkpoint);
+  if (found.kind === 'refused') return said(422, `refused for good: ${found.detail}`);
+  if (found.kind === 'right') return null;
+  return { ...said(503, found.detail), headers: { 'retry-after': `${limits.indexWitnessSeconds}` } };
+}
+
+async function addCheckpoint(request: IncomingMessage, options: Options): Promise<Answer> {
+  const { store, cosign, nowSeconds, log } = options;
   const body = await bodyOf(request);
   if (body === null) return said(413, `expected at most ${limits.witnessBodyBytes} bytes`);
   const parsed = read(body);
   if (typeof parsed === 'string') return said(400, parsed);
+  const first = await judged(parsed, options);
+  if (first !== null) return first;
   const decided = store.add(parsed, nowSeconds(), cosign);
   if (decided.status === 200) return { status: 200, body: decided.lines ?? '' };
   const { status, detail } = decided;

@@ -29,10 +29,14 @@ import {
   readConfigFile,
   text,
   type LogLevel,
+  type Variables,
 } from '../config/layers.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import { createLog } from '../process/log.ts';
 import { listenAsWitness } from './http.ts';
+import { openMapStores, type MapStores } from './derived/map-store.ts';
+import type { LogSource, Refusal } from './derived/tables.ts';
+import { IndexWitness } from './derived/witness.ts';
 import { openMark, refuseForgotten } from './mark.ts';
 import { placeOf, refuseCopy, refuseLostOrLinked } from './place.ts';
 import { onWitnessStore, openWitnessStore, type WitnessedRow, type WitnessStore } from './store.ts';
@@ -43,12 +47,14 @@ interface WitnessFile {
   readonly name: string;
   readonly listen: string;
   readonly logLevel?: LogLevel;
+  /** Its keys say that the index of a log is right, so it cosigns nothing else. */
+  readonly index?: boolean;
 }
 
 const fileSchema = {
   type: 'object',
   required: ['name', 'listen'],
-  properties: { name: text(255), listen: text(255), logLevel: oneOf(logLevels) },
+  properties: { name: text(255), listen: text(255), logLevel: oneOf(logLevels), index: { type: 'boolean' } },
   additionalProperties: false,
 };
 
@@ -59,6 +65,7 @@ const paths = (dataDir: string) => ({
   store: join(dataDir, 'witness.db'),
   lock: join(dataDir, 'witness.lock'),
   mark: join(dataDir, 'mark'),
+  maps: join(dataDir, 'index.db'),
   ed25519: join(dataDir, 'keys', 'cosigner.ed25519.pem'),
   mlDsa44: join(dataDir, 'keys', 'cosigner.mldsa44.pem'),
 });
@@ -81,10 +88,12 @@ export async function witnessInit(options: {
   readonly dataDir: string;
   readonly name?: string | undefined;
   readonly listen?: string | undefined;
+  readonly index?: boolean | undefined;
 }): Promise<WitnessInit> {
   const dataDir = resolve(options.dataDir);
   if (existsSync(paths(dataDir).config)) return described(dataDir, false);
-  const { name = `gov.local/witness/${random(8).toString('hex')}`, listen = defaultWitnessListen } = options;
+  const kind = options.index === true ? 'index-witness' : 'witness';
+  const { name = `gov.local/${kind}/${random(8).toString('hex')}`, listen = defaultWitnessListen } = options;
   parseAddress({ value: listen, from: '--listen' });
   // an ML-DSA-44 cosignature stores the length of the name in one byte
   if (!isKeyName(name) || Buffer.byteLength(name) > 255) {
@@ -106,7 +115,8 @@ export async function witnessInit(options: {
     made.close();
     openMark(mark);
     syncDirectory(mark);
-    writePrivate(config, `${JSON.stringify({ name, listen }, null, 2)}\n`);
+    const file: WitnessFile = { name, listen, ...(options.index === true ? { index: true } : {}) };
+    writePrivate(config, `${JSON.stringify(file, null, 2)}\n`);
   });
   return described(dataDir, true);
 }
@@ -152,6 +162,13 @@ export function addLogKeys(dataDir: string, vkeys: readonly string[]): string[] 
   );
 }
 
+/** Where an index witness reads the records of these logs. */
+export const setLogSource = (dataDir: string, vkeys: readonly string[], source: LogSource): void =>
+  withStore(resolve(dataDir), (store) => {
+    for (const { name } of vkeys.map((vkey) => logKey(vkey)))
+      store.setSource(name, { ...source, keyFile: resolve(source.keyFile) });
+  });
+
 /**
  * Removes keys and returns them. NOT_FOUND, and nothing is removed, where one of them is unknown. A log without keys is
  * unknown, but its cosigned checkpoint stays.
@@ -168,8 +185,11 @@ export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string
     return vkeys.filter((vkey) => store.removeKey(vkey));
   });
 
-export const witnessedLogs = (dataDir: string): WitnessedRow[] =>
-  withStore(resolve(dataDir), (store) => store.logs());
+/** With the refusal of each; null where it is not refused. */
+export const witnessedLogs = (dataDir: string): (WitnessedRow & { readonly refusal: Refusal | null })[] =>
+  withStore(resolve(dataDir), (store) =>
+    store.logs().map((row) => ({ ...row, refusal: store.refusal(row.origin) })),
+  );
 
 function logKey(vkey: string): VerifierKey {
   const key = parseVerifierKey(vkey);
@@ -180,6 +200,9 @@ function logKey(vkey: string): VerifierKey {
 export interface WitnessServeOptions {
   readonly dataDir: string;
   readonly listen?: string | undefined;
+  /** Derive the index of each log before it is cosigned. Only for a directory that was made for it. */
+  readonly index?: boolean | undefined;
+  readonly env?: Variables;
   /** The operator moved the newest directory, so its store is another file now. */
   readonly moved?: boolean | undefined;
   readonly log?: Log;
@@ -231,7 +254,8 @@ function openServed(dataDir: string, moved: boolean): WitnessStore {
  */
 export async function witnessServe(options: WitnessServeOptions): Promise<RunningWitness> {
   const dataDir = resolve(options.dataDir);
-  const { name, listen, logLevel = 'info' } = readWitnessFile(dataDir);
+  const { name, listen, logLevel = 'info', index = false } = readWitnessFile(dataDir);
+  refuseOtherKind(dataDir, index, options.index === true);
   const log = options.log ?? createLog(parseLogLevel({ value: logLevel, from: paths(dataDir).config }));
   const address =
     options.listen === undefined
@@ -242,13 +266,19 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
   const time = options.now ?? now;
   let fault: string | null = null;
   let store: WitnessStore | undefined;
+  let derived: { readonly maps: MapStores; readonly witness: IndexWitness } | undefined;
   try {
     store = openServed(dataDir, options.moved === true);
+    if (index) {
+      const maps = openMapStores(paths(dataDir).maps);
+      derived = { maps, witness: new IndexWitness({ store, maps, log, env: options.env ?? process.env }) };
+    }
     const server = await listenAsWitness(address, {
       store,
       cosign: (body, timestampSeconds) =>
         signers.map((signer) => signatureLine(body, signer, { timestampSeconds })).join(''),
       nowSeconds: () => Math.floor(time() / 1000),
+      index: derived?.witness ?? null,
       failed: (error) => {
         log.error({ err: error }, 'the store of the witness failed');
         fault = String(error);
@@ -258,6 +288,8 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
     const opened = store;
     const close = async (): Promise<void> => {
       await server.close();
+      await derived?.witness.stop();
+      derived?.maps.close();
       opened.close();
       lock.release();
     };
@@ -271,8 +303,18 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
       untilStopped: () => untilStopped({ close: once, fault: () => fault, log }),
     };
   } catch (error) {
+    derived?.maps.close();
     store?.close();
     lock.release();
     throw error;
   }
+}
+
+/** A key that cosigned logs without deriving their index must never say that an index is right. */
+function refuseOtherKind(dataDir: string, isIndex: boolean, asked: boolean): void {
+  if (isIndex === asked) return;
+  const detail = isIndex
+    ? `${dataDir} is an index witness: serve it with gov witness serve --index`
+    : `expected an index witness at ${dataDir}, got a witness, whose key never said that an index is right: make one with gov witness init --index`;
+  throw new GovError('CONFLICT', detail);
 }

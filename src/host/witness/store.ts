@@ -18,6 +18,7 @@ import {
 import { connect, type Value } from '../../store/file/connection.ts';
 import { problemOf, troubleOf } from '../../store/file/faults.ts';
 import { migrate } from '../../store/file/migrate.ts';
+import { indexSchema, indexTables, type IndexTables } from './derived/tables.ts';
 
 /** 'govw' */
 export const witnessApplicationId = 0x676f7677;
@@ -64,7 +65,9 @@ export interface WitnessedRow {
 /** Returns the signature lines of the witness for a text and a time. */
 export type Cosign = (text: string, timestampSeconds: number) => string;
 
-export interface WitnessStore {
+export interface WitnessStore extends IndexTables {
+  /** Decides as `add` does, and stores and signs nothing. */
+  decide(request: WitnessRequest): WitnessDecision;
   /**
    * Decides, and for status 200 stores the checkpoint durably before it returns the lines. Cost: one fsync.
    * Raises `nowSeconds` to the time of the last cosignature of this log, so that times never go back. A crash
@@ -121,7 +124,10 @@ export const openWitnessStore = (path: string): WitnessStore => onWitnessStore(p
 
 function opened(path: string): WitnessStore {
   const db = connect(path, { applicationId: witnessApplicationId, cacheKiB: 1024 });
-  migrate(db, [{ version: 1, sql: schema }]);
+  migrate(db, [
+    { version: 1, sql: schema },
+    { version: 2, sql: indexSchema },
+  ]);
   db.pragma(`wal_autocheckpoint = ${walPages}`);
   db.pragma(`busy_timeout = ${busyMs}`);
   const keysOf = db.prepare<Value[], string>('SELECT vkey FROM log_key WHERE origin = ?').pluck();
@@ -134,13 +140,16 @@ function opened(path: string): WitnessStore {
      ON CONFLICT (origin) DO UPDATE SET size = excluded.size, root = excluded.root, at_seconds = excluded.at_seconds,
        note = excluded.note`,
   );
-  const add: WitnessStore['add'] = (request, nowSeconds, cosign) => {
+  const decide: WitnessStore['decide'] = (request) => {
     const origin = originOf(request.note) ?? '';
     const keys = keysOf.all(origin).map(parseVerifierKey);
-    const latest = latestOf.get(origin) ?? null;
-    const decision = decideWitness(request, keys.length === 0 ? null : { keys, latest });
+    return decideWitness(request, keys.length === 0 ? null : { keys, latest: latestOf.get(origin) ?? null });
+  };
+  const add: WitnessStore['add'] = (request, nowSeconds, cosign) => {
+    const decision = decide(request);
     if (decision.status !== 200) return decision;
-    const { size, root } = decision.checkpoint;
+    const { origin, size, root } = decision.checkpoint;
+    const latest = latestOf.get(origin);
     const atSeconds = Math.max(nowSeconds, latest?.at_seconds ?? 0);
     const lines = cosign(decision.text, atSeconds);
     keep.run(origin, sha256(origin).toString('hex'), size, root, atSeconds, request.note + lines);
@@ -148,7 +157,9 @@ function opened(path: string): WitnessStore {
   };
   return {
     add: (...given) => db.transaction(add).immediate(...given),
+    decide,
     ...lists(db),
+    ...indexTables(db),
     leaves: () => sizes.all().reduce((sum, size) => sum + BigInt(size), 0n),
     check: () => {
       const found = onWitnessStore(path, () => db.pragma('integrity_check(1)', { simple: true }));

@@ -1,0 +1,151 @@
+/**
+ * An index witness against an operator that changed its software and holds every key: each of five ways to hide events ends
+ * in a refusal with evidence. An honest log is cosigned, also after restarts, and is not accused by what goes wrong on the way.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { verifyEvidence } from '../../../../src/core/evidence/file.ts';
+import { openTrustedCheckpoint, type Trust } from '../../../../src/core/note/checkpoint.ts';
+import { parseVerifierKey } from '../../../../src/core/note/key.ts';
+import {
+  addLogKeys,
+  setLogSource,
+  witnessedLogs,
+  witnessInit,
+  witnessServe,
+  type RunningWitness,
+} from '../../../../src/host/witness/server.ts';
+import { silentLog } from '../../../../src/service/call/log.ts';
+import { ways } from '../../../core/completeness/hidden.ts';
+import { logSigner, trust } from '../../../core/proofs/log.ts';
+import { send } from '../../../support/serving.ts';
+import { startOperator } from './operator.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gov-indexwitness-'));
+const keyFile = join(folder, 'key');
+writeFileSync(keyFile, 'a key\n');
+let made = 0;
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const serve = (dataDir: string): Promise<RunningWitness> =>
+  witnessServe({ dataDir, index: true, listen: '127.0.0.1:0', log: silentLog, env: {} });
+
+/** An operator, and an index witness that knows its log. */
+async function start(hidden: readonly number[]) {
+  const operator = await startOperator(hidden);
+  const dataDir = join(folder, `${(made += 1)}`);
+  await witnessInit({ dataDir, index: true });
+  addLogKeys(dataDir, [logSigner.verifierKey]);
+  setLogSource(dataDir, [logSigner.verifierKey], { url: operator.url, keyFile });
+  let witness = await serve(dataDir);
+  closing.push(
+    () => operator.close(),
+    () => witness.close(),
+  );
+  return {
+    operator,
+    dataDir,
+    url: () => witness.url,
+    restart: async () => {
+      await witness.close();
+      witness = await serve(dataDir);
+    },
+    post: (body = operator.body()) =>
+      send('POST', `${witness.url}/add-checkpoint`, { raw: body, headers: { 'content-type': 'text/plain' } }),
+    by: (): Trust => ({
+      ...trust,
+      index: {
+        witnesses: [{ name: 'W1', key: parseVerifierKey(witness.verifierKeys[0] ?? '') }],
+        quorum: 1,
+      },
+    }),
+  };
+}
+
+describe('an index witness of an operator that hides events', () => {
+  it.each(ways.map((way) => [way]))(
+    'refuses for good, with evidence, where the events %j are hidden',
+    async (way) => {
+      const { operator, dataDir, post, restart, url } = await start(way);
+      const expected = `index leaf ${operator.index}: root`;
+      const first = await post();
+      expect([first.status, first.text]).toEqual([422, expect.stringContaining(expected)]);
+      const [row] = witnessedLogs(dataDir);
+      expect(row).toMatchObject({ size: null, refusal: { leaf: operator.index } });
+      const { evidence = '', note = '' } = row?.refusal ?? {};
+      expect(openTrustedCheckpoint(note, trust).checkpoint.size).toBe(operator.log.leaves.length);
+      expect(verifyEvidence(Buffer.from(evidence ?? ''), trust)).toMatchObject({
+        verified: true,
+        shows: 'index_omission',
+        detail: expect.stringContaining('of run hide'),
+      });
+      // for good: after a restart, for a later checkpoint, and without asking the operator again
+      await restart();
+      operator.log.record({ runId: 'later' });
+      const asked = operator.asked.length;
+      expect((await post()).status).toBe(422);
+      expect(operator.asked.length).toBe(asked);
+      expect((await send('GET', `${url()}/health`, {})).body).toMatchObject({
+        status: 'refused',
+        refused: [{ origin: trust.origin, leaf: operator.index }],
+      });
+    },
+  );
+
+  it('refuses for good also where the operator does not show its map, without a transferable evidence', async () => {
+    const { operator, dataDir, post } = await start([3, 4]);
+    operator.mode = 'silent';
+    expect((await post()).status).toBe(422);
+    expect(witnessedLogs(dataDir)[0]?.refusal).toMatchObject({ leaf: operator.index, evidence: null });
+  });
+});
+
+describe('an index witness of an honest operator', () => {
+  it('cosigns, and its cosignature makes "none missing" proven', async () => {
+    const { operator, post, by, url } = await start([]);
+    const { status, text } = await post();
+    expect(status).toBe(200);
+    const opened = openTrustedCheckpoint(operator.note() + text, by());
+    expect(opened.index).toEqual({ by: ['W1'], of: 1, quorum: 1 });
+    expect(opened.witnessedBy).toEqual([]);
+    expect((await send('GET', `${url()}/health`, {})).body).toEqual({ status: 'ok', refused: [] });
+  });
+
+  it('is behind while the log cannot be read, accuses nobody, and cosigns later', async () => {
+    const { operator, dataDir, post, restart } = await start([]);
+    for (const mode of ['down', 'forge'] as const) {
+      operator.mode = mode;
+      const { status, headers, text } = await post();
+      expect([status, headers['retry-after']], text).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      expect(witnessedLogs(dataDir)[0]).toMatchObject({ size: null, refusal: null });
+    }
+    await restart();
+    operator.mode = 'serve';
+    expect((await post()).status).toBe(200);
+  });
+
+  it('continues after a restart from the cosigned size, and never cosigns a smaller or another tree', async () => {
+    const { operator, post, restart } = await start([]);
+    const size = operator.log.leaves.length;
+    expect((await post()).status).toBe(200);
+    await restart();
+    operator.log.record({ runId: 'later' });
+    expect((await post(operator.body(size - 1))).status).toBe(409);
+    expect((await post()).text).toBe(`${size}\n`);
+  });
+
+  it('a directory serves as one kind of witness alone, so that a key says one thing', async () => {
+    const plain = join(folder, 'plain');
+    await witnessInit({ dataDir: plain });
+    await expect(serve(plain)).rejects.toThrow('gov witness init --index');
+    const index = join(folder, 'index');
+    await witnessInit({ dataDir: index, index: true });
+    await expect(witnessServe({ dataDir: index, log: silentLog })).rejects.toThrow('--index');
+  });
+});
