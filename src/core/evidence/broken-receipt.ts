@@ -22,6 +22,7 @@ import type { LeafPath } from '../note/heads.ts';
 import { verifyReceipt, type VerifiedReceipt } from '../receipt/cose.ts';
 import { formatTimestamp } from '../time.ts';
 import { pathValue, readPath } from './paths.ts';
+import type { VerdictCode } from '../proofs/verdict.ts';
 
 export interface BrokenReceipt {
   readonly receipt: Uint8Array;
@@ -59,7 +60,7 @@ export type BrokenJudgement =
   | { readonly detail: string }
   | {
       readonly detail: null;
-      readonly code: 'NOT_INCLUDED' | 'EVIDENCE_SHOWS_NOTHING';
+      readonly code: VerdictCode;
       readonly fault: string;
     };
 

@@ -7,7 +7,7 @@
  *   checkpoints  two signed notes of one log
  *   paths        for each note a list of { index, leaf, inclusion }: leaf hashes with their inclusion paths in its tree
  *
- * or kind broken_receipt, with the members of `broken-receipt.ts`.
+ * or kind broken_receipt, with the members of `broken-receipt.ts`; or index_omission, with those of `index-omission.ts`.
  *
  * Verifying: 1 strict parse; 2 a trusted key of the log signed both notes; 3 each path leads to the root of its note;
  * 4 no append-only log has both trees (`src/core/note/heads.ts`). Evidence without step 4 accuses nobody, and is refused.
