@@ -23,7 +23,7 @@ export const logEntries = command({
   prints: 'file records:integer sizeBytes:integer',
   summary: 'Write every record of the log to a file, so that anybody derives its index',
   details: [
-    'Records have ids, types, times and digests, and no values. The file begins with the newest signed checkpoint. gov proofs verify --entries FILE derives the index of the log from it, and gov witness add FILE has it cosigned by an index witness that cannot reach the log.',
+    'Records have ids, types, times and digests, and no values. The file begins with the newest signed checkpoint. gov proofs verify --entries FILE derives the index of the log from it.',
   ],
   flags: {
     out: flag.text('FILE', 'Write to this file', { short: 'O', required: true }),
