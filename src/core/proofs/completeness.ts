@@ -124,11 +124,7 @@ interface Shown {
 const nothing: Shown = { notes: [], records: null };
 
 /** Steps 1 to 5. */
-export function checkCompleteness(
-  bundle: BundleFrame,
-  stated: CompletenessInputs,
-  checks: CheckList,
-): Shown {
+export function checkCompleteness(bundle: BundleFrame, stated: CompletenessInputs, checks: CheckList): Shown {
   const { completeness } = bundle;
   const { evidence, proved, statements, derived } = stated;
   if (completeness === undefined) {
