@@ -55,6 +55,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'json merkle graphs policies decided risk',
       doors: 'again align collector drift fields graph run-compare steps withdrawn',
     },
+    // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
+    balance: { may: 'json', doors: 'scan statement' },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
     coverage: { may: 'json events', doors: 'judge report' },
     // Signatures of people over decisions, which a layer judges.
@@ -92,9 +94,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // The index has terms of events and of evaluations.
     search: { may: 'events decided' },
     intake: {
-      may: 'json coverage',
+      may: 'json balance coverage',
       doors:
-        'call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
+        'balance-file call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
         'otlp/sources receive reconcile registry run source subagents',
     },
     mcp: { may: 'json' },

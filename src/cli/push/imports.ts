@@ -12,6 +12,10 @@ import { reconcile, type Difference, type StoredEvent } from '../../core/intake/
 import { linkSubagents } from '../../core/intake/subagents.ts';
 import type { ImportOptions } from '../../core/intake/registry.ts';
 import type { ImportedRun } from '../../core/intake/run.ts';
+import type { BadDocument } from '../../core/intake/source.ts';
+import { observedType } from '../../core/coverage/report.ts';
+import type { Balance } from '../../core/balance/statement.ts';
+import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome } from './balance.ts';
 import type { Chunks } from './pieces.ts';
 import { inputError, sendable, type InputRecord } from './record.ts';
 import type { InputSource } from './source.ts';
@@ -25,6 +29,8 @@ export interface PushContext {
   readonly told: (note: ImportNote) => void;
   /** What the files of one push share. */
   readonly known: KnownRuns;
+  /** Stores a file that does not balance, with what is left out. */
+  readonly allowRemainder: boolean;
   /** Files of this push. If there are several, one that cannot be read is refused alone. */
   readonly paths: readonly string[];
 }
@@ -39,6 +45,7 @@ export type ImportNote =
       readonly corrected: number;
     }
   | { readonly kind: 'skipped'; readonly records: number }
+  | { readonly kind: 'left out'; readonly source: string; readonly balance: Balance }
   | { readonly kind: 'not UTF-8'; readonly source: string };
 
 /** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
@@ -56,23 +63,51 @@ export async function* readImport(
   reading: PushContext,
 ): AsyncGenerator<InputRecord> {
   const bytes = await readWhole(source, chunks);
-  const bad: InputRecord[] = [];
-  const runs = await runsOf(source, { bytes, bad, reading });
+  const refused: BadDocument[] = [];
   let count = 0;
   try {
-    for await (const { run, stored } of withStored(runs, reading)) {
-      count += 1;
-      yield* bad.splice(0);
-      reading.told({ kind: 'run', source: source.name, run });
-      yield* recordsOf(run, { stored, reading });
-    }
+    // all runs: the file is compared with them before the first event is sent
+    const runs = [...(await runsOf(source, { bytes, bad: refused, reading }))];
+    count = runs.length;
+    yield* refused;
+    if (count > 0) yield* balanced(source, { bytes, runs, refused, reading });
   } catch (failure) {
     if (reading.paths.length < 2 || !(failure instanceof GovError)) throw failure;
-    bad.push(refusalOf(failure, source.name));
+    count += 1;
+    yield refusalOf(failure, source.name);
   }
-  yield* bad;
-  if (count === 0 && bad.length === 0)
+  if (count === 0 && refused.length === 0)
     reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
+}
+
+interface ReadFile {
+  readonly bytes: Buffer;
+  readonly runs: readonly ImportedRun[];
+  readonly refused: readonly BadDocument[];
+  readonly reading: PushContext;
+}
+
+/** Yields the events of a file, and then its balance; only a refusal if it does not balance. */
+async function* balanced(source: InputSource, { reading, ...file }: ReadFile): AsyncGenerator<InputRecord> {
+  const weighed = await balanceOf(source, file);
+  const refusal = reading.allowRemainder ? undefined : await refusalOfBalance(weighed);
+  if (refusal !== undefined) {
+    yield refusal;
+    return;
+  }
+  const outcomes: RunOutcome[] = [];
+  for await (const { run, stored } of withStored(file.runs, reading)) {
+    reading.told({ kind: 'run', source: source.name, run });
+    const outcome = yield* recordsOf(run, { stored, reading });
+    if (outcome !== undefined) outcomes.push(outcome);
+  }
+  const { parts } = weighed.balance.leftOut;
+  if (parts > 0) reading.told({ kind: 'left out', source: source.name, balance: weighed.balance });
+  for (const event of balanceEvents(weighed.balance, outcomes)) {
+    // an importer makes events of JSON
+    if (event === undefined) yield { line: 1, known: true };
+    else yield sendable(1, event as unknown as Json);
+  }
 }
 
 /** The message of an error names file and line, which the report does too. */
@@ -103,7 +138,7 @@ async function readWhole(source: InputSource, chunks: Chunks): Promise<Buffer> {
 
 async function runsOf(
   source: InputSource,
-  { bytes, bad, reading }: { bytes: Buffer; bad: InputRecord[]; reading: PushContext },
+  { bytes, bad, reading }: { bytes: Buffer; bad: BadDocument[]; reading: PushContext },
 ): Promise<Iterable<ImportedRun>> {
   const { importRuns } = await import('../../core/intake/registry.ts');
   const { decodeText, documents } = await import('../../core/intake/source.ts');
@@ -199,7 +234,7 @@ const hasSubagents = new Set(['claude-code', 'codex']);
 function* recordsOf(
   read: ImportedRun,
   { stored, reading }: { stored: RunWithStored['stored']; reading: PushContext },
-): Generator<InputRecord> {
+): Generator<InputRecord, RunOutcome | undefined> {
   const run = hasSubagents.has(read.format) ? linkSubagents(read, stored ?? []) : read;
   const found =
     stored === undefined || stored.length === 0
@@ -207,7 +242,7 @@ function* recordsOf(
       : reconcile(run, stored);
   if ('pointer' in found) {
     yield { line: 1, reason: conflictOf(run, found) };
-    return;
+    return undefined;
   }
   const { completed, merged, corrected } = found;
   if (stored !== undefined) {
@@ -221,6 +256,15 @@ function* recordsOf(
     if (event === null) yield { line: 1, known: true };
     else yield sendable(1, event as unknown as Json);
   }
+  const known = new Map(stored?.map(({ clientEventId, eventType }) => [clientEventId, eventType]));
+  const isObserved = (at: number): boolean => {
+    const event = found.events[at] ?? null;
+    if (event !== null) return event.eventType === observedType;
+    // another signal of the source has it, or it was an observation from the beginning
+    const before = known.get(run.events[at]?.clientEventId ?? null);
+    return before === undefined || before === observedType;
+  };
+  return { run, observed: observedIn(run.events, isObserved), isKnown: (id) => known.has(id) };
 }
 
 const excerptChars = 80;

@@ -120,6 +120,13 @@ export class Report {
       case 'nothing':
         await this.#remark(safe`${note.source}: holds nothing to record`);
         return;
+      case 'left out': {
+        const { remainder, leftOut } = note.balance;
+        const [first] = remainder;
+        const where = first === undefined ? safe`` : safe`, the first: ${first.where}: ${first.why}`;
+        await this.#remark(safe`${note.source}: left out ${counted(leftOut.parts, 'part')}${where}`);
+        return;
+      }
       case 'skipped':
         this.#count('bookkeeping', note.records);
         return;

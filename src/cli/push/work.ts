@@ -32,6 +32,8 @@ export interface PushOptions {
   /** Continue where the spool's last session stopped reading. */
   readonly resume: boolean;
   readonly dryRun: boolean;
+  /** Record a recording that does not balance. */
+  readonly allowRemainder: boolean;
   readonly failOn: 'rejected' | 'none';
   readonly retries: number;
   /** Prefix of each idempotency key. */
@@ -78,6 +80,7 @@ export const planOf = (
       : {
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
           stored: undefined,
+          allowRemainder: options.allowRemainder,
           known: { asked: new Map(), sent: new Map() },
           paths: sources.flatMap(({ path, size }) => (path === null || size === null ? [] : [path])),
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),

@@ -13,4 +13,7 @@ export const push = {
   /** Records of a file whose hashes a push keeps, to recognise them after the file was edited. */
   pushRememberedRecords: 100_000,
   pushCountedRuns: 100_000,
+  /** Parts that a balance lists of what it leaves out, and the longest place and reason of one. */
+  balanceParts: 50,
+  balancePartChars: 300,
 } as const;

@@ -3,6 +3,7 @@
  * understand. A balance of the recording states them. Tested by `test/core/intake/facts.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
+import type { Remainder } from '../balance/statement.ts';
 import { observedType } from '../coverage/report.ts';
 import { digestOf } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
@@ -19,17 +20,6 @@ export interface FactCounts {
 /** Facts that a fork or a branch repeats of its parent. They have no events in this run. */
 export interface Inherited extends FactCounts {
   readonly run: string;
-}
-
-/** A part that gov does not understand. An event `x.unknown` of the run has it too. */
-export interface Remainder {
-  /** `line 812 /message/content/2`; without a pointer where the place in the line is not known. */
-  readonly where: string;
-  readonly why: string;
-  /** Size of the value as canonical JSON. */
-  readonly bytes: number;
-  /** `sha256:` and the hex digest of the value's canonical JSON. */
-  readonly hash: string;
 }
 
 type Counted = Pick<EventInput, 'eventType' | 'action' | 'metadata'>;

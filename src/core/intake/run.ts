@@ -8,7 +8,8 @@ import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
-import { countFacts, remainderOf, type Inherited, type Remainder } from './facts.ts';
+import type { Remainder } from '../balance/statement.ts';
+import { countFacts, remainderOf, type Inherited } from './facts.ts';
 import { Repeats, type NumberedPart } from './repeats.ts';
 import type { SourceTime } from './time.ts';
 

@@ -24,6 +24,7 @@ const options: PushOptions = {
   spool: undefined,
   resume: false,
   dryRun: false,
+  allowRemainder: false,
   failOn: 'rejected',
   retries: 0,
   keyPrefix: 'push-',

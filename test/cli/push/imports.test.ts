@@ -27,8 +27,8 @@ describe('importing a recording again', () => {
     folder.write('chat.json', chat('a', 'b'));
     const first = await importing('chat.json');
     expect(first.stderr).toContain('chat.json: read as openai-chat (messages with role and content)');
-    expect(first.value).toMatchObject({ accepted: 4, known: 0, rejected: 0 });
-    expect((await importing('chat.json')).value).toMatchObject({ accepted: 0, known: 4, rejected: 0 });
+    expect(first.value).toMatchObject({ accepted: 5, known: 0, rejected: 0 });
+    expect((await importing('chat.json')).value).toMatchObject({ accepted: 0, known: 5, rejected: 0 });
   });
 
   it('a session that uses an id twice is recorded whole, names the id, and can grow', async () => {
@@ -37,7 +37,7 @@ describe('importing a recording again', () => {
     const lines = [line('u1', 'a'), line('u1', 'b'), line('u1', 'a')];
     folder.write('s.jsonl', lines.join('\n'));
     const first = await importing('s.jsonl');
-    expect(first.value).toMatchObject({ accepted: 3, rejected: 0 });
+    expect(first.value).toMatchObject({ accepted: 4, rejected: 0 });
     expect(first.value.imports[0]).toMatchObject({
       numbered: ['u1'],
       changes: { id_repeated: 1, id_numbered: 1 },
@@ -46,7 +46,7 @@ describe('importing a recording again', () => {
       's.jsonl: ids of several parts with different content: u1; all parts are recorded',
     );
     folder.write('s.jsonl', [...lines, line('u2', 'c')].join('\n'));
-    expect((await importing('s.jsonl')).value).toMatchObject({ accepted: 1, known: 3, rejected: 0 });
+    expect((await importing('s.jsonl')).value).toMatchObject({ accepted: 2, known: 3, rejected: 0 });
     expect(texts()).toEqual(['a', 'b', 'c']);
   });
 
@@ -54,7 +54,7 @@ describe('importing a recording again', () => {
     folder.write('chat.json', chat('hello', 'hi'));
     await importing('chat.json');
     folder.write('chat.json', chat('hello', 'hi', 'delete the table', 'done'));
-    expect(await importing('chat.json')).toMatchObject({ code: 0, value: { accepted: 3, known: 4 } });
+    expect(await importing('chat.json')).toMatchObject({ code: 0, value: { accepted: 4, known: 4 } });
     expect(texts()).toEqual(['hello', 'hi', 'delete the table', 'done']);
     expect(new Set(service.recorded.map(({ runId }) => runId)).size).toBe(1);
     expect(service.recorded.some(({ eventType }) => eventType === 'run.ended')).toBe(false);
@@ -123,6 +123,7 @@ describe('importing a recording again', () => {
     await push({ files: ['1.json', '2.json'], from: 'otlp' }, { folder, service });
     expect(service.recorded.map(({ runId, eventType }) => [runId, eventType])).toEqual([
       ['my-session', 'tool.call'],
+      ['my-session', 'gov.balance/1'],
     ]);
   });
 
@@ -155,7 +156,7 @@ describe('a service that cannot be asked about its runs', () => {
       throw apiError('FORBIDDEN', 403);
     };
     const { code, stderr, value } = await importing('chat.json');
-    expect([code, value.accepted]).toEqual([0, 4]);
+    expect([code, value.accepted]).toEqual([0, 5]);
     expect(stderr).toContain('gov cannot know what they hold');
   });
 
@@ -167,7 +168,7 @@ describe('a service that cannot be asked about its runs', () => {
     expect((await importing('chat.json')).code).toBe(10);
     expect(service.recorded).toEqual([]);
     expect((await importing('chat.json', { spool: `${folder.path}/spool` })).value).toMatchObject({
-      accepted: 4,
+      accepted: 5,
     });
   });
 });

@@ -108,6 +108,8 @@ describe('files of subagents', () => {
     for (const { clientEventId, causedBy } of service.recorded)
       for (const cause of (causedBy as string[] | undefined) ?? [])
         expect(at(cause)).toBeLessThan(at(clientEventId));
+    // a file of its own has a balance of its own
+    expect((await importing(main)).value).toMatchObject({ accepted: 1, rejected: 0 });
     for (const file of [main, 'both.jsonl'])
       expect((await importing(file)).value).toMatchObject({ accepted: 0, rejected: 0 });
   });

@@ -56,6 +56,7 @@ function optionsOf({ args, flags, settings, io }: PushCall): PushOptions {
           : resolve(io.cwd, spool),
     resume: flags.resume,
     dryRun: flags.dryRun,
+    allowRemainder: flags.allowRemainder,
     failOn: flags.failOn ?? 'rejected',
     retries: settings.retries ?? limits.clientRetries,
     keyPrefix: keyPrefixOf(settings.idempotencyKey),

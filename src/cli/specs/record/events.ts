@@ -20,6 +20,7 @@ export const eventsPush = command({
     'A repeated push records nothing twice: the content of a file decides its batches, and a batch counts once within 24 hours. An event with a clientEventId counts once permanently.',
     'With --spool every batch is on disk before it is sent, so nothing is lost if the service is down or this process dies. --resume sends the remaining batches and continues in the files where it stopped. --spool=DIR names another directory.',
     'With --from gov imports recordings of agents; gov events formats lists them. --from auto says which format it saw, and why. gov replaces content over a limit by hash, size and beginning, records parts that it does not understand as x.unknown, and counts both.',
+    'Each recording is counted twice: by the shape of its JSON, and by what was recorded. A file that does not balance is refused as a whole, with the first place; gov runs balance shows the sums.',
     'A recording that has grown adds what is new to its run. A recording whose run exists with other content is refused as a whole; --run gives it a name of its own.',
   ],
   args: [
@@ -50,6 +51,7 @@ export const eventsPush = command({
     ),
     resume: flag.on('Send the batches of the spool, and continue in its files'),
     dryRun: flag.on('Check the events here, and send nothing'),
+    allowRemainder: flag.on('Record a recording that does not balance, and state what is left out'),
     failOn: flag.text('WHAT', 'Outcome that exits with 9; default: rejected', {
       choices: ['rejected', 'none'],
     }),

@@ -22,6 +22,23 @@ export const runsCoverage = command({
   },
 });
 
+export const runsBalance = command({
+  name: 'runs balance',
+  prints: 'runId balanced:boolean files:array',
+  summary: 'Show what became of each call, result, prompt and answer of the files of a run',
+  details: [
+    'For each file that events push --from read: found + unseen = recorded + observed + inherited + repeated + excepted + leftOut. found is counted by the shape of the JSON alone.',
+    'It is the word of the importer. gov proofs verify FILE --recording RECORDING counts the file again.',
+    'On a terminal: a table, and each place that is left out.',
+  ],
+  args: [{ name: 'runId', description: 'Run' }],
+  examples: ['gov runs balance checkout-42', 'gov runs balance checkout-42 -o json | jq .files[].remainder'],
+  exitCodes: {
+    0: 'all files balance, and nothing is left out; also for a run without files',
+    3: 'something is left out, or the sums do not come out',
+  },
+});
+
 export const runsShow = command({
   name: 'runs show',
   prints: 'runId events:object coverage:object calls:array approvals:array proof:object|null cut:array',

@@ -1,0 +1,67 @@
+/**
+ * `npm run corpus -- DIR`: runs the importers over every file below a folder of recordings, sends nothing, and prints what
+ * does not balance. Exits with 1 if a file does not, and with 0 also for files that no importer reads: it lists them.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { unbalanced } from '../src/core/balance/statement.ts';
+import { balanceFile, faultText, placeOf } from '../src/core/intake/balance-file.ts';
+import { decodeRequest } from '../src/core/intake/otlp/protobuf.ts';
+import { importRuns } from '../src/core/intake/registry.ts';
+import { decodeText, documents, type BadDocument } from '../src/core/intake/source.ts';
+
+const [folder = '.'] = process.argv.slice(2);
+const listedFaults = 5;
+const counts = { balanced: 0, leftOut: 0, unbalanced: 0, unread: 0 };
+
+for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()) {
+  const path = join(folder, name);
+  if (statSync(path).isFile() && /\.(jsonl?|ndjson|traj|pb|log)$/.test(name)) check(path);
+}
+console.log(
+  Object.entries(counts)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', '),
+);
+process.exitCode = counts.unbalanced > 0 ? 1 : 0;
+
+function check(path: string): void {
+  const bytes = readFileSync(path);
+  const name = relative(folder, path);
+  const refused: BadDocument[] = [];
+  let runs;
+  try {
+    const request = decodeRequest(bytes);
+    const given =
+      request === undefined ? documents(decodeText(bytes).text, name) : [{ value: request, line: 1 }];
+    runs = [
+      ...importRuns(given, {
+        format: 'auto',
+        importedAt: 0,
+        sourceName: name,
+        refused: (bad) => refused.push(bad),
+      }),
+    ];
+  } catch (error) {
+    counts.unread += 1;
+    console.log(`unread      ${name}: ${error instanceof Error ? error.message : String(error)}`);
+    return;
+  }
+  const { balance, faults } = balanceFile({ name, bytes, runs, refused });
+  const open = unbalanced(balance);
+  if (faults.length > 0 || open.length > 0) {
+    counts.unbalanced += 1;
+    console.log(
+      `unbalanced  ${name} (${balance.source.format}): ${faults.length} facts${open.length === 0 ? '' : `; the sums of ${open.join(', ')} do not come out`}`,
+    );
+    for (const fault of faults.slice(0, listedFaults))
+      console.log(
+        `            ${fault.found === undefined ? '' : `${placeOf(fault.found)}: `}${faultText(fault)}`,
+      );
+  } else if (balance.leftOut.parts > 0) {
+    counts.leftOut += 1;
+    console.log(`left out    ${name} (${balance.source.format}): ${balance.leftOut.parts} parts`);
+    for (const { where, why } of balance.remainder.slice(0, listedFaults))
+      console.log(`            ${where}: ${why}`);
+  } else counts.balanced += 1;
+}

@@ -1,0 +1,147 @@
+/**
+ * The balance of a recording, as the event `gov.balance/1` has it in its metadata: what the file holds by its shape
+ * (`scan.ts`), and what became of it. For each kind of fact
+ *
+ *     found + unseen = recorded + observed + inherited + repeated + excepted + left out
+ *
+ * It is the word of the importer until someone repeats it with the file. Tested by `test/core/balance/statement.test.ts`.
+ */
+import { isObject } from '../json/object.ts';
+import { kinds, type Kind } from './scan.ts';
+
+export const balanceType = 'gov.balance/1';
+
+/** Zero is left out. */
+export type Counts = { readonly [K in Kind]?: number };
+
+interface BalanceSource {
+  readonly name: string;
+  /** SHA-256 of the file in hex. */
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly format: string;
+  /** The part of the bytes outside of the remainder: 1 is all of them. */
+  readonly accounted: number;
+}
+
+/** A part of the file that is in no event, or only in one that says that gov does not understand it. */
+export interface Remainder {
+  /** `line 812 /message/content/2`; without a pointer where the place in the line is not known. */
+  readonly where: string;
+  readonly why: string;
+  /** Its bytes in the file; of a part that gov does not understand, those of its canonical JSON. */
+  readonly bytes: number;
+  /** `sha256:` and the hex digest of these bytes. */
+  readonly hash: string;
+}
+
+export interface Balance {
+  readonly source: BalanceSource;
+  /** What the scanner counts. */
+  readonly found: Counts;
+  /** Facts with an event of their own. */
+  readonly recorded: Counts;
+  /** Facts that another source had recorded: an observation says that this one saw them too. */
+  readonly observed: Counts;
+  /** Facts that the file repeats of other runs. */
+  readonly inherited: readonly (Counts & { readonly run: string })[];
+  /** Further copies in the same file. */
+  readonly repeated: Counts;
+  /** What has the shape of a fact and is none, and facts that the shape does not show: by the name of the exception. */
+  readonly excepted: readonly (Counts & { readonly exception: string })[];
+  readonly unseen: readonly (Counts & { readonly exception: string })[];
+  /** The first `limits.balanceParts` parts, and what is in all of them. */
+  readonly remainder: readonly Remainder[];
+  readonly leftOut: Counts & { readonly parts: number };
+  /** Set where the file holds several runs: how many, and what became events of this one. */
+  readonly runs?: number;
+  readonly here?: Counts;
+}
+
+export const plus = (a: Counts, b: Counts): Counts => fromEach((kind) => (a[kind] ?? 0) + (b[kind] ?? 0));
+
+/** Returns the counts of a function, without zeros. */
+export const fromEach = (of: (kind: Kind) => number): Counts =>
+  Object.fromEntries(kinds.map((kind) => [kind, of(kind)] as const).filter(([, count]) => count !== 0));
+
+export const sumOf = (parts: readonly Counts[]): Counts => parts.reduce(plus, {});
+
+/** Returns the kinds whose sum does not come out. */
+export function unbalanced(balance: Balance): readonly Kind[] {
+  const { found, recorded, observed, inherited, repeated, excepted, unseen, leftOut } = balance;
+  const given = plus(found, sumOf(unseen));
+  const became = sumOf([recorded, observed, repeated, leftOut, ...inherited, ...excepted]);
+  return kinds.filter((kind) => (given[kind] ?? 0) !== (became[kind] ?? 0));
+}
+
+/** Whether the sums come out and nothing is left out. */
+export const isWhole = (balance: Balance): boolean =>
+  unbalanced(balance).length === 0 && balance.leftOut.parts === 0;
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+const isCounts = (value: unknown): boolean =>
+  isObject(value) && kinds.every((kind) => value[kind] === undefined || isCount(value[kind]));
+
+const isListOf = (value: unknown, name: string): boolean =>
+  Array.isArray(value) &&
+  value.every((each) => isObject(each) && isCounts(each) && typeof each[name] === 'string');
+
+const isSource = (value: unknown): value is BalanceSource =>
+  isObject(value) &&
+  ['name', 'sha256', 'format'].every((name) => typeof value[name] === 'string') &&
+  isCount(value['bytes']) &&
+  typeof value['accounted'] === 'number';
+
+const isRemainder = (value: unknown): boolean =>
+  isObject(value) &&
+  ['where', 'why', 'hash'].every((name) => typeof value[name] === 'string') &&
+  isCount(value['bytes']);
+
+/** Reads the metadata of an event; undefined if it is no balance. A client may have written anything. */
+export function readBalance(metadata: unknown): Balance | undefined {
+  if (!isObject(metadata)) return undefined;
+  const { source, found, recorded, observed, repeated, remainder, leftOut, runs, here } = metadata;
+  const isWellFormed =
+    isSource(source) &&
+    [found, recorded, observed, repeated, leftOut].every(isCounts) &&
+    isObject(leftOut) &&
+    isCount(leftOut['parts']) &&
+    isListOf(metadata['inherited'], 'run') &&
+    isListOf(metadata['excepted'], 'exception') &&
+    isListOf(metadata['unseen'], 'exception') &&
+    Array.isArray(remainder) &&
+    remainder.every(isRemainder) &&
+    (runs === undefined || isCount(runs)) &&
+    (here === undefined || isCounts(here));
+  // every member was checked
+  return isWellFormed ? (metadata as unknown as Balance) : undefined;
+}
+
+/** Returns the newest balance of each file: one that has grown was pushed again under its name. */
+export function latestBalances(
+  events: Iterable<{ readonly eventType: string; readonly metadata?: unknown }>,
+): readonly Balance[] {
+  const latest = new Map<string, Balance>();
+  for (const { eventType, metadata } of events) {
+    const balance = eventType === balanceType ? readBalance(metadata) : undefined;
+    if (balance === undefined) continue;
+    const { name, format } = balance.source;
+    const key = JSON.stringify([name, format]);
+    latest.delete(key);
+    latest.set(key, balance);
+  }
+  return [...latest.values()];
+}
+
+/** One line about the recordings of a run: `3 of 3 files, nothing left out`. */
+export function balanceWords(balances: readonly Balance[]): string {
+  const whole = balances.filter(isWhole).length;
+  const files = `${whole} of ${balances.length} ${balances.length === 1 ? 'file' : 'files'}`;
+  const parts = balances.reduce((sum, { leftOut }) => sum + leftOut.parts, 0);
+  const facts = sumOf(balances.map(({ leftOut }) => leftOut));
+  const named = kinds.flatMap((kind) => (facts[kind] === undefined ? [] : [`${facts[kind]} ${kind}`]));
+  if (parts === 0)
+    return whole === balances.length ? `${files}, nothing left out` : `${files}, the sums do not come out`;
+  return `${files}; left out: ${parts} ${parts === 1 ? 'part' : 'parts'}${named.length === 0 ? '' : ` with ${named.join(', ')}`}`;
+}

@@ -1,0 +1,154 @@
+/**
+ * The balance of one file: scans its bytes, compares what they hold with the runs that importers made of them, and states
+ * the result as the event `gov.balance/1` has it. Tested by `test/core/intake/corpus.test.ts`.
+ */
+import { hash } from 'node:crypto';
+import { limits } from '../../contract/limits.ts';
+import { Scanner, type Broken, type Found } from '../balance/scan.ts';
+import { fromEach, plus, type Balance, type Counts, type Remainder } from '../balance/statement.ts';
+import { sha256Text } from '../hash.ts';
+import { faultWords, weigh, type Fault, type Weighed, type WeighedRun } from './balance.ts';
+import { encodingOf } from './source.ts';
+import type { BadDocument } from './source.ts';
+
+export interface BalancedFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly runs: readonly WeighedRun[];
+  /** Documents that were refused alone. */
+  readonly refused: readonly BadDocument[];
+}
+
+export interface FileBalance {
+  /** As if the remainder was allowed. `observed` is known when the events are compared with those of the service. */
+  readonly balance: Balance;
+  readonly faults: readonly Fault[];
+}
+
+/** Cost: once over the bytes and once over the events. */
+export function balanceFile(file: BalancedFile): FileBalance {
+  const { name, runs, refused } = file;
+  const text =
+    encodingOf(file.bytes) === 'utf-8'
+      ? file.bytes
+      : Buffer.from(new TextDecoder(encodingOf(file.bytes)).decode(file.bytes));
+  const { found, broken } = scanned(text);
+  const bytesOf = ({ start, end }: Broken | Found): Buffer => text.subarray(start, end);
+  const refusedLines = new Set(refused.map(({ line }) => line));
+  const weighed = weigh({ found, runs, refusedLines, bytesOf });
+  const parts = [
+    ...runs.flatMap((run) => run.remainder),
+    ...refused.map((bad) => refusedPart(bad, { text, broken })),
+    ...broken
+      .filter(({ line }) => !refusedLines.has(line))
+      .map((each) => partOf(`line ${each.line}`, 'text that is no JSON', bytesOf(each))),
+    ...weighed.faults.filter(({ why }) => why !== 'unknown').map((fault) => faultPart(fault, bytesOf)),
+  ];
+  const left = weighed.faults.filter(({ why }) => why === 'unread' || why === 'unknown');
+  const leftOut = plus(
+    weighed.refused,
+    fromEach((kind) => left.filter((each) => each.kind === kind).length),
+  );
+  return {
+    balance: {
+      source: {
+        name,
+        sha256: hash('sha256', file.bytes, 'hex'),
+        bytes: file.bytes.length,
+        format: [...new Set(runs.map(({ format }) => format))].join(', '),
+        accounted: accountedOf(parts, text.length),
+      },
+      ...statedOf(weighed, runs),
+      remainder: parts.slice(0, limits.balanceParts).map(clipped),
+      leftOut: { ...leftOut, parts: parts.length },
+    },
+    faults: weighed.faults,
+  };
+}
+
+function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly broken: readonly Broken[] } {
+  const found: Found[] = [];
+  const broken: Broken[] = [];
+  const scanner = new Scanner({ found: (each) => found.push(each), broken: (each) => broken.push(each) });
+  scanner.feed(bytes);
+  scanner.end();
+  return { found, broken };
+}
+
+function statedOf(
+  { found, recorded, repeated, excepted, unseen }: Weighed,
+  runs: readonly WeighedRun[],
+): Pick<Balance, 'found' | 'recorded' | 'observed' | 'inherited' | 'repeated' | 'excepted' | 'unseen'> {
+  const byException = (counts: ReadonlyMap<string, Counts>) =>
+    [...counts].map(([exception, each]) => ({ exception, ...each }));
+  return {
+    found,
+    recorded,
+    observed: {},
+    inherited: runs.flatMap(({ inherited }) =>
+      inherited.map(({ run, ...counts }) => ({ run, ...fromEach((kind) => counts[kind]) })),
+    ),
+    repeated,
+    excepted: byException(excepted),
+    unseen: byException(unseen),
+  };
+}
+
+/** Four digits, rounded down: 1 is all. */
+function accountedOf(parts: readonly Remainder[], bytes: number): number {
+  const left = parts.reduce((sum, part) => sum + part.bytes, 0);
+  return left === 0 || bytes === 0 ? 1 : Math.max(0, Math.floor((1 - left / bytes) * 10_000) / 10_000);
+}
+
+/** An event has room for all of them. */
+const clipped = ({ where, why, ...part }: Remainder): Remainder => ({
+  where: where.slice(0, limits.balancePartChars),
+  why: why.slice(0, limits.balancePartChars),
+  ...part,
+});
+
+const partOf = (where: string, why: string, bytes: Uint8Array): Remainder => ({
+  where,
+  why,
+  bytes: bytes.length,
+  hash: sha256Text(bytes),
+});
+
+function refusedPart(
+  { line, reason }: BadDocument,
+  { text, broken }: { readonly text: Buffer; readonly broken: readonly Broken[] },
+): Remainder {
+  const known = broken.find((each) => each.line === line);
+  return partOf(
+    `line ${line}`,
+    reason,
+    known === undefined ? lineOf(text, line) : text.subarray(known.start, known.end),
+  );
+}
+
+function lineOf(text: Buffer, line: number): Buffer {
+  let from = 0;
+  for (let at = 1; at < line; at += 1) from = text.indexOf(0x0a, from) + 1;
+  const end = text.indexOf(0x0a, from);
+  return text.subarray(from, end === -1 ? text.length : end);
+}
+
+function faultPart(fault: Fault, bytesOf: (found: Found) => Uint8Array): Remainder {
+  const { found } = fault;
+  return partOf(
+    found === undefined ? '' : placeOf(found),
+    faultText(fault),
+    found === undefined ? new Uint8Array() : bytesOf(found),
+  );
+}
+
+export const placeOf = ({ document, line, pointer }: Found): string =>
+  `line ${document}${pointer === '' ? '' : ` ${pointer}`}${line === document ? '' : ` (line ${line})`}`;
+
+const nouns = { calls: 'a call', results: 'a result', prompts: 'a prompt', outputs: 'an output' } as const;
+
+/** Returns what is wrong with a fact, as a part of a sentence. */
+export function faultText({ kind, found, event, why }: Fault): string {
+  const id = found?.id ?? event?.clientEventId;
+  return `${nouns[kind]}${id === undefined ? '' : ` (${id.slice(0, limits.echoChars)})`}: the importer ${faultWords[why]}`;
+}

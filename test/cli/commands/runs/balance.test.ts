@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
+
+let plane: PolicyPlane;
+beforeAll(async () => {
+  plane = await startPolicyPlane();
+});
+afterAll(() => plane.end());
+
+const said = (sessionId: string, uuid: string, message: object) =>
+  JSON.stringify({
+    type: 'assistant' in message ? 'assistant' : String((message as { role: string }).role),
+    sessionId,
+    uuid,
+    timestamp: '2026-01-05T09:00:00Z',
+    message,
+  });
+const session = (sessionId: string, block: object) =>
+  [
+    said(sessionId, 'u1', { role: 'user', content: 'Pay' }),
+    said(sessionId, 'u2', { id: 'm1', role: 'assistant', model: 'm', content: [block] }),
+    said(sessionId, 'u3', {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 't1', content: 'paid' }],
+    }),
+  ].join('\n');
+const call = { type: 'tool_use', id: 't1', name: 'pay', input: {} };
+/** The shape of a call, of a type that no importer knows. */
+const strange = { ...call, type: 'quantum_use' };
+
+describe('runs balance', () => {
+  it('a file that was read whole balances, and runs balance shows its sums', async () => {
+    plane.write('whole.jsonl', session('whole', call));
+    expect((await plane.gov('events push --from auto whole.jsonl')).code).toBe(0);
+    const { code, stdout } = await plane.gov('runs balance whole', { columns: 140 });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('recordings balanced: 1 of 1 file, nothing left out'),
+    ]);
+    expect(stdout).toMatch(/whole\.jsonl +calls +1 +0 +1 +0 +0 +0 +0 +0/);
+    const piped = await plane.gov('runs balance whole -o json');
+    expect(JSON.parse(piped.stdout)).toMatchObject({
+      runId: 'whole',
+      balanced: true,
+      files: [
+        { source: { name: 'whole.jsonl' }, found: { calls: 1, results: 1, prompts: 1 }, here: { calls: 1 } },
+      ],
+    });
+  });
+
+  it('a call that no importer knows refuses its file with 9, and --allow-remainder states it', async () => {
+    plane.write('strange.jsonl', session('strange', strange));
+    const refused = await plane.gov('events push --from auto strange.jsonl');
+    expect(refused.code).toBe(9);
+    expect(refused.stderr).toContain('unbalanced: line 2 /message/content/0: a call (t1)');
+    expect((await plane.gov('runs balance strange')).code).toBe(5);
+    const allowed = await plane.gov('events push --from auto strange.jsonl --allow-remainder');
+    expect(allowed.code).toBe(0);
+    expect(allowed.stderr).toContain('strange.jsonl: left out 1 part');
+    const { code, stdout } = await plane.gov('runs balance strange', { columns: 140 });
+    expect(code).toBe(3);
+    expect(stdout).toContain('recordings balanced: 0 of 1 file; left out: 1 part with 1 calls');
+    expect(stdout).toContain('strange.jsonl: left out: line 2 /message/content/0');
+  });
+
+  it('a file that has grown has its newest balance', async () => {
+    const grown = `${session('grown', call)}\n`;
+    plane.write('grown.jsonl', grown);
+    await plane.gov('events push --from auto grown.jsonl');
+    plane.write('grown.jsonl', grown + said('grown', 'u4', { role: 'user', content: 'Again' }));
+    await plane.gov('events push --from auto grown.jsonl');
+    const { files } = await plane.json('runs balance grown');
+    expect(files).toMatchObject([{ found: { prompts: 2 }, recorded: { prompts: 2 } }]);
+  });
+
+  it('a run without recordings has no balance, and that is not a failure', async () => {
+    await plane.call('POST', '/events', {
+      body: {
+        runId: 'live',
+        eventType: 'note',
+        actor: { name: 'a' },
+        action: 'note',
+        timestamp: '2026-01-05T09:00:00Z',
+        // a client may write what it likes, and it is no balance
+        metadata: { found: { calls: 'many' } },
+      },
+    });
+    const { code, stdout } = await plane.gov('runs balance live', { columns: 120 });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('no recording of this run has a balance')]);
+  });
+});
