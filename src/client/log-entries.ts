@@ -1,6 +1,6 @@
 /**
  * Reads the records of a log in order, as entry bundles (C2SP tlog-tiles), by a client with the scope `log:read`. The caller
- * checks them against a signed root. Tested by `test/host/witness/index.test.ts`.
+ * checks them against a signed root. Tested by `test/host/witness/derived/operator.test.ts`.
  */
 import type { Client } from './create.ts';
 import { entriesPath, entryRecords, tilePath, tileWidth, type TileId } from '../core/merkle/tile-path.ts';

@@ -1,17 +1,16 @@
 /**
  * By whose word nothing is missing from a file, and the words that every output has for it. "Proven" is said of index
  * witnesses alone: others derived the index themselves (`docs/how-to/use-index-witnesses.md`).
- * Proven by `test/core/proofs/strength.test.ts`.
+ * Proven by `test/core/note/strength.test.ts`.
  */
 import type { IndexCosigners } from '../note/checkpoint.ts';
-import type { CheckResult, VerdictCode } from './verdict.ts';
 
 /** The strongest first. */
 export const strengths = ['witnessed', 'derived', 'own_index', 'none'] as const;
 export type Strength = (typeof strengths)[number];
 
 export interface Completeness {
-  readonly result: CheckResult['result'];
+  readonly result: 'passed' | 'failed' | 'not_checked';
   /**
    * `witnessed`: as many index witnesses as the trust requires derived the index. `derived`: this check did, from every
    * record. `own_index`: by the index that the operator of the log signed. `none`: not shown.
@@ -44,7 +43,7 @@ export interface Deriving {
 const nobody: Deriving = { cosigners: null, records: null };
 
 export function completenessOf(
-  checks: readonly CheckResult<string>[],
+  checks: readonly { readonly id: string; readonly result: Completeness['result'] }[],
   origin: string | null,
   { cosigners, records }: Deriving = nobody,
 ): Completeness {
@@ -92,7 +91,7 @@ const listed = (names: readonly string[]): string =>
 
 interface Judged {
   readonly verified: boolean;
-  readonly code: VerdictCode | null;
+  readonly code: string | null;
   readonly completeness: Completeness;
 }
 

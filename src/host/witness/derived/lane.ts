@@ -4,7 +4,7 @@
  * the log waits for it: a caller gets `behind` after some seconds, and the lane goes on.
  *
  * A crash loses what was derived since the last save, which is read again. A refusal is stored before it is answered.
- * Proven by `test/host/witness/derived/serve.engines.test.ts` and `test/host/witness/derived/lane.test.ts`.
+ * Proven by `test/host/witness/derived/operator.test.ts`.
  */
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../../../client/create.ts';

@@ -2,7 +2,7 @@
  * Looks for what a false index leaves out, as evidence that anybody verifies. The log itself has to show its map: it is asked
  * for each run with events between the index leaf before and the false one, without a new index leaf. Where its answer
  * contradicts an event in the signed tree, both make an evidence file. Null where the log does not answer, or where it left
- * out something else than events of a run. Proven by `test/host/witness/derived/serve.engines.test.ts`.
+ * out something else than events of a run. Proven by `test/host/witness/derived/operator.test.ts`.
  */
 import type { Client } from '../../../client/create.ts';
 import { inclusionFromTiles, logEntries } from '../../../client/log-entries.ts';

@@ -1,6 +1,6 @@
 /**
  * The part of an index witness that reads logs: one lane for each log, the evidence of a refusal, and health.
- * Proven by `test/host/witness/derived/serve.engines.test.ts`.
+ * Proven by `test/host/witness/derived/operator.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { createClient, type Client } from '../../../client/create.ts';

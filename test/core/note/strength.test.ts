@@ -14,8 +14,8 @@ import {
   type Completeness,
   type DerivedLog,
 } from '../../../src/core/proofs/strength.ts';
-import { answer } from './asked.ts';
-import { trust } from './log.ts';
+import { answer } from '../proofs/asked.ts';
+import { trust } from '../proofs/log.ts';
 
 const cosigner = (name: string) => ed25519Cosigner(name, generateKeyPairSync('ed25519').privateKey);
 const [w1, w2] = [cosigner('w1.example'), cosigner('w2.example')];
