@@ -23,7 +23,7 @@ export const mcp = {
   /** One attempt to get a decision, or to record the start of a call. */
   mcpDecisionSeconds: 5,
   mcpDecisionRetries: 1,
-  /** Time for an answer to a cancelled call, before its outcome is recorded as cancelled. */
+  /** Time for an answer to a cancelled call, before its outcome is recorded as interrupted. */
   mcpCancelSeconds: 5,
   /** Time for the outcomes that are not recorded yet, when the proxy ends. */
   mcpFlushSeconds: 10,

@@ -3,6 +3,7 @@
  * tool calls, results, and parts that gov does not understand. Importers of messages translate to these.
  * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
  */
+import { hash } from 'node:crypto';
 import type { Ending } from '../../contract/endings.ts';
 import { CallIds } from './call-ids.ts';
 import { isSource, type Party, type RunBuilder, type Source } from './run.ts';
@@ -50,6 +51,8 @@ export class Conversation {
   readonly #callIds: CallIds;
   /** Results that no model has read, by the agent that asked for them. */
   readonly #unread = new Map<string, string[]>();
+  /** What each call returned, as a hash. */
+  readonly #returned = new Map<string, string>();
 
   /** `user`: who prompts the agent; absent: a person. */
   constructor(
@@ -175,6 +178,7 @@ export class Conversation {
   /** The result of a call. */
   returned({ at, content, extra, key, sourceId, name, outcome, details, actor }: Result): void {
     const { id, matched } = this.#callIds.answered({ sourceId, name });
+    if (this.#isRepeat(id, [content, outcome, details])) return;
     const { name: reader } = actor ?? this.agent;
     if (id !== undefined) this.#unread.set(reader, [...(this.#unread.get(reader) ?? []), id]);
     this.run.add({
@@ -195,6 +199,16 @@ export class Conversation {
       key,
       at,
     });
+  }
+
+  /** Whether a call has returned the same before: a source may send a result again. */
+  #isRepeat(id: string | undefined, result: unknown): boolean {
+    if (id === undefined) return false;
+    const text = hash('sha256', JSON.stringify(result), 'hex');
+    const isRepeat = this.#returned.get(id) === text;
+    this.#returned.set(id, text);
+    if (isRepeat) this.run.changes.add('block_repeated');
+    return isRepeat;
   }
 
   /** A step of the agent or its harness of no kind that is listed before. */

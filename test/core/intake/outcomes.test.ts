@@ -270,6 +270,14 @@ describe('the outcome of a call', () => {
     expect(outcomes(document)).toEqual([ending]);
   });
 
+  it('chat: a result that comes twice is one, and another result of the call is another', () => {
+    const [user, asked, result] = chat({ content: 'paid' });
+    expect(outcomes([user, asked, result, result])).toEqual(['unknown']);
+    expect(outcomes([user, asked, result, { ...result, content: 'paid again' }])).toHaveLength(2);
+    // the same id for another call
+    expect(outcomes([user, asked, result, asked, result])).toHaveLength(2);
+  });
+
   it('mcp: a call that is answered after it was cancelled has the answer alone', () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
     const [request, answer] = mcp({ content: [] });

@@ -139,7 +139,7 @@ describe('mcp proxy over HTTP', () => {
     );
   });
 
-  it('mcp proxy closes the stream of the server when a client of 2026 leaves, and records the call as cancelled', async () => {
+  it('mcp proxy closes the stream of the server when a client of 2026 leaves, and records the call as interrupted', async () => {
     const before = closed;
     const stop = new AbortController();
     const params = {
@@ -156,7 +156,7 @@ describe('mcp proxy over HTTP', () => {
       (await plane.json('events list --run web')).events
         .filter(({ metadata }: { metadata: { toolCallId: string } }) => metadata.toolCallId === 'left')
         .map(({ metadata }: { metadata: { outcome?: string } }) => metadata.outcome);
-    await expect.poll(outcomes).toEqual([undefined, 'cancelled']);
+    await expect.poll(outcomes).toEqual([undefined, 'interrupted']);
   });
 
   it.each([

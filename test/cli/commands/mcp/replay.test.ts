@@ -56,7 +56,7 @@ describe.skipIf(!hasData)(
       );
       expect(outcomes).toHaveLength(calls);
       expect(
-        outcomes.filter((outcome: string) => outcome !== 'lost' && outcome !== 'cancelled'),
+        outcomes.filter((outcome: string) => outcome !== 'unanswered' && outcome !== 'interrupted'),
       ).toHaveLength(answered);
     });
   },

@@ -259,7 +259,7 @@ describe('mcp proxy with a bad server', () => {
     await proxied.ended;
   });
 
-  it('mcp proxy answers open calls if the server ends in between, records them as lost, and passes the exit code on', async () => {
+  it('mcp proxy answers open calls if the server ends in between, records them as unanswered, and passes the exit code on', async () => {
     const proxied = await opened(['--run', 'died']);
     const [never, died] = await Promise.all([proxied.call(1, 'never'), proxied.call(2, 'die')]);
     expect(never.error.message).toBe('gov: the server ended (exit code 7) before it answered');
@@ -269,8 +269,8 @@ describe('mcp proxy with a bad server', () => {
       ({ eventType }: { eventType: string }) => eventType === 'tool.result',
     );
     expect(results.map(({ metadata }: { metadata: { outcome: string } }) => metadata.outcome)).toEqual([
-      'lost',
-      'lost',
+      'unanswered',
+      'unanswered',
     ]);
   });
 
