@@ -5,10 +5,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { unbalanced } from '../src/core/balance/statement.ts';
-import { balanceFile, faultText, placeOf } from '../src/core/intake/balance-file.ts';
-import { decodeRequest } from '../src/core/intake/otlp/protobuf.ts';
-import { importRuns } from '../src/core/intake/registry.ts';
-import { decodeText, documents, type BadDocument } from '../src/core/intake/source.ts';
+import { balanceOfBytes, faultText, placeOf } from '../src/core/intake/balance-file.ts';
 
 const [folder = '.'] = process.argv.slice(2);
 const listedFaults = 5;
@@ -26,28 +23,16 @@ console.log(
 process.exitCode = counts.unbalanced > 0 ? 1 : 0;
 
 function check(path: string): void {
-  const bytes = readFileSync(path);
   const name = relative(folder, path);
-  const refused: BadDocument[] = [];
-  let runs;
+  let read;
   try {
-    const request = decodeRequest(bytes);
-    const given =
-      request === undefined ? documents(decodeText(bytes).text, name) : [{ value: request, line: 1 }];
-    runs = [
-      ...importRuns(given, {
-        format: 'auto',
-        importedAt: 0,
-        sourceName: name,
-        refused: (bad) => refused.push(bad),
-      }),
-    ];
+    read = balanceOfBytes(name, readFileSync(path));
   } catch (error) {
     counts.unread += 1;
     console.log(`unread      ${name}: ${error instanceof Error ? error.message : String(error)}`);
     return;
   }
-  const { balance, faults } = balanceFile({ name, bytes, runs, refused });
+  const { balance, faults } = read;
   const open = unbalanced(balance);
   if (faults.length > 0 || open.length > 0) {
     counts.unbalanced += 1;

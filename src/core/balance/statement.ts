@@ -134,6 +134,28 @@ export function latestBalances(
   return [...latest.values()];
 }
 
+/** Returns the first term in which two balances of one file differ: by the kind, or undefined. */
+export function differenceOf(a: Balance, b: Balance): string | undefined {
+  const terms = (balance: Balance) => ({
+    found: balance.found,
+    // what another source had recorded depends on when the file was read
+    recorded: plus(balance.recorded, balance.observed),
+    inherited: sumOf(balance.inherited),
+    repeated: balance.repeated,
+    excepted: sumOf(balance.excepted),
+    unseen: sumOf(balance.unseen),
+    leftOut: balance.leftOut as Counts,
+  });
+  const [left, right] = [Object.entries(terms(a)), terms(b)];
+  for (const [name, counts] of left) {
+    const other = right[name as keyof typeof right];
+    const kind = kinds.find((each) => (counts[each] ?? 0) !== (other[each] ?? 0));
+    if (kind !== undefined)
+      return `${name} ${kind}: ${counts[kind] ?? 0} in the log, ${other[kind] ?? 0} in the file`;
+  }
+  return undefined;
+}
+
 /** One line about the recordings of a run: `3 of 3 files, nothing left out`. */
 export function balanceWords(balances: readonly Balance[]): string {
   const whole = balances.filter(isWhole).length;

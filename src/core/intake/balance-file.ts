@@ -8,8 +8,9 @@ import { Scanner, type Broken, type Found } from '../balance/scan.ts';
 import { fromEach, plus, type Balance, type Counts, type Remainder } from '../balance/statement.ts';
 import { sha256Text } from '../hash.ts';
 import { faultWords, weigh, type Fault, type Weighed, type WeighedRun } from './balance.ts';
-import { encodingOf } from './source.ts';
-import type { BadDocument } from './source.ts';
+import { decodeRequest } from './otlp/protobuf.ts';
+import { importRuns } from './registry.ts';
+import { decodeText, documents, encodingOf, type BadDocument } from './source.ts';
 
 export interface BalancedFile {
   readonly name: string;
@@ -64,6 +65,21 @@ export function balanceFile(file: BalancedFile): FileBalance {
     },
     faults: weighed.faults,
   };
+}
+
+/** Reads a file again and balances it, as an import does. Throws GovError for a file that no importer reads. */
+export function balanceOfBytes(name: string, bytes: Buffer): FileBalance {
+  const refused: BadDocument[] = [];
+  const request = decodeRequest(bytes);
+  const given =
+    request === undefined ? documents(decodeText(bytes).text, name) : [{ value: request, line: 1 }];
+  const runs = importRuns(given, {
+    format: 'auto',
+    importedAt: 0,
+    sourceName: name,
+    refused: (bad) => refused.push(bad),
+  });
+  return balanceFile({ name, bytes, runs: [...runs], refused });
 }
 
 function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly broken: readonly Broken[] } {

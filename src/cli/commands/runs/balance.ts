@@ -1,10 +1,14 @@
 /** `gov runs balance RUN`. Tested by `test/cli/commands/runs/balance.test.ts`. */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Client } from '../../../client/create.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import {
   balanceType,
   balanceWords,
+  differenceOf,
   isWhole,
   latestBalances,
   sumOf,
@@ -15,6 +19,7 @@ import {
 import { kinds } from '../../../core/balance/scan.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
+import { unreadable } from '../../program/flags.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
@@ -36,9 +41,11 @@ const columns: readonly Column[] = [
   ...sums.map((name) => ({ name, kind: 'count' }) as const),
 ];
 
-export const run: Run<typeof spec> = async ({ args, out, session }) => {
+export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {
   const balances = latestBalances(await balanceEvents(await session.client(), args.runId));
-  const isBalanced = balances.every(isWhole);
+  const fault =
+    flags.recording === undefined ? undefined : await faultOf(resolve(io.cwd, flags.recording), balances);
+  const isBalanced = balances.every(isWhole) && fault === undefined;
   out.verdict = isBalanced ? exit.ok : exit.checkFailed;
   const words = safe`recordings balanced: ${balanceWords(balances)}`;
   const { styles } = out;
@@ -55,8 +62,28 @@ export const run: Run<typeof spec> = async ({ args, out, session }) => {
     ],
     foot: balances.flatMap(leftOutLines),
   });
+  if (flags.recording !== undefined)
+    await out.note(safe`${flags.recording}: ${fault ?? 'counted again: every sum is that of its balance'}`);
   return out.verdict;
 };
+
+/** Counts a file again. Returns how it differs from its balance; undefined if every sum is the same. */
+async function faultOf(path: string, balances: readonly Balance[]): Promise<string | undefined> {
+  const bytes = readGiven(path);
+  const sha256 = hash('sha256', bytes, 'hex');
+  const stated = balances.find(({ source }) => source.sha256 === sha256);
+  if (stated === undefined) return `no balance of the run is of this file (SHA-256 ${sha256})`;
+  const { balanceOfBytes } = await import('../../../core/intake/balance-file.ts');
+  return differenceOf(stated, balanceOfBytes(stated.source.name, bytes).balance);
+}
+
+function readGiven(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
 
 /** Returns the events with balances in the order of recording. Throws exit 5 for a run without events. */
 async function balanceEvents(client: Client, runId: string): Promise<AuditEvent[]> {

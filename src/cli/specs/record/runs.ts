@@ -1,6 +1,6 @@
 /** Commands of the noun runs, as data. Tested by `test/cli/commands/runs/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
-import { command } from '../../program/spec.ts';
+import { command, flag } from '../../program/spec.ts';
 import { asciiFlag } from '../../program/screen-flag.ts';
 
 export const runsCoverage = command({
@@ -28,14 +28,21 @@ export const runsBalance = command({
   summary: 'Show what became of each call, result, prompt and answer of the files of a run',
   details: [
     'For each file that events push --from read: found + unseen = recorded + observed + inherited + repeated + excepted + leftOut. found is counted by the shape of the JSON alone.',
-    'It is the word of the importer. gov proofs verify FILE --recording RECORDING counts the file again.',
+    'It is the word of the importer. --recording counts the raw file again on this machine: its SHA-256 says which balance is its own, and every sum must be the same.',
     'On a terminal: a table, and each place that is left out.',
   ],
   args: [{ name: 'runId', description: 'Run' }],
-  examples: ['gov runs balance checkout-42', 'gov runs balance checkout-42 -o json | jq .files[].remainder'],
+  flags: {
+    recording: flag.text('FILE', 'Count this file again, and compare it with its balance'),
+  },
+  examples: [
+    'gov runs balance checkout-42',
+    'gov runs balance checkout-42 --recording s.jsonl',
+    'gov runs balance checkout-42 -o json | jq .files[].remainder',
+  ],
   exitCodes: {
     0: 'all files balance, and nothing is left out; also for a run without files',
-    3: 'something is left out, or the sums do not come out',
+    3: 'something is left out, the sums do not come out, or --recording differs',
   },
 });
 

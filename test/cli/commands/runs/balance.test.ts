@@ -73,6 +73,45 @@ describe('runs balance', () => {
     expect(files).toMatchObject([{ found: { prompts: 2 }, recorded: { prompts: 2 } }]);
   });
 
+  it('--recording counts the raw file again, and refuses another file and a forged balance', async () => {
+    plane.write('raw.jsonl', session('raw', call));
+    await plane.gov('events push --from auto raw.jsonl');
+    const same = await plane.gov('runs balance raw --recording raw.jsonl');
+    expect([same.code, same.stderr]).toEqual([
+      0,
+      expect.stringContaining('every sum is that of its balance'),
+    ]);
+    plane.write('other.jsonl', `${session('raw', call)}\n`);
+    const other = await plane.gov('runs balance raw --recording other.jsonl');
+    expect([other.code, other.stderr]).toEqual([
+      3,
+      expect.stringContaining('no balance of the run is of this file'),
+    ]);
+    const { files } = await plane.json('runs balance raw');
+    const forged = {
+      ...files[0],
+      found: { calls: 2, results: 1, prompts: 1 },
+      recorded: { calls: 2, results: 1, prompts: 1 },
+    };
+    await plane.call('POST', '/events', {
+      body: {
+        runId: 'raw',
+        eventType: 'gov.balance/1',
+        actor: { name: 'a' },
+        action: 'balance',
+        timestamp: '2026-01-05T09:00:00Z',
+        metadata: forged,
+      },
+    });
+    expect((await plane.gov('runs balance raw')).code).toBe(0);
+    const found = await plane.gov('runs balance raw --recording raw.jsonl');
+    expect([found.code, found.stderr]).toEqual([
+      3,
+      expect.stringContaining('found calls: 2 in the log, 1 in the file'),
+    ]);
+    expect((await plane.gov('runs balance raw --recording nothing.jsonl')).code).toBe(2);
+  });
+
   it('a run without recordings has no balance, and that is not a failure', async () => {
     await plane.call('POST', '/events', {
       body: {
