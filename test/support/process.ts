@@ -19,6 +19,8 @@ export interface ProcessOptions {
   readonly aheadMs?: number;
   /** The most files that it may open. */
   readonly openFiles?: number | undefined;
+  /** JavaScript that runs before the tool, as a module. */
+  readonly preload?: string;
   /** Variables beside those of every test. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -27,12 +29,13 @@ export interface ProcessOptions {
 export async function serveProcess(
   kind: 'plane' | 'service',
   dataDir: string,
-  { aheadMs = 0, openFiles, env = {} }: ProcessOptions = {},
+  { aheadMs = 0, openFiles, preload = '', env = {} }: ProcessOptions = {},
 ): Promise<ServingProcess> {
-  const clock = `const { now } = Date; Date.now = () => now() + ${aheadMs};`;
-  const preload = aheadMs === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(clock)}`];
+  const clock = aheadMs === 0 ? '' : `const { now } = Date; Date.now = () => now() + ${aheadMs};`;
+  const first = `${preload}\n${clock}`.trim();
+  const preloads = first === '' ? [] : ['--import', `data:text/javascript,${encodeURIComponent(first)}`];
   const bound = openFiles === undefined ? '' : `ulimit -n ${openFiles};`;
-  const words = [process.execPath, ...preload, runner, kind, 'serve', '--data', dataDir];
+  const words = [process.execPath, ...preloads, runner, kind, 'serve', '--data', dataDir];
   const child = spawn('sh', ['-c', `${bound} exec "$0" "$@"`, ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: cleanEnv(env),

@@ -1,48 +1,37 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { parseHash } from '../../../src/core/hash.ts';
-import { eventIndex } from '../../../src/core/id.ts';
 import { leafHash } from '../../../src/core/merkle/tree.ts';
 import { tilePath } from '../../../src/core/merkle/tile-path.ts';
-import { parseVerifierKey } from '../../../src/core/note/key.ts';
 import type { Trust } from '../../../src/core/note/trust.ts';
 import { readReceipt, verifyReceipt, type VerifiedReceipt } from '../../../src/core/receipt/cose.ts';
 import type { Answer } from '../../support/answer.ts';
 import { event, startPlane, type TestPlane } from '../../support/serving.ts';
+import {
+  bytesOf,
+  hashOf,
+  indexOf,
+  itemsOf,
+  trustIn,
+  verified as verifiedBy,
+  type Item,
+} from '../support/receipts.ts';
 
 let plane: TestPlane;
 let trust: Trust;
 beforeAll(async () => {
   plane = await startPlane();
-  const { text } = await plane.call('GET', '/log/key');
-  const keys = text.trim().split('\n').map(parseVerifierKey);
-  trust = { origin: keys[0]?.name ?? '', keys, witnesses: [], quorum: 0 };
+  trust = trustIn((await plane.call('GET', '/log/key')).text);
 });
 afterAll(() => plane.end());
 
-interface Item {
-  readonly eventId: string;
-  readonly leafHash: string;
-}
-
-const bytesOf = ({ headers }: Answer): Buffer => {
-  expect(headers['gov-receipt']).toMatch(/^[\w-]+$/);
-  return Buffer.from(String(headers['gov-receipt']), 'base64url');
-};
 /** Verifies the receipt of an answer with these items, as a client does. */
 const verified = (answer: Answer, items: readonly Item[]): VerifiedReceipt =>
-  verifyReceipt(
-    bytesOf(answer),
-    items.map((item) => parseHash(item.leafHash)!),
-    trust,
-  );
+  verifiedBy(answer, items, trust);
 const indexes = ({ paths }: VerifiedReceipt): (number | undefined)[] => paths.map((path) => path?.index);
-const indexOf = ({ eventId }: Item): number => eventIndex(eventId)!;
 const record = (members: Record<string, unknown>, headers = {}): Promise<Answer> =>
   plane.call('POST', '/events', { body: event(members), headers });
 const recordAll = (events: readonly unknown[], headers = {}): Promise<Answer> =>
   plane.call('POST', '/events/batch', { body: { events }, headers });
-const itemsOf = ({ body }: Answer): Item[] => body.results as Item[];
 
 describe('the receipt of an answer', () => {
   it('the answer to a single event carries a receipt of its leaf, of at most 900 bytes', async () => {
@@ -74,7 +63,7 @@ describe('the receipt of an answer', () => {
   it('a receipt lists the hashes of at most limits.receiptLeaves leaves', async () => {
     for (const count of [1, limits.receiptLeaves, limits.receiptLeaves + 1]) {
       const answer = await recordAll(Array.from({ length: count }, () => event({ runId: 'listed' })));
-      const hashes = itemsOf(answer).map((item) => parseHash(item.leafHash)!);
+      const hashes = itemsOf(answer).map(hashOf);
       const { leaves } = readReceipt(bytesOf(answer));
       if (count > limits.receiptLeaves) expect(leaves).toBeNull();
       else expect(leaves?.map((leaf) => Buffer.from(leaf))).toEqual(hashes);
@@ -159,6 +148,6 @@ describe('the receipt of a repeat', () => {
 it('the leaf hash of an answer is that of the record', async () => {
   const item = (await record({ runId: 'hashed' })).body as unknown as Item;
   const leaf = (await plane.call('GET', `/log/receipts/${indexOf(item)}`)).bytes;
-  expect(verifyReceipt(leaf, [parseHash(item.leafHash)!], trust).paths[0].index).toBe(indexOf(item));
+  expect(verifyReceipt(leaf, [hashOf(item)], trust).paths[0].index).toBe(indexOf(item));
   expect(() => verifyReceipt(leaf, [leafHash('other')], trust)).toThrow('receipt: ');
 });
