@@ -13,6 +13,7 @@ import type { OperationId, Table } from '../contract/table.ts';
 import { apiError } from './answers.ts';
 import { type GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
+import { type ReceiptedAnswer, receiptedAnswer } from './receipts/receipted.ts';
 import { retrying } from './retry.ts';
 import { anySignal } from './signals.ts';
 import { createNamespaces, type Namespaces } from './namespaces/client.ts';
@@ -52,6 +53,8 @@ export interface ClientOptions {
    * receives the credential.
    */
   readonly observe?: (note: ClientNote) => void;
+  /** Called with the receipt of each answer to recorded events. It shows later that the log lost one. Must not throw. */
+  readonly onReceipt?: (answer: ReceiptedAnswer) => void;
 }
 
 /** An event on the wire, without header values that authenticate, or one that governed calls could not record. */
@@ -210,7 +213,10 @@ async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedA
   options.observe?.({ kind: 'response', status: reply.status, ms, requestId: reply.headers['x-request-id'] });
   const success = row.success[reply.status];
   if (success === undefined) throw problemOf(reply);
-  return { status: reply.status, headers: reply.headers, bytes: reply.bytes, body: bodyOf(reply, success) };
+  const body = bodyOf(reply, success);
+  const receipted = options.onReceipt === undefined ? null : receiptedAnswer(reply.headers, body);
+  if (receipted !== null) options.onReceipt?.(receipted);
+  return { status: reply.status, headers: reply.headers, bytes: reply.bytes, body };
 }
 
 function headersOf(

@@ -36,6 +36,7 @@ export type { SqliteStoreOptions } from './namespaces/sqlite.ts';
 export type { NamespaceName, NamespaceStore } from './namespaces/store.ts';
 export { paginate } from './paginate.ts';
 export type { ItemOf } from './paginate.ts';
+export type { ReceiptedAnswer } from './receipts/receipted.ts';
 export { EventRecorder } from './recorder.ts';
 export type { RecorderCounts, RecorderOptions, RecorderProblem } from './recorder-options.ts';
 export type { DropReason } from './losses.ts';

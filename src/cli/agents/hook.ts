@@ -10,6 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { keepAnswer } from '../../client/receipts/kept-answers.ts';
+import { receiptedAnswer } from '../../client/receipts/receipted.ts';
 import { isTransient, pause, retryDelayMs } from '../../client/retry.ts';
 import { Connection } from '../../client/transport.ts';
 import { version } from '../../client/version.ts';
@@ -27,7 +29,8 @@ import {
 } from '../../core/agents/hook-answer.ts';
 import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
-import { mayFailOpen, reach, type PlaneConnection } from './connection-file.ts';
+import { receiptsFolder } from '../context/config.ts';
+import { mayFailOpen, reach } from './connection-file.ts';
 import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
 export interface HookOptions {
@@ -77,9 +80,7 @@ async function answerTo(
   const { tool } = input;
   if (input.moment === 'call' && tool !== null) return ruled(input, tool, { options, stop });
   try {
-    await new Plane(reach(options.config), stop).record(
-      reportEvent(input, { id: randomUUID(), nowMs: Date.now() }),
-    );
+    await new Plane(options.config, stop).record(reportEvent(input, { id: randomUUID(), nowMs: Date.now() }));
     return goOn;
   } catch (cause) {
     return complained(`${input.eventName} was not recorded: ${explain(cause, options)}`);
@@ -118,7 +119,7 @@ class Gate {
     const { client } = this.#options;
     let decision: ToolDecision | undefined;
     try {
-      const plane = new Plane(reach(this.#options.config), this.#stop);
+      const plane = new Plane(this.#options.config, this.#stop);
       decision = await plane.evaluate(callOf(input, tool));
       const stamp = { id: decision.evaluationId, nowMs: Date.now() };
       await plane.record(rulingEvent(input, { tool, decision }, stamp));
@@ -141,7 +142,7 @@ class Gate {
     const { client, config } = this.#options;
     try {
       const call = { ...callOf(input, tool), dryRun: true };
-      const decision = await new Plane(reach(config), this.#stop).evaluate(call);
+      const decision = await new Plane(config, this.#stop).evaluate(call);
       if (decision.decision === 'deny') return await this.rule(input, tool);
       return decision.allowed ? decided(client, decision) : goOn;
     } catch (cause) {
@@ -168,8 +169,12 @@ class Plane {
   readonly #connection: Connection;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #stop: AbortSignal;
+  readonly #receipts: string;
 
-  constructor({ baseUrl, key, ca }: PlaneConnection, stop: AbortSignal) {
+  /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
+  constructor(config: string, stop: AbortSignal) {
+    const { baseUrl, key, ca } = reach(config);
+    this.#receipts = receiptsFolder(config);
     this.#connection = new Connection({ baseUrl, ca, env: {} });
     this.#stop = stop;
     this.#headers = {
@@ -209,7 +214,10 @@ class Plane {
         const text = Buffer.from(reply.bytes).toString();
         if (reply.status !== 200 && reply.status !== 201)
           throw new GovApiError(reply.status, problemIn(text), reply.headers);
-        return JSON.parse(text) as ToolDecision; // checked by the caller
+        const answer = JSON.parse(text) as ToolDecision; // checked by the caller
+        const receipted = receiptedAnswer(reply.headers, answer);
+        if (receipted !== null) keepAnswer(this.#receipts, receipted);
+        return answer;
       } catch (failure) {
         const delayMs = retryDelayMs(failure, attempt, Math.random());
         if (delayMs === null || attempt >= retries) throw failure;

@@ -70,6 +70,9 @@ export function configPath(env: Variables): string {
   return join(folder, 'config.json');
 }
 
+/** Where commands and hooks without a spool keep receipts: next to a file of the configuration. */
+export const receiptsFolder = (beside: string): string => join(dirname(beside), 'receipts');
+
 const isMissing = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR');
 

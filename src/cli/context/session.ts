@@ -6,9 +6,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Client, ClientNote } from '../../client/create.ts';
+import type { ReceiptedAnswer } from '../../client/receipts/receipted.ts';
 import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
-import { readSecret, readUserConfig } from './config.ts';
+import { configPath, readSecret, readUserConfig, receiptsFolder } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
 import { planeFolderAt } from './folder.ts';
 import { placeOf, readCredentials } from './credentials.ts';
@@ -44,6 +45,8 @@ export interface SessionOptions {
 interface Patience {
   readonly retries?: number;
   readonly timeoutMs?: number;
+  /** Keep the receipts of recorded events, for `gov receipts check`. Only a command without a spool needs it. */
+  readonly keepsReceipts?: boolean;
 }
 
 export class Session {
@@ -261,6 +264,7 @@ export class Session {
     if (token !== undefined && !isPrivate(new URL(baseUrl)))
       warn(`the credential is sent unencrypted to ${new URL(baseUrl).host}`);
     const { env, ca, timeoutMs = defaults.timeoutMs } = this.webOptions();
+    const keepReceipts = defaults.keepsReceipts === true ? await this.#receiptKeeper() : undefined;
     const attempts = settings.retries ?? defaults.retries;
     const lock = dataDir === undefined ? undefined : await import('../../../plane/serve/served.ts');
     const observe = (note: ClientNote): void => {
@@ -279,9 +283,16 @@ export class Session {
       project,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(attempts === undefined ? {} : { retries: attempts }),
+      ...(keepReceipts === undefined ? {} : { onReceipt: keepReceipts }),
     });
     this.#opened.push(client);
     return client;
+  }
+
+  async #receiptKeeper(): Promise<(answer: ReceiptedAnswer) => void> {
+    const { keepAnswer } = await import('../../client/receipts/kept-answers.ts');
+    const folder = receiptsFolder(configPath(this.#options.io.env));
+    return (answer) => keepAnswer(folder, answer);
   }
 
   /** Proxies, authorities and time limit of every connection. */

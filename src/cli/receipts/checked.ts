@@ -4,15 +4,14 @@
  */
 import { resolve } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { openReceipt, type OpenReceipt } from '../../client/receipts/answered.ts';
+import { type BatchReceipt, openReceipt, type OpenReceipt } from '../../client/receipts/answered.ts';
 import { judgeReceipts, type LostLeaf } from '../../client/receipts/judge.ts';
-import { readCheckpoint } from '../../client/receipts/keeper.ts';
+import { largestOf, newestCheckpoint } from '../../client/receipts/keeper.ts';
 import { keptPath, readKeptHeads } from '../../client/receipts/kept-head.ts';
 import { LogReader } from '../../client/receipts/log-reader.ts';
 import type { Client } from '../../client/create.ts';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
-import type { Batch } from '../../client/sending/batch.ts';
-import type { HeldBatch } from '../../client/sending/spool.ts';
+import type { Json } from '../../core/json/parse.ts';
 import { brokenReceiptText, splitViewText, verifyEvidence } from '../../core/evidence/file.ts';
 import { sha256Text } from '../../core/hash.ts';
 import { compareHeads, SignedHead } from '../../core/note/heads.ts';
@@ -34,10 +33,16 @@ export interface CheckedReceipt {
   readonly detail: string | null;
 }
 
+/** A receipt with the events of its batch, or with none where only the receipt was kept. */
+export interface HeldReceipt {
+  readonly receipt: BatchReceipt;
+  readonly sent: readonly Json[];
+}
+
 export interface CheckWork {
-  readonly held: readonly { readonly batch: Batch; readonly held: HeldBatch }[];
-  /** The spool. */
-  readonly directory: string;
+  readonly held: readonly HeldReceipt[];
+  /** The spool; null where there is none. */
+  readonly directory: string | null;
   readonly trust: Trust;
   /** A signed note to compare with; null for the newest one of the service. */
   readonly given: string | null;
@@ -52,9 +57,22 @@ interface Newest {
   readonly log: LogReader;
 }
 
+/** With the tree that everything is compared with, which is asked for once, when it is first needed. */
+interface Comparing extends CheckWork {
+  readonly newest: () => Promise<Newest>;
+}
+
+/** What became of the kept trees, then of the receipts. */
+export async function checkHeld(work: CheckWork): Promise<CheckedReceipt[]> {
+  let asked: Promise<Newest> | undefined;
+  const comparing = { ...work, newest: () => (asked ??= newestOf(work)) };
+  return [...(await checkHeads(comparing)), ...(await checkReceipts(comparing))];
+}
+
 /** Throws NoteError for a checkpoint that no trusted key signed, and the errors of the client. */
-async function newestOf({ given, client, trust, signal }: CheckWork): Promise<Newest> {
-  const note = given ?? (await readCheckpoint(client, signal)).note;
+async function newestOf({ given, held, client, trust, signal }: CheckWork): Promise<Newest> {
+  const size = largestOf(held.map(({ receipt }) => openReceipt(receipt)));
+  const note = given ?? (await newestCheckpoint(client, size, signal)).note;
   const head = SignedHead.open(note, trust);
   return { head, log: new LogReader(client, head, signal) };
 }
@@ -67,8 +85,10 @@ function reasonOf(cause: unknown): string {
 }
 
 /** Trees that the log showed before: only those that it contradicts or did not sign are listed. */
-export async function checkHeads(work: CheckWork): Promise<CheckedReceipt[]> {
-  const { newest, contradicted } = readKeptHeads(keptPath(work));
+async function checkHeads(work: Comparing): Promise<CheckedReceipt[]> {
+  const { directory } = work;
+  if (directory === null) return [];
+  const { newest, contradicted } = readKeptHeads(keptPath({ directory }));
   const rows: CheckedReceipt[] = [];
   for (const note of [...contradicted, ...(newest === null ? [] : [newest])]) {
     const row = await checkHead(note, work);
@@ -77,11 +97,11 @@ export async function checkHeads(work: CheckWork): Promise<CheckedReceipt[]> {
   return rows;
 }
 
-async function checkHead(note: string, work: CheckWork): Promise<CheckedReceipt | null> {
+async function checkHead(note: string, work: Comparing): Promise<CheckedReceipt | null> {
   const row = { first: null, last: null, signedAt: null, lost: 0, evidence: null };
   try {
     const kept = SignedHead.open(note, work.trust);
-    const { head, log } = await newestOf(work);
+    const { head, log } = await work.newest();
     if (kept.size > head.size || kept.size === 0) return null;
     head.add(await log.leaf(kept.size - 1));
     const compared = compareHeads(kept, head);
@@ -98,24 +118,37 @@ async function checkHead(note: string, work: CheckWork): Promise<CheckedReceipt 
   }
 }
 
-export async function checkReceipts(work: CheckWork): Promise<CheckedReceipt[]> {
+async function checkReceipts(work: Comparing): Promise<CheckedReceipt[]> {
+  const opened = work.held.map(({ receipt }) => openReceipt(receipt));
+  await askTogether(
+    opened.filter((receipt) => receipt !== null),
+    work,
+  );
   const rows: CheckedReceipt[] = [];
-  for (const { batch, held } of work.held) {
-    for (const receipt of held.receipts) {
-      const { events, eventIds } = receipt;
-      const open = openReceipt(receipt);
-      if (open === null) continue;
-      const sent = events.map((at, position) => ({ event: batch.events[at], eventId: eventIds[position] }));
-      rows.push(await checkReceipt(open, sent, work));
-    }
+  for (const [which, { receipt, sent }] of work.held.entries()) {
+    const { events, eventIds } = receipt;
+    const open = opened[which] ?? null;
+    if (open === null) continue;
+    const own = events.map((at, position) => ({ event: sent[at], eventId: eventIds[position] }));
+    rows.push(await checkReceipt(open, own, work));
   }
   return rows;
+}
+
+/** Asks for the proofs of all receipts in few requests. What fails is asked for again with its receipt, which names it. */
+async function askTogether(receipts: readonly OpenReceipt[], work: Comparing): Promise<void> {
+  if (receipts.length === 0) return;
+  try {
+    await (await work.newest()).log.beginsWith(receipts);
+  } catch (cause) {
+    reasonOf(cause);
+  }
 }
 
 async function checkReceipt(
   open: OpenReceipt,
   sent: Parameters<typeof differsFromStored>[0],
-  work: CheckWork,
+  work: Comparing,
 ): Promise<CheckedReceipt> {
   const row = {
     first: open.first,
@@ -127,7 +160,7 @@ async function checkReceipt(
   };
   try {
     verifyReceipt(open.bytes, open.leaves, work.trust);
-    const { head, log } = await newestOf(work);
+    const { head, log } = await work.newest();
     const [judged] = await judgeReceipts([open], log, work.now);
     if (judged?.outcome === 'lost')
       return { ...row, ...(await ofLost(open, judged.lost, { head, log }, work)) };
@@ -162,7 +195,7 @@ async function ofLost(
   const { other } = lost.find((each) => each.other !== null) ?? { other: null };
   const text = brokenReceiptText({ receipt: bytes, leaves, checkpoint: head.note, other });
   const { verified, detail } = verifyEvidence(Buffer.from(text), work.trust);
-  if (!verified) return { outcome: 'refused', lost: lost.length, evidence: null, detail };
+  if (!verified) return { outcome: 'refused', lost: 0, evidence: null, detail };
   return { outcome: 'broken', lost: lost.length, evidence: written('broken-receipt', text, work), detail };
 }
 

@@ -18,9 +18,6 @@ export interface BatchReceipt {
   readonly leaves: readonly string[];
 }
 
-/** The name of the header, as the client has it. */
-export const receiptHeader = 'gov-receipt';
-
 /**
  * The receipt of an answer; null where it has none, or one that is not about its events: an older service, or one without
  * receipts. Never throws. Attacker controlled.
@@ -72,6 +69,10 @@ export function openReceipt({
   const { size, atSeconds, paths } = read;
   return { bytes: Buffer.from(receipt, 'base64url'), size, root, atSeconds, first: paths[0].index, leaves };
 }
+
+/** The origin of the log that signed it. */
+export const originOf = ({ receipt }: Pick<BatchReceipt, 'receipt'>): string | null =>
+  readHeader(receipt)?.origin ?? null;
 
 function readHeader(header: string): ReturnType<typeof readReceipt> | null {
   const bytes = Buffer.from(header, 'base64url');

@@ -6,10 +6,11 @@
  * the receipts and of the kept tree.
  *
  * A crash leaves: before a release, batches that the next check releases; between a batch that is queued again and its
- * mark, a second copy, which the service recognises by `clientEventId`.
+ * mark, a second copy, whose key is the same, so that the service stores its events once.
  * Tested by `test/client/receipts/keeper.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { sha256Text } from '../../core/hash.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { type Checkpoint, parseCheckpoint } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
@@ -89,7 +90,7 @@ export class ReceiptKeeper {
     const held = open.filter((each) => !isOver(each) && !each.batch.isLost);
     if (held.length === 0) return;
     const receipts = held.flatMap((each) => each.receipts.filter((receipt) => receipt !== null));
-    const { note, checkpoint } = await this.#newest(Math.max(...receipts.map(({ size }) => size)), signal);
+    const { note, checkpoint } = await newestCheckpoint(client, largestOf(receipts), signal);
     const log = new LogReader(client, checkpoint, signal);
     const judged = new Map<OpenReceipt | null, Judged>();
     for (const [at, each] of (await judgeReceipts(receipts, log, now())).entries())
@@ -100,20 +101,6 @@ export class ReceiptKeeper {
         each.batch,
         each.receipts.map((receipt) => judged.get(receipt)),
       );
-  }
-
-  /** The newest checkpoint, of at least `size` leaves where the log can sign one. */
-  async #newest(size: number, signal: AbortSignal): Promise<ReadCheckpoint> {
-    const { client } = this.#options;
-    const newest = await readCheckpoint(client, signal);
-    if (newest.checkpoint.size >= size) return newest;
-    try {
-      // a log signs a tree for a receipt that no signed tree covers
-      await client.getLogReceipt({ params: { index: String(size - 1) }, signal });
-    } catch (cause) {
-      if (!(cause instanceof GovApiError) || cause.status !== 404) throw cause;
-    }
-    return readCheckpoint(client, signal);
   }
 
   /** Remembers the tree, and whether it extends the one before. */
@@ -150,7 +137,28 @@ interface ReadCheckpoint {
   readonly checkpoint: Checkpoint;
 }
 
-export async function readCheckpoint(
+/** The size of the largest tree; 0 for none. There may be more receipts than a call takes arguments. */
+export const largestOf = (receipts: readonly (OpenReceipt | null)[]): number =>
+  receipts.reduce((most, receipt) => Math.max(most, receipt?.size ?? 0), 0);
+
+/** The newest checkpoint, of at least `size` leaves where the log can sign one. */
+export async function newestCheckpoint(
+  client: Pick<LogClient, 'getCheckpoint' | 'getLogReceipt'>,
+  size: number,
+  signal: AbortSignal,
+): Promise<ReadCheckpoint> {
+  const newest = await readCheckpoint(client, signal);
+  if (newest.checkpoint.size >= size) return newest;
+  try {
+    // a log signs a tree for a receipt that no signed tree covers
+    await client.getLogReceipt({ params: { index: String(size - 1) }, signal });
+  } catch (cause) {
+    if (!(cause instanceof GovApiError) || cause.status !== 404) throw cause;
+  }
+  return readCheckpoint(client, signal);
+}
+
+async function readCheckpoint(
   client: Pick<LogClient, 'getCheckpoint'>,
   signal: AbortSignal,
 ): Promise<ReadCheckpoint> {
@@ -159,7 +167,10 @@ export async function readCheckpoint(
   return { note, checkpoint: parseCheckpoint(splitNote(note).text) };
 }
 
-/** Some events of a batch, under another key: the service may have kept its answer to the first one. */
+/**
+ * Some events of a batch, under another key: the service may have kept its answer to the first one. The key follows from
+ * the batch and the events, so that events which a crash queues twice are stored once, also without `clientEventId`.
+ */
 function partOf(batch: Batch, positions: readonly number[]): Batch {
   const part = <Item>(list: readonly Item[]): Item[] =>
     positions.flatMap((at) => {
@@ -168,7 +179,7 @@ function partOf(batch: Batch, positions: readonly number[]): Batch {
     });
   return {
     ...batch,
-    key: `lost-${crypto.randomUUID()}`,
+    key: `lost-${sha256Text(JSON.stringify([batch.key, positions])).slice(7, 47)}`,
     lines: part(batch.lines),
     events: part<Json>(batch.events),
     positions: part(batch.positions),

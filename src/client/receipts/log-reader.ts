@@ -28,6 +28,8 @@ export class LogReader {
   readonly #head: TreeHead;
   readonly #signal: AbortSignal;
   readonly #tiles = new Map<string, Uint8Array>();
+  /** Consistency paths, by the size of the smaller tree. */
+  readonly #paths = new Map<number, readonly Buffer[]>();
 
   constructor(client: Reads, head: TreeHead, signal: AbortSignal) {
     this.#client = client;
@@ -41,8 +43,10 @@ export class LogReader {
 
   /** For each head whether the tree is proven to begin with it. Cost: one request for `limits.consistencySizes` sizes. */
   async beginsWith(heads: readonly TreeHead[]): Promise<readonly boolean[]> {
-    const sizes = [...new Set(heads.map(({ size }) => size))].filter((size) => size <= this.size);
-    const paths = new Map<number, readonly Buffer[]>();
+    const paths = this.#paths;
+    const sizes = [...new Set(heads.map(({ size }) => size))].filter(
+      (size) => size <= this.size && !paths.has(size),
+    );
     for (let at = 0; at < sizes.length; at += limits.consistencySizes) {
       const query = {
         from: sizes.slice(at, at + limits.consistencySizes).join(','),

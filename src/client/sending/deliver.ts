@@ -9,7 +9,8 @@ import { limits } from '../../contract/limits.ts';
 import { backoffMs } from '../../core/backoff.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { StoredEvent } from '../../core/intake/reconcile.ts';
-import { type BatchReceipt, receiptHeader, receiptOf } from '../receipts/answered.ts';
+import { type BatchReceipt, receiptOf } from '../receipts/answered.ts';
+import { receiptHeader } from '../receipts/receipted.ts';
 import { clientBackoff, pause } from '../retry.ts';
 import type { Batch } from './batch.ts';
 

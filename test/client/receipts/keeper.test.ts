@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../../src/client/create.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { Folder } from '../../cli/push/harness.ts';
-import { HeldSpool, recorded, RestoredPlane, sentEvent } from '../support/held.ts';
+import { deliverHere, HeldSpool, recorded, RestoredPlane, sentEvent } from '../support/held.ts';
 
 let folder: Folder;
 let plane: RestoredPlane;
@@ -87,6 +87,37 @@ describe('a spool with receipts', () => {
     );
     await keeper.close(0);
     held.close();
+  });
+
+  it('a process killed between a resend and its mark stores events without clientEventId once', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await plane.save();
+    const held = new HeldSpool(directory());
+    const { clientEventId: _id, ...mine } = sentEvent(1);
+    await held.acknowledge([mine], await recorded(plane.client(), [mine]));
+    await plane.restore();
+    const client = plane.client();
+    await recorded(
+      client,
+      [5, 6, 7, 8, 9].map((n) => sentEvent(n, 'others')),
+    );
+    const killed = held.keeper(client, Date.now, () => {
+      throw new Error('killed');
+    });
+    await killed.close();
+    expect(held.found.map(({ kind }) => kind)).toEqual(['unchecked']);
+    held.close();
+    const again = new HeldSpool(directory());
+    await again.keeper(client).close();
+    expect([again.queue.waitingEvents, again.found]).toEqual([2, [{ kind: 'lost', events: 1 }]]);
+    for (let left = 2; left > 0; left--) {
+      const batch = await again.queue.take(0);
+      const delivered = await deliverHere(batch!, client);
+      await again.queue.settle(0, batch!, delivered);
+    }
+    again.close();
+    const { body } = await client.listEvents({ query: { runId: 'held' } });
+    expect(body.events.map(({ metadata }) => metadata)).toEqual([mine.metadata]);
   });
 
   it('an older service, a service that is away and one that refuses the key break nothing', async () => {

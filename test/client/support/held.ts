@@ -1,11 +1,13 @@
 /** Batches that a plane acknowledged with receipts, in a spool; and a plane whose whole directory an older copy replaces. */
-import { cpSync, readFileSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { planeServe, type RunningPlane } from '../../../plane/serve/start.ts';
+import { clientSink } from '../../../src/cli/push/client-sink.ts';
 import type { BatchReceipt } from '../../../src/client/receipts/answered.ts';
 import { createClient, type Client } from '../../../src/client/create.ts';
 import { type Finding, ReceiptKeeper } from '../../../src/client/receipts/keeper.ts';
 import type { Batch } from '../../../src/client/sending/batch.ts';
+import { deliver, type DeliveryResult } from '../../../src/client/sending/deliver.ts';
 import { Spool } from '../../../src/client/sending/spool.ts';
 import { SpoolQueue } from '../../../src/client/sending/spool-queue.ts';
 import type { EventInput } from '../../../src/contract/events.ts';
@@ -42,10 +44,14 @@ export class RestoredPlane {
     return this.#stopped(() => cpSync(this.dataDir, `${this.dataDir}.saved`, { recursive: true }));
   }
 
-  restore(): Promise<void> {
+  /** `isLossNamed`: the heads that the plane acknowledged stay, so its log names the lost leaves. */
+  restore({ isLossNamed = false } = {}): Promise<void> {
     return this.#stopped(() => {
+      const path = join(this.dataDir, 'acked.bin');
+      const acked = readFileSync(path);
       rmSync(this.dataDir, { recursive: true });
       cpSync(`${this.dataDir}.saved`, this.dataDir, { recursive: true });
+      if (isLossNamed) writeFileSync(path, acked);
     });
   }
 
@@ -90,6 +96,18 @@ export async function recorded(client: Client, events: readonly EventInput[]): P
   return receipts;
 }
 
+/** The receipts that the answer to one batch carries, as a recorder gets them: the log has signed no checkpoint for them. */
+export async function answeredReceipts(
+  client: Client,
+  events: readonly EventInput[],
+): Promise<readonly BatchReceipt[]> {
+  const batch = { key: crypto.randomUUID(), events: events as unknown as Json[] };
+  return (await deliverHere(batch, client)).receipts ?? [];
+}
+
+export const deliverHere = (batch: Pick<Batch, 'key' | 'events'>, client: Client): Promise<DeliveryResult> =>
+  deliver(batch, { sink: clientSink(client), signal: new AbortController().signal, retries: 0 });
+
 /** A spool with a keeper, as a recorder has it. */
 export class HeldSpool {
   readonly spool: Spool;
@@ -121,13 +139,17 @@ export class HeldSpool {
     await this.queue.settle(0, batch, { results, duplicates: 0, receipts });
   }
 
-  keeper(client: Client, now: () => number = Date.now): ReceiptKeeper {
+  /** `queued` is called after a batch is queued again, before its mark: a throw there is a kill. */
+  keeper(client: Client, now: () => number = Date.now, queued: () => void = () => {}): ReceiptKeeper {
     return new ReceiptKeeper({
       spool: this.spool,
       target: this.#target,
       client,
       now,
-      resend: (batch) => this.queue.again(batch),
+      resend: (batch) => {
+        this.queue.again(batch);
+        queued();
+      },
       tell: (finding) => void this.found.push(finding),
     });
   }

@@ -24,6 +24,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   const client = await session.client({
     retries: limits.mcpDecisionRetries,
     timeoutMs: limits.mcpDecisionSeconds * 1000,
+    keepsReceipts: true,
   });
   let warnings = 0;
   const warn = (text: string): void => {

@@ -29,7 +29,7 @@ export const run: Run<typeof spec> = async (call) => {
   const actor = { name: flags.actor ?? basename(program), role: 'agent' };
   const relay = new Relay(isatty(0));
   try {
-    const client = await session.client();
+    const client = await session.client({ keepsReceipts: true });
     const recorder = new Recorder(client, { runId, actor, now: io.now });
     const isRecorded = await started(call, { recorder, relay });
     if (relay.signal.aborted) return relay.signalCode;

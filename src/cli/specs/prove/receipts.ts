@@ -44,13 +44,16 @@ export const receiptsCheck = command({
   name: 'receipts check',
   prints:
     'receipts[] outcome first:integer|null last:integer|null signedAt:string|null lost:integer evidence:string|null detail:string|null',
-  summary: 'Check that the log has kept what it acknowledged to a spool',
+  summary: 'Check that the log has kept what it acknowledged',
   details: [
-    'Recorders with a spool and gov events push --spool keep acknowledged batches with their receipts until the log proves that it has kept them. This command compares the rest with a newer signed tree: of the service, or of a bundle or checkpoint that somebody else has. It changes nothing in the spool.',
+    'Recorders with a spool and gov events push --spool keep acknowledged batches with their receipts until the log proves that it has kept them. Hooks, gov run and gov mcp proxy keep the receipts alone, next to the configuration. This command compares the rest with a newer signed tree: of the service, or of a bundle or checkpoint that somebody else has. It changes nothing in the spool.',
     'kept: the log has the same leaves. pending: no newer tree yet, and the receipt is younger than 60 s. lost_admitted: leaves are gone, and a leaf of the log says so. broken: the log lacks a leaf that it acknowledged, or contradicts a tree that it showed; the evidence is written to a file. content_differs: the stored event is not what the spool sent, which nobody else can check. refused: the log gives no valid proof.',
   ],
   flags: {
-    spool: flag.text('DIR', 'Spool; default: that of gov events push, in the state directory'),
+    spool: flag.text(
+      'DIR',
+      'Spool; default: that of gov events push, and what commands and hooks without a spool keep',
+    ),
     bundle: flag.text('FILE', 'Compare with the checkpoint of this proof'),
     checkpoint: flag.text('FILE', 'Compare with this signed checkpoint'),
     ...trusted,

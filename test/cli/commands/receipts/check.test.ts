@@ -1,13 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HeldSpool, recorded, RestoredPlane, sentEvent } from '../../../client/support/held.ts';
-import { emptyDirectory, govHere } from '../../support/tool.ts';
+import { basename, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
+import {
+  answeredReceipts,
+  HeldSpool,
+  recorded,
+  RestoredPlane,
+  sentEvent,
+} from '../../../client/support/held.ts';
+import { startRecordingProxy } from '../../../support/recording-proxy.ts';
+import { startProxy } from '../../support/mcp.ts';
+import { emptyDirectory, gov, govHere } from '../../support/tool.ts';
 
 let plane: RestoredPlane;
 let cwd: string;
 beforeEach(async () => {
+  now = Date.now;
   plane = await RestoredPlane.start();
   cwd = mkdtempSync(join(tmpdir(), 'gov-check-'));
   await run('trust', 'fetch', '-O', 'keys');
@@ -17,11 +28,12 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const run = (...argv: string[]) =>
-  govHere(argv, {
-    env: { GOV_CONFIG_DIR: emptyDirectory(), GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key },
-    cwd,
-  });
+const settings = () => ({
+  env: { GOV_CONFIG_DIR: emptyDirectory(), GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key },
+  cwd,
+});
+let now = Date.now;
+const run = (...argv: string[]) => govHere(argv, { ...settings(), now: now() });
 
 async function check(...more: string[]): Promise<[number | null, Record<string, unknown>[]]> {
   const { code, stdout, stderr } = await run(
@@ -103,6 +115,192 @@ describe('gov receipts check', () => {
       'json',
     );
     expect([code, JSON.parse(stdout).receipts]).toMatchObject([10, [{ outcome: 'refused' }]]);
+  });
+
+  /** Holds the receipts that the answers to these events carried. */
+  async function hold(...numbers: number[]): Promise<HeldSpool> {
+    const held = new HeldSpool(join(cwd, 'spool'));
+    for (const n of numbers)
+      await held.acknowledge([sentEvent(n)], await answeredReceipts(plane.client(), [sentEvent(n)]));
+    return held;
+  }
+  const seen = async (name: string): Promise<void> =>
+    writeFileSync(join(cwd, name), (await plane.client().getCheckpoint()).bytes);
+
+  it('a receipt of an answer is kept although the log had signed no checkpoint for it', async () => {
+    (await hold(1, 2)).close();
+    expect(await check()).toMatchObject([0, [{ outcome: 'kept' }, { outcome: 'kept' }]]);
+  });
+
+  it('a checkpoint of before the receipt leaves it pending for 60 s, ends with 8, and accuses nobody later', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await seen('older');
+    (await hold(1)).close();
+    expect(await check('--checkpoint', 'older')).toMatchObject([8, [{ outcome: 'pending', lost: 0 }]]);
+    now = () => Date.now() + (limits.receiptSeconds + 2) * 1000;
+    const [code, [row]] = await check('--checkpoint', 'older');
+    expect([code, row]).toMatchObject([10, { outcome: 'refused', lost: 0, evidence: null }]);
+    expect(row?.['detail']).toMatch(/did not sign the checkpoint at a stated time/);
+  });
+
+  it('a loss that the log names ends with 3 as lost_admitted, without a file of evidence', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await plane.save();
+    (await hold(1, 2)).close();
+    await plane.restore({ isLossNamed: true });
+    await recorded(
+      plane.client(),
+      [1, 2, 3].map((n) => sentEvent(n, 'others')),
+    );
+    const [code, rows] = await check();
+    expect([code, rows]).toMatchObject([
+      3,
+      [
+        { outcome: 'lost_admitted', lost: 1, evidence: null },
+        { outcome: 'lost_admitted', lost: 1, evidence: null },
+      ],
+    ]);
+    expect(rows[0]?.['detail']).toMatch(/^leaf \d+ of the log says so$/);
+    expect(readdirSync(cwd).filter((name) => name.endsWith('.govevidence.json'))).toEqual([]);
+  });
+
+  it('--bundle compares with the checkpoint of a proof, and not together with --checkpoint', async () => {
+    (await hold(1)).close();
+    const created = await run('proofs', 'create', '--run', 'held', '--out', 'held.govproof.json');
+    expect(created.code, created.stderr).toBe(0);
+    await seen('seen');
+    expect(await check('--bundle', 'held.govproof.json')).toMatchObject([0, [{ outcome: 'kept' }]]);
+    const both = ['--bundle', 'held.govproof.json', '--checkpoint', 'seen'];
+    expect((await run('receipts', 'check', '--spool=spool', '--trust', 'keys', ...both)).code).toBe(2);
+    writeFileSync(join(cwd, 'nothing'), 'no checkpoint\n');
+    const bad = await run('receipts', 'check', '--spool=spool', '--trust', 'keys', '--checkpoint', 'nothing');
+    expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('nothing: ')]);
+  });
+
+  it('a tree in kept.json that the log later contradicts is a split view, which anybody verifies', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await plane.save();
+    const held = await hold(1);
+    await held.keeper(plane.client()).close();
+    expect(held.spool.held()).toEqual([]);
+    await plane.restore();
+    await recorded(
+      plane.client(),
+      [1, 2, 3, 4, 5, 6].map((n) => sentEvent(n, 'others')),
+    );
+    held.close();
+    const [code, rows] = await check();
+    expect([code, rows]).toMatchObject([3, [{ outcome: 'broken', first: null, lost: 0 }]]);
+    const verified = await run(
+      'evidence',
+      'verify',
+      String(rows[0]?.['evidence']),
+      '--trust',
+      'keys',
+      '-o',
+      'json',
+    );
+    expect([verified.code, JSON.parse(verified.stdout)]).toMatchObject([
+      0,
+      { verified: true, shows: 'split_view' },
+    ]);
+    // the client finds it too, and the contradicted tree stays for the command
+    const again = await hold(9);
+    await again.keeper(plane.client()).close();
+    expect(again.found).toContainEqual({ kind: 'contradicted' });
+    again.close();
+    expect(await check()).toMatchObject([3, [{ outcome: 'broken' }]]);
+  });
+
+  it('gov run, hooks and the MCP proxy keep receipts, which the command checks without a spool', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await plane.save();
+    const { env } = settings();
+    const state = { ...env, XDG_STATE_HOME: cwd };
+    expect((await gov(['run', '--', 'true'], { env: state, cwd })).code).toBe(0);
+    const config = join(env.GOV_CONFIG_DIR, 'agents.json');
+    const keyFile = join(plane.dataDir, 'local.key');
+    writeFileSync(config, JSON.stringify({ baseUrl: plane.baseUrl, keyFile }));
+    const input = JSON.stringify({
+      session_id: 'session-1',
+      hook_event_name: 'PreToolUse',
+      cwd: '/work',
+      tool_name: 'Bash',
+      tool_input: { command: 'ls' },
+      tool_use_id: 'toolu_1',
+    });
+    const hooked = await gov(['hook', 'claude-code', '--config', config], { env: state, cwd, input });
+    expect(hooked).toMatchObject({ code: 0, stdout: '{}\n', stderr: '' });
+    const proxy = startProxy({ env: state, flags: ['--name', 'bank', '--run', 'proxied'] });
+    onTestFinished(() => void proxy.child.kill('SIGKILL'));
+    await proxy.ask(0, 'initialize', {
+      protocolVersion: '2025-11-25',
+      clientInfo: { name: 'a', version: '1' },
+    });
+    await proxy.ask('list', 'tools/list');
+    await proxy.call(1, 'pay', { amount: 5 });
+    await proxy.end();
+    const checkAll = async (): Promise<[number | null, string[]]> => {
+      const { code, stdout, stderr } = await govHere(['receipts', 'check', '--trust', 'keys', '-o', 'json'], {
+        env: { ...state, GOV_BASE_URL: plane.baseUrl },
+        cwd,
+        now: now(),
+      });
+      expect(stdout, stderr).not.toBe('');
+      const { receipts } = JSON.parse(stdout) as { receipts: { outcome: string }[] };
+      return [code, receipts.map(({ outcome }) => outcome)];
+    };
+    const [code, outcomes] = await checkAll();
+    // a start and an end, a call, and of the proxy a definition, a call and its result
+    expect([code, new Set(outcomes)]).toEqual([0, new Set(['kept'])]);
+    expect(outcomes.length).toBeGreaterThanOrEqual(5);
+    await plane.restore();
+    await recorded(
+      plane.client(),
+      Array.from({ length: 30 }, (_, n) => sentEvent(n, 'others')),
+    );
+    const [after, lost] = await checkAll();
+    expect([after, new Set(lost)]).toEqual([3, new Set(['broken'])]);
+  });
+
+  it('one check asks once for the newest tree', async () => {
+    (await hold(1, 2, 3)).close();
+    const proxy = await startRecordingProxy();
+    onTestFinished(() => proxy.close());
+    const { port, pathname } = new URL(plane.baseUrl);
+    proxy.port = Number(port);
+    const env = { ...settings().env, GOV_BASE_URL: `${proxy.origin}${pathname}` };
+    const { code } = await govHere(['receipts', 'check', '--spool=spool', '--trust', 'keys'], { env, cwd });
+    expect(code).toBe(0);
+    const heads = proxy.requests().filter(({ path }) => path.endsWith('/log/checkpoint'));
+    // again after the log has signed a tree that covers the receipts
+    expect(heads.length).toBeLessThanOrEqual(2);
+  });
+
+  it('a terminal of 72 columns shows a table, and under it each reason and each path of evidence whole', async () => {
+    await plane.save();
+    (await hold(1)).close();
+    await plane.restore();
+    await recorded(
+      plane.client(),
+      [1, 2, 3, 4, 5, 6].map((n) => sentEvent(n, 'others')),
+    );
+    (await hold(2)).close();
+    const { stdout } = await govHere(['receipts', 'check', '--spool=spool', '--trust', 'keys'], {
+      ...settings(),
+      now: now(),
+      columns: 72,
+    });
+    const [head, broken, kept, reason, evidence] = stripVTControlCharacters(stdout).split('\n');
+    expect(head).toMatch(/^OUTCOME +FIRST +LAST +SIGNED AT +LOST$/);
+    expect([broken, kept]).toEqual([
+      expect.stringMatching(/^broken +(\d+) +\1 +now +1$/),
+      expect.stringMatching(/^kept +(\d+) +\1 +now +0$/),
+    ]);
+    expect(reason).toMatch(/^broken, leaf \d+: the log acknowledged leaf .* has another leaf in this place$/);
+    expect(readdirSync(cwd)).toContain(
+      basename(/^ {2}evidence: (\/.*\.govevidence\.json)$/.exec(evidence ?? '')?.[1] ?? ''),
+    );
   });
 
   it('without a spool and without a trusted key the command ends with 2', async () => {
