@@ -35,17 +35,21 @@ export const table = <Row>(
   exists?: CommitTable<Row>['exists'],
 ): CommitTable<Row> => ({ name, columns, exists });
 
-/** The columns of a row with their types. */
-const typed = <Row>(
-  { names }: Columns<Row>,
+/** The columns of a row with their types. Throws for a column of another form: commits write values as they are. */
+function typed<Row>(
+  { names, table: of, words, flags, json }: Columns<Row>,
   types: Readonly<Record<keyof Row & string, ColumnType>>,
-): CommitTable<Row>['columns'] =>
-  Object.fromEntries<readonly [string, ColumnType]>(
+): CommitTable<Row>['columns'] {
+  const [formed] = [...words, ...flags, ...json];
+  if (formed !== undefined)
+    throw new Error(`expected a plain column for ${of}.${formed}, got words, flag or json`);
+  return Object.fromEntries<readonly [string, ColumnType]>(
     Object.entries<string>(names).map(([member, column]) => [
       member,
       [column, types[member as keyof Row & string]],
     ]),
   ) as CommitTable<Row>['columns']; // the members of `names`
+}
 
 const project = ['project', 'int4'] as const;
 const position = ['position', 'position'] as const;

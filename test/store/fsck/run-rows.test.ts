@@ -1,7 +1,7 @@
 /** Which columns of a run an event proves. */
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../../src/core/events/record.ts';
-import { runFault } from '../../../src/store/fsck/log/run-rows.ts';
+import { runFault, UnnamedSystems } from '../../../src/store/fsck/log/run-rows.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 const event = (aiSystemId?: string): EventRecord => ({
@@ -45,6 +45,27 @@ describe('runFault', () => {
       expected: `last_server_ms ${row.last_server_ms}`,
       got: `last_server_ms ${late.last_server_ms}`,
     });
+  });
+
+  it('reports another system than that of the first event that names one', () => {
+    const unnamed = new UnnamedSystems();
+    const fault = (idx: number, system?: string) =>
+      runFault(event(system), idx, row, unnamed.visit(event(system), idx, row));
+    expect([fault(5), fault(6), fault(7, 'system-2'), fault(8, 'system-3')]).toEqual([
+      null,
+      null,
+      { expected: 'ai_system_id system-2', got: 'ai_system_id system-1' },
+      null,
+    ]);
+  });
+
+  it('reports a system that no event names, once all events were read', () => {
+    const unnamed = new UnnamedSystems();
+    for (const idx of [5, 9]) unnamed.visit(event(), idx, row);
+    expect([...unnamed.rest(9)]).toEqual([]);
+    expect([...unnamed.rest(10)]).toEqual([{ runId: 'r1', system: 'system-1' }]);
+    unnamed.visit(event('system-1'), 9, row);
+    expect([...unnamed.rest(10)]).toEqual([]);
   });
 
   it('ignores columns that a database of an older release lacks', () => {

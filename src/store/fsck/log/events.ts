@@ -20,7 +20,7 @@ import { erasureCheck } from '../decided/erasures.ts';
 import { pruneCheck } from './prunes.ts';
 import { committedBy, parseRecord } from '../record.ts';
 import { besideCheck } from './beside.ts';
-import { runFault, type RunColumns } from './run-rows.ts';
+import { runFault, UnnamedSystems, type RunColumns } from './run-rows.ts';
 import { approverDocuments } from '../tenants/documents.ts';
 import { tenantCheck } from '../tenants/rows.ts';
 import type { Value } from '../../file/connection.ts';
@@ -71,6 +71,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
   );
   const others = parts.map((part) => part(check, project));
   const tenants = tenantCheck(check, project);
+  const unnamed = new UnnamedSystems();
   let newest = '';
   let events = 0;
   let read = 0;
@@ -108,13 +109,20 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
       problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
     } else {
-      const fault = runFault(parsed as EventRecord, idx, placed);
+      const event = parsed as EventRecord;
+      const isUnnamed = idx >= prunedBelow && unnamed.visit(event, idx, placed);
+      const fault = runFault(event, idx, placed, isUnnamed);
       if (fault !== null) check.problem(`${project.projectId}/run/${runId}`, 'run_mismatch', fault);
     }
   };
   const finish = (): void => {
     for (const part of [...others, erasedKeys]) part.finish();
     tenants.finish();
+    for (const { runId, system } of unnamed.rest(project.auditSize))
+      check.problem(`${project.projectId}/run/${runId}`, 'run_mismatch', {
+        expected: 'ai_system_id null',
+        got: `ai_system_id ${system}`,
+      });
     kept.finish();
     beside.finish(project.auditSize - prunedBelow - read);
     const rows = check.db

@@ -14,6 +14,8 @@ export type RunColumns = Readonly<Record<string, string | number | null>>;
 interface RunEvent extends Pick<EventRecord, 'serverTimestamp' | 'aiSystemId'> {
   readonly isFirst: boolean;
   readonly isLast: boolean;
+  /** The events before it name no AI system. */
+  readonly isUnnamed: boolean;
 }
 
 /** Returns the value that an event proves; undefined where it proves none. `stored`: the value of the row. */
@@ -29,8 +31,9 @@ const proofs: { readonly [Member in keyof RunState]: Proof | 'events name it' | 
   firstMs: 'recomputed in runs.ts',
   lastMs: 'recomputed in runs.ts',
   lastServerMs: ({ isLast, serverTimestamp }) => (isLast ? parseTimestamp(serverTimestamp) : undefined),
-  // The first event that names a system sets it. To know that event, fsck would have to remember every run.
-  aiSystemId: ({ isFirst, aiSystemId }, stored) => (isFirst || stored === null ? aiSystemId : undefined),
+  // the first event that names a system sets it
+  aiSystemId: ({ isFirst, isUnnamed, aiSystemId }, stored) =>
+    isFirst || isUnnamed || stored === null ? aiSystemId : undefined,
 };
 
 /** Returns the columns of a run that differ from what its event at index `idx` proves; null where none does. */
@@ -38,6 +41,7 @@ export function runFault(
   { serverTimestamp, aiSystemId }: EventRecord,
   idx: number,
   row: RunColumns,
+  isUnnamed = false,
 ): { readonly expected: string; readonly got: string } | null {
   const { names } = runColumns;
   const event = {
@@ -45,6 +49,7 @@ export function runFault(
     ...(aiSystemId === undefined ? {} : { aiSystemId }),
     isFirst: row[names.firstIndex] === idx,
     isLast: row[names.lastIndex] === idx,
+    isUnnamed,
   };
   const expected: string[] = [];
   const got: string[] = [];
@@ -58,4 +63,33 @@ export function runFault(
     got.push(`${column} ${stored}`);
   }
   return expected.length === 0 ? null : { expected: expected.join(', '), got: got.join(', ') };
+}
+
+/** Runs remembered at most, about 20 MB. fsck does not compare the system of further ones. */
+const maxUnnamed = 100_000;
+
+/**
+ * Remembers the runs of a project that have an AI system, though no event so far names it. Visit the events in index order.
+ * A run is forgotten at the event that names its system, so that few are remembered at a time.
+ */
+export class UnnamedSystems {
+  readonly #runs = new Map<string, RunColumns>();
+
+  /** Returns whether the events before this one are known to name no system. */
+  visit({ runId, aiSystemId }: EventRecord, idx: number, row: RunColumns): boolean {
+    const { names } = runColumns;
+    const isUnnamed = this.#runs.has(runId);
+    if (aiSystemId !== undefined) this.#runs.delete(runId);
+    else if (row[names.firstIndex] === idx && typeof row[names.aiSystemId] === 'string') {
+      if (this.#runs.size < maxUnnamed) this.#runs.set(runId, row);
+    }
+    return isUnnamed;
+  }
+
+  /** Returns the runs whose system no event below `size` names, though all their events are below it. */
+  *rest(size: number): Generator<{ readonly runId: string; readonly system: string }> {
+    const { names } = runColumns;
+    for (const [runId, row] of this.#runs)
+      if (Number(row[names.lastIndex]) < size) yield { runId, system: String(row[names.aiSystemId]) };
+  }
 }

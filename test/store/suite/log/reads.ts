@@ -177,6 +177,16 @@ describe('runs', () => {
     await drop();
   });
 
+  it('each member of a run gets its value from the events that say one', async () => {
+    const { store, drop } = await open();
+    await fill(store);
+    const run = await store.run('prj_a', 'odd');
+    const unsaid = Object.entries(run!).filter(([, value]) => value === null || value === 0);
+    // A new member gets a value from the events of `fill`. These two come from other tables.
+    expect(unsaid.map(([member]) => member).toSorted()).toEqual(['lastDecision', 'proofs']);
+    await drop();
+  });
+
   it('runs come newest first by creation, in pages, also while older runs get events', async () => {
     const { store, clock, drop } = await open();
     for (const [position, runId] of ['c', 'a', 'b', 'e', 'd'].entries()) {
