@@ -35,7 +35,7 @@ export interface HttpOptions {
 const INVALID_REQUEST = -32600;
 const SERVER_ERROR = -32000;
 
-export class HttpProxy {
+export class McpHttpProxy {
   readonly #options: HttpOptions;
   readonly #sessions = new Sessions();
   readonly #server: Server;

@@ -88,9 +88,9 @@ async function serveHttp(
   { flags, out, session }: ProxyCall,
   { url, ...relaying }: RelayOptions & { readonly url: URL },
 ): Promise<number> {
-  const { HttpProxy } = await import('../../mcp/http.ts');
+  const { McpHttpProxy } = await import('../../mcp/http.ts');
   const { ca } = session.webOptions();
-  const proxy = new HttpProxy({
+  const proxy = new McpHttpProxy({
     ...relaying,
     url,
     ...addressOf(flags.listen ?? '127.0.0.1:0'),

@@ -2,7 +2,7 @@
 import type { Client } from '../../../client/create.ts';
 import type { Run } from '../../context/command.ts';
 import { runEffects } from '../../screens/effects.ts';
-import { loadDecision, loadProof, loadRun, loadRuns } from '../../screens/runs/load.ts';
+import { loadDecidedPolicies, loadProof, loadRun, loadRuns } from '../../screens/runs/load.ts';
 import { reduceRuns, runsState, type RunsAnswer, type RunsRequest } from '../../screens/runs/state.ts';
 import { canShow, rowsAsData, showScreen } from '../../screens/start.ts';
 import { Store } from '../../screens/store.ts';
@@ -23,7 +23,8 @@ export const run: Run<typeof spec> = async (call) => {
       case 'decision':
         return {
           kind: 'decision',
-          policies: wanted.row.evaluation === null ? [] : await loadDecision(client, wanted.row.evaluation),
+          policies:
+            wanted.row.evaluation === null ? [] : await loadDecidedPolicies(client, wanted.row.evaluation),
         };
       case 'proof':
         return {

@@ -120,7 +120,7 @@ export interface DecidedPolicy {
 const spelled = 5;
 
 /** The policies that decided come first, with their texts. */
-export async function loadDecision(
+export async function loadDecidedPolicies(
   client: Client,
   evaluation: PolicyEvaluationRecord,
 ): Promise<DecidedPolicy[]> {

@@ -14,7 +14,7 @@ import type { OutboundAnswer } from '../../hosting/outbound.ts';
 import type { Bounds, Counts } from '../bounds.ts';
 import { statusOf } from '../body.ts';
 import { dataOf, reportKind, type StoredReport } from '../stored.ts';
-import { disableTarget } from '../schedules/disable.ts';
+import { disableScheduleTarget } from '../schedules/disable.ts';
 import { mostAttempts, pauseAfter } from '../../outbox/attempts.ts';
 import { deliveryKind, type StoredDelivery } from './document.ts';
 import { deliveryFailed, reportDelivered } from './events.ts';
@@ -180,7 +180,7 @@ async function settle(services: Services, settled: SettledDelivery): Promise<Out
   await saveWith(services, { document, delivery, status: 'failed', event: deliveryFailed(of, context) });
   const { scheduleId = null } = settled;
   if (answer.statusCode === gone && scheduleId !== null) {
-    await disableTarget(services, { projectId, scheduleId, delivery });
+    await disableScheduleTarget(services, { projectId, scheduleId, delivery });
   }
   return 'failed';
 }

@@ -9,7 +9,7 @@ import { scheduleKind, type StoredSchedule } from './stored.ts';
 
 const attempts = 5;
 
-export async function disableTarget(
+export async function disableScheduleTarget(
   { store, now, log, seal }: Services,
   of: {
     readonly projectId: string;
