@@ -17,6 +17,8 @@ const without = (kept: string): RegExp => new RegExp(`[[${invisible}]--[${kept}]
 
 const unsafe = without(' \\n\\t');
 const unsafeInLine = without(' ');
+/** A lone CR would write a line over itself on a terminal. */
+const unsafeInSource = new RegExp(`${without(' \\n\\t\\r').source}|\\r(?!\\n)`, 'v');
 /** A newline in JSON is layout: strings have it as an escape. */
 const unsafeInJson = without(' \\n');
 /** Printable ASCII. Most text is, and needs no closer look, which takes ten times as long. */
@@ -50,6 +52,9 @@ export const escapedLine = (text: string): string => replaced(text, unsafeInLine
 /** The characters of a text that show nothing, or something else; the newlines of other systems are not among them. */
 export const hiddenCharacters = (text: string): string[] =>
   isPlain(text) ? [] : (text.replaceAll('\r\n', '\n').match(unsafe) ?? []);
+
+/** The offset of the first character that a source text may not have as it is, else -1: line ends are LF and CR LF. */
+export const firstHidden = (source: string): number => (isPlain(source) ? -1 : source.search(unsafeInSource));
 
 /** One JSON value that parses to the same value. `indent` 0: on one line. */
 export const visibleJson = (value: unknown, indent = 0): string =>

@@ -10,6 +10,7 @@ import type { PolicyName } from '../../contract/policy-words.ts';
 import { type Json, type JsonObject } from '../../core/json/parse.ts';
 import { canonicalCondition } from '../../core/policies/language/canonical.ts';
 import { type PolicyVersion } from '../../core/policies/set/in-force.ts';
+import { assertVisible } from '../../core/policies/language/lexer.ts';
 import { parseCondition } from '../../core/policies/language/parse.ts';
 import { policyHash } from '../../core/policies/language/hash.ts';
 import { parseText } from '../../core/policies/language/text.ts';
@@ -115,6 +116,7 @@ const members: readonly string[] = [
 function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
   const { file } = text;
   const value = objectOf(text);
+  inFile(file, () => assertVisible(source(text)));
   const other = Object.keys(value).find((name) => !members.includes(name));
   if (other !== undefined)
     throw usage(`${file}: expected ${members.join(', ')}, got ${JSON.stringify(other)}`);

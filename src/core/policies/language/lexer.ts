@@ -1,15 +1,15 @@
 /**
  * The tokens of the text syntax of conditions (grammar: `text.ts`). Strings have the escapes of JSON (RFC 8259 §7) and
- * `\'`; numbers are JSON numbers, and refused if a double would change them (RFC 7493 §2.2). Invisible and bidirectional
- * characters are refused even in comments, so that the visible text is the enforced text (CVE-2021-42574). The source is
- * attacker controlled. Cost: linear in its length.
+ * `\'`; numbers are JSON numbers, and refused if a double would change them (RFC 7493 §2.2). What the eye does not see
+ * (`visible.ts`) is refused even in comments, so that the visible text is the enforced text (CVE-2021-42574). The source
+ * is attacker controlled. Cost: linear in its length.
  * Proven by `test/core/policies/language/text.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import { parseJson } from '../../json/parse.ts';
 import { quoted } from '../../json/token.ts';
-import { escaped, visibleJson } from '../../visible.ts';
+import { escaped, firstHidden, visibleJson } from '../../visible.ts';
 
 /** `at` and `end`: offsets in UTF-16 units; `text`: the source between them. */
 export type Token = { readonly at: number; readonly end: number; readonly text: string } & (
@@ -51,20 +51,21 @@ export const spelled = (text: string): string => (plain.test(text) ? `"${text}"`
 /** ASCII that JSON writes without escapes: nearly every text, at a tenth of the cost. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** Controls other than tab and line ends, direction marks, line separators, byte order mark. */
-const unreadable =
-  // oxlint-disable-next-line no-control-regex -- the pattern must match control characters
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-
 /** Escapes can make a text three times as long as the canonical form of its tree; comments add more. */
 const maxBytes = 4 * limits.conditionBytes;
 
 function assertReadable(source: string): void {
   const bytes = Buffer.byteLength(source);
   if (bytes > maxBytes) refuse(source, 0, `at most ${maxBytes} bytes`, `${bytes}`);
-  const at = source.search(unreadable);
+  assertVisible(source);
+}
+
+/** Throws VALIDATION_ERROR like `refuse` at a character that the eye does not see (`visible.ts`), with its escape. */
+export function assertVisible(source: string): void {
+  const at = firstHidden(source);
   if (at === -1) return;
-  refuse(source, at, 'visible characters (others as escapes)', escaped(source.charAt(at)));
+  const character = String.fromCodePoint(source.codePointAt(at) ?? 0);
+  refuse(source, at, 'visible characters (others as escapes)', escaped(character));
 }
 
 const space = /(?:[ \t\r\n]+|\/\/[^\r\n]*)*/y;

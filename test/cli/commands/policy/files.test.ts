@@ -161,6 +161,25 @@ describe('policy files', () => {
     expect(said).toContain(expected);
   });
 
+  it.each([
+    ['p.policy', 'deny "p"\nname "No\u200bshell"\nwhen true', 'p.policy:2:9: ', '\\u200b'],
+    ['p.policy', 'deny "p" // \u{e0041}\nwhen true', 'p.policy:1:13: ', '\\udb40\\udc41'],
+    ['p.json', JSON.stringify(json({ condition: { 'tool.name': 'pay\u115f' } })), 'p.json:1:', '\\u115f'],
+    ['p.json', JSON.stringify(json({ name: 'No\u2800shell' })), 'p.json:1:', '\\u2800'],
+  ])(
+    'a character that shows nothing is refused in %s, and its escape is read: %j',
+    async (name, content, place, escape) => {
+      const folder = emptyDirectory();
+      writeInto(folder, name, content);
+      const said = await refusal(folder, name);
+      expect(said).toContain(`2 ${place}`);
+      expect(said).toMatch(/expected visible characters \(others as escapes\), got (?:\\u[0-9a-f]{4})+$/);
+      expect(said.endsWith(` ${escape}`)).toBe(true);
+      writeInto(folder, name, content.replace(/[\u200b\u115f\u2800]|\u{e0041}/gu, escape));
+      expect(await read(folder, name)).toHaveLength(1);
+    },
+  );
+
   it('policy files must exist and name each policy once', async () => {
     const folder = emptyDirectory();
     writeInto(folder, 'a.json', json());

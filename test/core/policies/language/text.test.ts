@@ -209,6 +209,24 @@ describe('refused condition texts', () => {
     expect(refusal(source)).toMatchObject({ code: 'VALIDATION_ERROR', message: detail });
   });
 
+  const hidden = ['\u200b', '\u{e0001}', '\u115f', '\u2800', '\ufe0f', '\u00a0', '\ue000', '\r'];
+  it.each(hidden)('the raw character %j is refused in strings, comments and names', (raw) => {
+    const escape = Array.from({ length: raw.length }, (_, at) => hexEscape(raw.charCodeAt(at))).join('');
+    const detail = (at: string): string =>
+      `${at}: expected visible characters (others as escapes), got ${escape}`;
+    expect(refusal(`a == "x${raw}y"`).message).toBe(detail('1:8'));
+    expect(refusal(`a == 1 &&\n  b == 2 // x${raw}y`).message).toBe(detail('2:14'));
+    expect(refusal(`a${raw}b == 1`).message).toBe(detail('1:2'));
+    expect(parseText(`a == "x${escape}y"`)).toEqual(call('==', a, literal(`x${raw}y`)));
+  });
+
+  it('marks on one letter are refused from the fourth on, as escapes they are read', () => {
+    const marks = '\u0301'.repeat(3);
+    expect(parseText(`a == "e${marks}"`)).toEqual(call('==', a, literal(`e${marks}`)));
+    expect(refusal(`a == "e${marks}\u0301"`).message).toMatch(/^1:11: .*got \\u0301$/);
+    expect(parseText(`a == "e${marks}\\u0301"`)).toEqual(call('==', a, literal(`e${marks}\u0301`)));
+  });
+
   it('an unknown function is refused with a list of the known ones', () => {
     const error = refusal('now() > 5');
     expect(error.message).toMatch(
@@ -231,6 +249,8 @@ describe('refused condition texts', () => {
     expect(refusal(source).message).toMatch(/expected at most \d+/);
   });
 });
+
+const hexEscape = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
 
 function refusal(source: string): GovError {
   try {
