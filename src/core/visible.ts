@@ -46,6 +46,10 @@ export const visibleText = (text: string): string => replaced(text, unsafe, show
 /** On one line: newlines and tabs become `\n` and `\t`. */
 export const visibleLine = (text: string): string => replaced(text, unsafeInLine, shown);
 
+/** On one line, with the escapes of another language. */
+export const shownAs = (text: string, escape: (character: string) => string): string =>
+  replaced(text, unsafeInLine, escape);
+
 /** On one line, with the escapes of JSON alone: `\u000a` for a newline. For receivers that split records at line breaks. */
 export const escapedLine = (text: string): string => replaced(text, unsafeInLine, escaped);
 

@@ -5,6 +5,7 @@
 import type { Session } from '../context/session.ts';
 import type { Io } from '../terminal/io.ts';
 import { failed, ok, skipped, warning, type CheckResult } from './finding.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 /** It does not ask the service of the plane, which may take longer than a check: `gov plane doctor` does. */
 export async function lookAtPlane(session: Session, { env }: Io): Promise<CheckResult> {
@@ -17,7 +18,7 @@ export async function lookAtPlane(session: Session, { env }: Io): Promise<CheckR
   const said = (status: string): string[] =>
     checks.filter((each) => each.status === status).map(({ name, detail }) => `${name}: ${detail}`);
   const [faults, warnings] = [said('fail'), said('warn')];
-  const next = `gov plane doctor --data ${dataDir}`;
+  const next = `gov plane doctor --data ${shellWord(dataDir)}`;
   if (faults.length > 0) return failed([...faults, ...warnings].join('; '), next);
   return warnings.length > 0 ? warning(warnings.join('; '), next) : ok(`${dataDir}: ${checks.length} checks`);
 }

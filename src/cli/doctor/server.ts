@@ -22,6 +22,7 @@ import type { Io } from '../terminal/io.ts';
 import { readTrust } from '../trust/read.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
 import type { CheckResult } from './finding.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 /** What the server says of its health. */
 export interface Health {
@@ -102,7 +103,7 @@ export class ServerChecks {
     if (chosen?.context.kind === 'plane' && cause instanceof GovNetworkError && cause.code === 'ECONNREFUSED')
       return failed(
         `${message}: the plane does not serve`,
-        `gov plane serve --data ${chosen.context.dataDir}`,
+        `gov plane serve --data ${shellWord(chosen.context.dataDir)}`,
       );
     if (cause instanceof GovTimeoutError)
       return failed(message, `curl -sv ${this.#session.baseUrl().value}/health/live`);
@@ -151,7 +152,7 @@ export class ServerChecks {
       const left = Date.parse(expiresAt) - this.#options.io.now();
       const until = `${detail}; until ${expiresAt}`;
       if (left > expiryMs) return ok(until);
-      return warning(until, type === 'api_key' ? `gov keys rotate ${id}` : next);
+      return warning(until, type === 'api_key' ? `gov keys rotate ${shellWord(id)}` : next);
     }, `${from}; not checked`).catch((cause: unknown) => {
       if (!(cause instanceof GovApiError) || cause.status !== 401) throw cause;
       return failed(`${from}; the server refuses it`, next);

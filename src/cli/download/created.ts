@@ -6,6 +6,7 @@ import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../specs/prove/export.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 type CreateFlags = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 
@@ -33,13 +34,10 @@ type WaitContext = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'> & {
 export function againCommand(exportId: string, flags: Partial<DownloadFlags> = {}): string {
   const to = flags.out === undefined ? '' : ` -O ${shellWord(flags.out)}`;
   const more = (['force', 'ndjson', 'verify'] as const).filter((name) => flags[name] === true);
-  return `gov export download ${exportId}${to}${more.map((name) => ` --${name}`).join('')}`;
+  return `gov export download ${shellWord(exportId)}${to}${more.map((name) => ` --${name}`).join('')}`;
 }
 
 type DownloadFlags = FlagValues<typeof exportDownload>;
-
-const shellWord = (text: string): string =>
-  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Returns the export after it is complete. Errors: exit 1 if it failed or was cancelled, 5 if it expired, 8 at the deadline. */
 export function completed(client: Client, exportId: string, waiting: WaitContext): Promise<ExportJob> {

@@ -22,6 +22,7 @@ import { startProgress } from '../progress/show.ts';
 import { isExportId, partOf, PartFile, requireFree } from './file.ts';
 import { RowPipe } from './rows.ts';
 import { counted } from '../terminal/numbers.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 type Flags = FlagValues<typeof exportDownload>;
 export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' | 'io' | 'session' | 'signal'>;
@@ -199,7 +200,7 @@ async function told(
   const { exportId, rowCount, includeProof } = exported;
   await out.one({ exportId, file: target, rowCount, ...got }, plainView(['exportId', 'file'], 'exportId'));
   if (out.isHuman && includeProof && !flags.ndjson)
-    await out.note(safe`verify it: gov proofs verify ${target}`);
+    await out.note(safe`verify it: gov proofs verify ${shellWord(target)}`);
 }
 
 /** Rejects responses that cannot name a file. A service may only name files in the current folder. Errors: exit 10. */
@@ -220,7 +221,7 @@ function notReady({ exportId, status, errorSummary }: ExportJob): CliError {
     {
       code: isPending ? 'EXPORT_NOT_READY' : status === 'expired' ? 'EXPORT_EXPIRED' : 'EXPORT_FAILED',
       ...(isPending
-        ? { next: [`gov export get ${exportId}`] }
+        ? { next: [`gov export get ${shellWord(exportId)}`] }
         : { hint: 'create it again with gov export run' }),
     },
   );

@@ -10,6 +10,7 @@ import { parseDuration, readFlag } from '../program/flags.ts';
 import { safe } from '../terminal/safe.ts';
 import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import { plainView } from '../terminal/view.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 interface IssuedKey {
   readonly key: string;
@@ -36,7 +37,7 @@ export async function issueKey(
   } catch (cause) {
     throw new CliError(exit.error, `key ${record.keyId} was made and is lost: ${String(cause)}`, {
       code: 'WRITE_FAILED',
-      next: [`gov keys revoke ${record.keyId}`],
+      next: [`gov keys revoke ${shellWord(record.keyId)}`],
       cause,
     });
   }

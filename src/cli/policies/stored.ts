@@ -3,6 +3,7 @@ import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
 import { CliError, exit } from '../program/exit.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 /** Returns the policy, or null for an unknown id. */
 export async function findPolicy(client: Client, policyId: string): Promise<Policy | null> {
@@ -29,6 +30,6 @@ export async function findVersion(client: Client, policy: Policy, version: numbe
   throw new CliError(
     exit.notFound,
     `policy ${policyId}: expected a version from 1 to ${policy.latestVersion}, got ${version}`,
-    { code: 'NOT_FOUND', next: [`gov policy versions ${policyId}`] },
+    { code: 'NOT_FOUND', next: [`gov policy versions ${shellWord(policyId)}`] },
   );
 }

@@ -11,6 +11,7 @@ import { backoffMs } from '../../core/backoff.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Invocation } from '../context/command.ts';
 import { startProgress } from './show.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 export type Job = Answer<Table['getJob']>['body'];
 
@@ -34,7 +35,7 @@ export function waitForJob(
     const stillOpen = new CliError(
       exit.pending,
       `job ${jobId} is still ${body.status}; it continues at the service`,
-      { code: 'PENDING', next: [`gov jobs wait ${jobId}`] },
+      { code: 'PENDING', next: [`gov jobs wait ${shellWord(jobId)}`] },
     );
     return { open: `job ${body.status}`, stillOpen, advisedSeconds: Number(headers['retry-after'] ?? '0') };
   });
@@ -89,6 +90,6 @@ export function unfinished(job: Job): CliError {
   const isEmpty = job.errorSummary?.startsWith('RUN_HAS_NO_EVENTS') === true;
   return new CliError(isEmpty ? exit.notFound : exit.error, jobFailure(job), {
     code: job.status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED',
-    next: [isEmpty ? 'gov runs list' : `gov jobs retry ${job.jobId}`],
+    next: [isEmpty ? 'gov runs list' : `gov jobs retry ${shellWord(job.jobId)}`],
   });
 }

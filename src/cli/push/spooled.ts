@@ -14,6 +14,7 @@ import { SpoolQueue } from '../../client/sending/spool-queue.ts';
 import { counted } from '../terminal/numbers.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushWork } from './work.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 export async function pushThroughSpool(work: PushWork, directory: string): Promise<void> {
   const { io, sources, report } = work;
@@ -53,7 +54,7 @@ export async function pushThroughSpool(work: PushWork, directory: string): Promi
     const failure = await transfer(work, { queue, plan, inputRead: () => spool.end() });
     await keeper.close(failure === undefined ? limits.heldCloseMs : 0);
     const waiting = queue.waitingEvents;
-    const resume = `gov events push --resume --spool=${directory}`;
+    const resume = `gov events push --resume --spool=${shellWord(directory)}`;
     const newest = spool.newest();
     const unread = newest === undefined || newest.ended ? [] : newest.sources;
     const sentences = [

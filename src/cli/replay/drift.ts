@@ -16,6 +16,7 @@ import type { Safe } from '../terminal/safe.ts';
 import type { replayGraph } from '../specs/prove/replay.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 type ReplayCall = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 
@@ -26,7 +27,7 @@ export async function replayed(call: ReplayCall, client: Client, jobId: string):
     out.settings.format === 'junit' || out.settings.format === 'sarif' || out.settings.format === 'github';
   if (!flags.wait && flags.failOn.length === 0 && !isReport && flags.report.length === 0 && !flags.annotate) {
     await out.one({ jobId }, plainView(['jobId']));
-    if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${jobId}`);
+    if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${shellWord(jobId)}`);
     return exit.ok;
   }
   const deadline = performance.now() + (settings.timeoutMs ?? defaultWaitMs);

@@ -16,6 +16,7 @@ import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { startProgress } from '../progress/show.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 
@@ -41,7 +42,7 @@ const failed = ({ executionId, errorSummary }: ReportExecution): CliError =>
 const stillOpen = ({ executionId, status }: ReportExecution): CliError =>
   new CliError(exit.pending, `report ${executionId} is still ${status}; it continues at the service`, {
     code: 'PENDING',
-    next: [`gov report download ${executionId}`],
+    next: [`gov report download ${shellWord(executionId)}`],
   });
 
 interface Target {

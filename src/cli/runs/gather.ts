@@ -11,6 +11,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { evaluatedTool } from '../../core/decided/evaluation.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 /** A decision about a call, and the policies that made it. */
 interface ShownDecision {
@@ -95,17 +96,17 @@ export async function gatherRun(client: Client, runId: string): Promise<RunView>
   ];
   const { data: shownApprovals, nextCursor } = approvals.body;
   const [proof] = proofs.data;
-  const allEvents = `gov events list --run ${runId} --all`;
+  const allEvents = `gov events list --run ${shellWord(runId)} --all`;
   const cut: Cut[] = [];
   if (events.length < counted.count)
     cut.push({ part: 'events', shown: events.length, of: counted.count, next: allEvents });
   if (coverage.truncated) cut.push({ part: 'calls', shown: covered.length, of: null, next: allEvents });
   if (evaluations.isCut) {
-    const next = `gov policy evaluations --run ${runId} --all`;
+    const next = `gov policy evaluations --run ${shellWord(runId)} --all`;
     cut.push({ part: 'decisions', shown: evaluations.records.length, of: null, next });
   }
   if (nextCursor !== null) {
-    const next = `gov approvals list --run ${runId} --all`;
+    const next = `gov approvals list --run ${shellWord(runId)} --all`;
     cut.push({ part: 'approvals', shown: shownApprovals.length, of: null, next });
   }
   const times = [...oldest.events.slice(0, 1), ...events].map(({ timestamp }) => timestamp).toSorted();
@@ -244,6 +245,6 @@ function shownProof({ proofId, createdAt, layers }: ComplianceProof, hasDecision
     layers: layers.map(({ name, verified }) => ({ name, verified })),
     authentic: 'not_checked',
     compliant: layer === undefined ? 'not_checked' : layer.verified ? holds : 'no',
-    verify: `gov proofs verify ${proofId}`,
+    verify: `gov proofs verify ${shellWord(proofId)}`,
   };
 }

@@ -9,6 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { policyActions } from '../../contract/policy-words.ts';
 import { clientIdPattern } from '../../contract/text-patterns.ts';
 import { counted } from '../terminal/numbers.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 interface SearchHit {
   readonly kind: 'run' | 'event' | 'proof' | 'policy' | 'approval';
@@ -84,7 +85,7 @@ async function byId(client: Client, text: string): Promise<SearchResult> {
     const answer = await unlessMissing(client.getProof({ params: { proofId: text } }));
     if (answer === null) return nothing;
     const { runId, createdAt } = answer.body;
-    const next = `gov proofs verify ${text}`;
+    const next = `gov proofs verify ${shellWord(text)}`;
     return {
       results: [{ kind: 'proof', id: text, what: `proof of run ${runId}`, at: createdAt, next }],
       cut: [],
@@ -115,7 +116,7 @@ const runFound = (id: string, count: number, at: string | null): SearchHit => ({
   id,
   what: counted(count, 'event'),
   at,
-  next: `gov runs show ${quoted(id)}`,
+  next: `gov runs show ${shellWord(id)}`,
 });
 
 async function policies(client: Client, has: Has): Promise<SearchResult> {
@@ -123,7 +124,13 @@ async function policies(client: Client, has: Has): Promise<SearchResult> {
   const results = body.data
     .filter(({ id, name, description }) => has(id, name, description))
     .map(({ id, name, status, updatedAt }): SearchHit => {
-      return { kind: 'policy', id, what: `${name} (${status})`, at: updatedAt, next: `gov policy get ${id}` };
+      return {
+        kind: 'policy',
+        id,
+        what: `${name} (${status})`,
+        at: updatedAt,
+        next: `gov policy get ${shellWord(id)}`,
+      };
     });
   return { results, cut: cutOf('policies', body) };
 }
@@ -139,7 +146,7 @@ async function approvals(client: Client, has: Has): Promise<SearchResult> {
         id: approvalId,
         what,
         at: requestedAt,
-        next: `gov approvals show ${approvalId}`,
+        next: `gov approvals show ${shellWord(approvalId)}`,
       };
     });
   return { results, cut: cutOf('approvals', body) };
@@ -177,7 +184,7 @@ async function events(client: Client, text: string): Promise<SearchResult> {
     eventQueries(text).map(async (query) => {
       const { body } = await client.searchEvents({ query: { ...query, limit: eventsShown } });
       const [name = ''] = Object.keys(query);
-      const all = `gov events list --${flags[name] ?? name} ${quoted(text)}`;
+      const all = `gov events list --${flags[name] ?? name} ${shellWord(text)}`;
       const isCut = body.nextCursor !== null;
       return {
         results: body.events.map(eventFound),
@@ -196,10 +203,6 @@ function eventFound({ eventId, runId, eventType, resource, timestamp }: AuditEve
     id: eventId,
     what: `${eventType}${target}, run ${runId}`,
     at: timestamp,
-    next: `gov events get ${eventId}`,
+    next: `gov events get ${shellWord(eventId)}`,
   };
 }
-
-/** A word for the shell. */
-const quoted = (text: string): string =>
-  /^[A-Za-z0-9_./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

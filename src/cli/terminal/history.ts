@@ -1,6 +1,7 @@
 /** How a verdict says whether a log shows one history. Tested by `test/cli/commands/proofs/history.test.ts`. */
 import type { HistoryResult } from '../../core/evidence/history.ts';
 import { safe, type Safe, type Styles } from './safe.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 export interface History {
   readonly result: HistoryResult;
@@ -29,7 +30,7 @@ export function historyLines(
     case 'split':
       return [
         safe`  history   ${bold(red('SPLIT VIEW'))}: ${detail ?? ''}`,
-        safe`            the log signed both; anybody can check it: gov evidence verify ${evidence ?? ''}`,
+        safe`            the log signed both; anybody can check it: gov evidence verify ${shellWord(evidence ?? '')}`,
       ];
   }
 }

@@ -17,6 +17,7 @@ import { csvLine } from './table.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 import { counted } from './numbers.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 interface Layer {
   readonly name: string;
@@ -223,7 +224,7 @@ function brokenFacts({ violation, brokenBy, runId }: ShownVerdict): [string, str
   const what = !brokenBy ? `leaf ${index}` : `event ${brokenBy.eventId}, leaf ${index}${tool}`;
   return [
     ['broken by', `${what}: ${violationTexts[check] ?? check}`],
-    ['policy', !runId ? null : `gov policy evaluations --run ${runId}`],
+    ['policy', !runId ? null : `gov policy evaluations --run ${shellWord(runId)}`],
   ];
 }
 

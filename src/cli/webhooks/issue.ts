@@ -9,6 +9,7 @@ import type { Invocation } from '../context/command.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
+import { shellWord } from '../program/shell-word.ts';
 
 interface IssuedSecret {
   /** Null with `v1a`: the receiver verifies with the public key. */
@@ -41,7 +42,7 @@ export async function issueSecret(
       `the secret of ${endpoint.endpointId} was made and is lost: ${String(cause)}`,
       {
         code: 'WRITE_FAILED',
-        next: [`gov webhooks rotate ${endpoint.endpointId}`],
+        next: [`gov webhooks rotate ${shellWord(endpoint.endpointId)}`],
         cause,
       },
     );

@@ -13,6 +13,7 @@ import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { agentsUninstall as spec } from '../../specs/decide/agents.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, out } = call;
@@ -59,7 +60,9 @@ async function forgetKey(
       await client.revokeApiKey({ params: { keyId } });
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      await out.warn(safe`the key of the hooks was not revoked: ${why}. Run: gov keys revoke ${keyId}`);
+      await out.warn(
+        safe`the key of the hooks was not revoked: ${why}. Run: gov keys revoke ${shellWord(keyId)}`,
+      );
     }
   }
   rmSync(ownKeyFile(folder), { force: true });

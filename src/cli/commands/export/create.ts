@@ -7,6 +7,7 @@ import { completed, inputOf } from '../../download/created.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { exportCreate as spec } from '../../specs/prove/export.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;
@@ -19,9 +20,9 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.wait) await out.one(await completed(client, exportId, invocation), viewOf('getExport'));
   else await out.one(body, viewOf('createExport'));
   if (!out.isHuman) return;
-  if (flags.wait) await out.note(safe`download it: gov export download ${exportId}`);
+  if (flags.wait) await out.note(safe`download it: gov export download ${shellWord(exportId)}`);
   else
     await out.note(
-      safe`see its progress: gov export get ${exportId}; download it: gov export download ${exportId}`,
+      safe`see its progress: gov export get ${shellWord(exportId)}; download it: gov export download ${shellWord(exportId)}`,
     );
 };

@@ -5,6 +5,7 @@ import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import { readTools } from '../../mcp/tools.ts';
 import type { mcpList as spec } from '../../specs/decide/mcp.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['tool', 'status', 'newest', 'pinned', 'seenAt']);
 
@@ -19,7 +20,10 @@ export const run: Run<typeof spec> = async ({ args, out, session }) => {
     columns,
     rows: tools.map((tool) => ({ ...tool })),
     head: [],
-    foot: changed.map(({ tool }) => safe`accept the change of ${tool}: gov mcp pin ${args.server} ${tool}`),
+    foot: changed.map(
+      ({ tool }) =>
+        safe`accept the change of ${tool}: gov mcp pin ${shellWord(args.server)} ${shellWord(tool)}`,
+    ),
   });
   return out.verdict;
 };

@@ -7,6 +7,7 @@ import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeUsageExport as spec } from '../../specs/operate/plane-telemetry.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;
@@ -23,5 +24,7 @@ export const run: Run<typeof spec> = async (call) => {
   }
   if (!toFile) return;
   await writeOutput(target, Buffer.from(lines.join('')), call, 0o600);
-  await out.note(safe`wrote ${messages} messages to ${target}; at the service: gov usage import ${target}`);
+  await out.note(
+    safe`wrote ${messages} messages to ${target}; at the service: gov usage import ${shellWord(target)}`,
+  );
 };

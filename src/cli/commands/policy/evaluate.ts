@@ -11,6 +11,7 @@ import { summaryFacts, combinedLine } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { policyEvaluate as spec } from '../../specs/decide/policy.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'reasoning']);
 
@@ -34,6 +35,6 @@ export const run: Run<typeof spec> = async ({ flags, out, io, session, settings,
   });
   await out.detail(safe`recorded as ${body.evaluationId}`);
   if (body.approvalId !== null)
-    await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);
+    await out.note(safe`a person must decide: gov approvals approve ${shellWord(body.approvalId)}`);
   return out.verdict;
 };

@@ -12,6 +12,7 @@ import { printReport, textColumns } from '../../terminal/report.ts';
 import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 import type { policyStarterAdd as spec } from '../../specs/decide/policy.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = args.starter.map(named);
@@ -44,7 +45,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   await printReport(out, { whole: { files: rows }, columns: textColumns(['file']), rows });
   if (out.isHuman) {
     await out.note(
-      safe`next: change the names of tools to yours, then gov policy test ${flags.to} --cases ${flags.to}`,
+      safe`next: change the names of tools to yours, then gov policy test ${shellWord(flags.to)} --cases ${shellWord(flags.to)}`,
     );
   }
 };

@@ -14,6 +14,7 @@ import { isStdout, refuseTerminal, writeOutput } from '../../terminal/output-fil
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from '../../specs/prove/proofs.ts';
 import { counted } from '../../terminal/numbers.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session } = invocation;
@@ -40,7 +41,7 @@ export const run: Run<typeof spec> = async (invocation) => {
   if (flags.out !== undefined) {
     await writeOutput(flags.out, bytes, invocation);
     await out.note(
-      safe`wrote ${flags.out} (${counted(bytes.length, 'byte')}); verify it: gov proofs verify ${flags.out}`,
+      safe`wrote ${flags.out} (${counted(bytes.length, 'byte')}); verify it: gov proofs verify ${shellWord(flags.out)}`,
     );
   }
   await printAnswer(out, { verdict, source });

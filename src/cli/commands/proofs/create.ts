@@ -12,6 +12,7 @@ import { noteUnchecked, openPlace, printProof, saveBundle, type NamedOutput } fr
 import type { proofsCreate as spec } from '../../specs/prove/proofs.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../../progress/waiting.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -48,7 +49,7 @@ async function create(invocation: Invocation<typeof spec>, place: NamedOutput | 
   }
   if (flags.wait) return awaited(invocation, answer.body.jobId, place);
   await out.one(answer.body, plainView(['jobId']));
-  if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${answer.body.jobId}`);
+  if (out.isHuman) await out.note(safe`wait for it: gov jobs wait ${shellWord(answer.body.jobId)}`);
   return exit.ok;
 }
 
@@ -89,7 +90,7 @@ async function show(
   else if (isUnchecked) await noteUnchecked(out, proof.proofId);
   else if (out.isHuman) {
     // a layer can hold because nothing was governed, which only a verification shows
-    await out.note(safe`see the basis of each layer: gov proofs verify ${proof.proofId}`);
+    await out.note(safe`see the basis of each layer: gov proofs verify ${shellWord(proof.proofId)}`);
   }
   return out.verdict;
 }

@@ -23,6 +23,7 @@ import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from '../../specs/prove/proofs.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { counted } from '../../terminal/numbers.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, session } = invocation;
@@ -114,7 +115,7 @@ export async function printProof(proof: ComplianceProof, out: Out): Promise<void
 /** Says that a proof or bundle does not show that nothing is missing, and what to do. */
 export const noteUnchecked = (out: Out, proofId: string): Promise<void> =>
   out.warn(
-    safe`none missing: not checked, because the index of the log is still built; later: gov proofs get ${proofId} --out FILE`,
+    safe`none missing: not checked, because the index of the log is still built; later: gov proofs get ${shellWord(proofId)} --out FILE`,
   );
 
 interface BundleStream {
@@ -158,7 +159,7 @@ export async function saveBundle(
 ): Promise<boolean> {
   const { chunks, lacksIndex } = watched((await open()).chunks);
   await save(place, chunks, call);
-  await call.out.note(safe`verify it: gov proofs verify ${place.name}`);
+  await call.out.note(safe`verify it: gov proofs verify ${shellWord(place.name)}`);
   return lacksIndex();
 }
 

@@ -7,6 +7,7 @@ import { checkTarget, completed, deliver } from '../../reports/created.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportCreate as spec } from '../../specs/prove/report.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 const defaultDays = 30;
 
@@ -38,7 +39,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { executionId } = body;
   if (!flags.wait && !isDownloaded) {
     await out.one(body, viewOf('createExecution'));
-    if (out.isHuman) await out.note(safe`download it: gov report download ${executionId}`);
+    if (out.isHuman) await out.note(safe`download it: gov report download ${shellWord(executionId)}`);
     return;
   }
   // in every format: a person who interrupts the wait needs the id
@@ -46,7 +47,7 @@ export const run: Run<typeof spec> = async (call) => {
   const report = await completed(client, executionId, call);
   if (isDownloaded) return deliver(client, report, { call, target, format: flags.format[0] });
   await out.one(report, viewOf('getExecution'));
-  if (out.isHuman) await out.note(safe`download it: gov report download ${executionId}`);
+  if (out.isHuman) await out.note(safe`download it: gov report download ${shellWord(executionId)}`);
 };
 
 /** `pdf:email:ada@example.org`. Errors: exit 2. */

@@ -4,6 +4,7 @@ import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportShare as spec } from '../../specs/prove/report.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
   const client = await session.client();
@@ -26,6 +27,6 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, setting
     );
   if (out.isHuman)
     await out.note(
-      safe`anybody with the link can download the ${format}; revoke it: gov report unshare ${executionId} ${body.shareId}`,
+      safe`anybody with the link can download the ${format}; revoke it: gov report unshare ${shellWord(executionId)} ${shellWord(body.shareId)}`,
     );
 };

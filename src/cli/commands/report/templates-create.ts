@@ -7,6 +7,7 @@ import { copied, membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportTemplatesCreate as spec } from '../../specs/prove/report-templates.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;
@@ -40,7 +41,7 @@ export const run: Run<typeof spec> = async (call) => {
     idempotencyKey: settings.idempotencyKey,
   });
   await out.one(body, viewOf('createReportTemplate'));
-  if (out.isHuman) await out.note(safe`make a report: gov report create ${body.reportTemplateId}`);
+  if (out.isHuman) await out.note(safe`make a report: gov report create ${shellWord(body.reportTemplateId)}`);
 };
 
 /** What a new template takes of another one: not its name and title. */

@@ -13,6 +13,7 @@ import { painted } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsEvaluate as spec } from '../../specs/decide/tools.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision']);
 
@@ -40,7 +41,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     },
   });
   if (body.approvalId !== null)
-    await out.note(safe`a person must decide: gov approvals approve ${body.approvalId}`);
+    await out.note(safe`a person must decide: gov approvals approve ${shellWord(body.approvalId)}`);
   return out.verdict;
 };
 

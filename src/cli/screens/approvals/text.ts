@@ -13,6 +13,7 @@ import { aboutDuration } from '../../../core/duration.ts';
 import { namedId } from '../../approvals/standing.ts';
 import { textLines, type Text } from '../lists.ts';
 import type { Common } from '../model.ts';
+import { shellWord } from '../../program/shell-word.ts';
 
 /** The lines from `scroll` on, and the greatest useful `scroll`. */
 export const approvalText = (approval: ShownApproval, state: Common): Text =>
@@ -26,7 +27,7 @@ const bytesOf = (value: object | null): number => Buffer.byteLength(JSON.stringi
 
 /** How to read a call that is too long. */
 export const longCall = ({ approvalId }: ShownApproval): string =>
-  `read it with gov approvals show ${approvalId} --signed, then use gov approvals approve ${approvalId}`;
+  `read it with gov approvals show ${shellWord(approvalId)} --signed, then use gov approvals approve ${shellWord(approvalId)}`;
 
 function approvalLines(approval: ShownApproval, nowMs: number): string[] {
   const { tool, actor, runId, requestedBy, requestedByName, requestedAt, expiresAt } = approval;

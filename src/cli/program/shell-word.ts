@@ -1,0 +1,19 @@
+/**
+ * Words of a command that is printed to be copied: names of tools, files and ids come from others, and a shell must not
+ * read them as code. Tested by `test/cli/program/shell-word.test.ts` in a real shell.
+ */
+import { shownAs, visibleLine } from '../../core/visible.ts';
+
+/** The text as one word for bash and zsh, in printable characters: `'$(id)'`, `$'pay\u200b'`. Never empty. */
+export function shellWord(text: string): string {
+  if (/^[\w%+,./:@][\w%+,./:@=-]*$/.test(text)) return text;
+  if (visibleLine(text) === text) return `'${text.replaceAll("'", "'\\''")}'`;
+  const inQuotes = text.toWellFormed().replace(/[\\']/g, '\\$&');
+  return `$'${shownAs(inQuotes, codeOf)}'`;
+}
+
+/** Always all digits, so that no next letter is read as one more. */
+function codeOf(character: string): string {
+  const hex = (character.codePointAt(0) ?? 0).toString(16);
+  return hex.length > 4 ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
+}
