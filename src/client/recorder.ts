@@ -204,6 +204,7 @@ export class EventRecorder {
     this.#waiting -= events.length;
     for (const event of events) this.#losses.add(reason, (event as { runId?: string }).runId ?? '', 1);
     this.#tell({ kind: 'dropped', reason, events: events.length, ...(cause === undefined ? {} : { cause }) });
+    this.#bell.ring();
   }
 
   async #send(): Promise<void> {
@@ -212,8 +213,22 @@ export class EventRecorder {
       if (batch === null || this.#signal.aborted) return;
       const delivered = await this.#deliver(batch);
       if (delivered === null) return;
-      await this.#queue.settle(0, batch, delivered);
+      if (!(await this.#settle(batch, delivered))) return;
       this.#settled(batch, delivered);
+    }
+  }
+
+  /** Repeats until the disk takes rejected events. Returns false if the recorder ends before. */
+  async #settle(batch: Batch, delivered: DeliveryResult): Promise<boolean> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await this.#queue.settle(0, batch, delivered);
+        return true;
+      } catch (cause) {
+        this.#tell({ kind: 'waiting', cause });
+        if (this.#signal.aborted || this.#isLast) return false;
+        await this.#rest(attempt);
+      }
     }
   }
 

@@ -226,16 +226,19 @@ export class Spool {
     return batch;
   }
 
-  /** Notes that the service has judged a batch. Removes the segment after its last batch, unless receipts hold it. */
+  /**
+   * Notes that the service has judged a batch; a full disk does not stop sending. Removes the segment after its last batch,
+   * unless receipts hold it. Throws the system's error if rejected events cannot be kept.
+   */
   acknowledge(
     { segment, offset, length }: SpooledBatch,
     batch: Batch,
     { results, receipts = [] }: DeliveryResult,
   ): void {
     this.#keepRejected(batch, results);
-    this.#note(segment, receipts.length === 0 ? { offset } : { offset, receipts });
+    const isNoted = this.#mayNote(segment, receipts.length === 0 ? { offset } : { offset, receipts });
     segment.unacknowledged.delete(offset);
-    if (receipts.length > 0) {
+    if (receipts.length > 0 && isNoted) {
       segment.held.set(offset, { segment, offset, length, receipts, isLost: false });
       this.#heldBytes += length;
     }
@@ -244,8 +247,25 @@ export class Spool {
   }
 
   #note(segment: Segment, record: AckRecord): void {
-    segment.acks ??= Journal.open(acksOf(segment.path));
-    segment.acks.append(record);
+    const acks = (segment.acks ??= Journal.open(acksOf(segment.path)));
+    try {
+      acks.append(record);
+    } catch (cause) {
+      // it takes no more records: the next one opens the file again
+      segment.acks = undefined;
+      acks.close();
+      throw cause;
+    }
+  }
+
+  /** Whether the disk took the note. Without it a later process sends the batch again, under the same idempotency key. */
+  #mayNote(segment: Segment, record: AckRecord): boolean {
+    try {
+      this.#note(segment, record);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Acknowledged batches with receipts, the oldest first; those for one service only where `target` is given. */
