@@ -49,6 +49,8 @@ const staleMs = 10_000;
 export class Checkpoints {
   readonly #options: Options;
   readonly #signing = new Map<string, Promise<unknown>>();
+  /** The ends of what `between` runs now, by project. */
+  readonly #paused = new Map<string, Promise<void>>();
   /** Projects that grew since their newest checkpoint, and when. */
   readonly #grown = new Map<string, number>();
   /** Projects whose last signing failed, with the reason: logged once, not every second. */
@@ -96,9 +98,16 @@ export class Checkpoints {
     for (const key of keys) this.#signing.set(key, done);
     const forget = (): void => {
       for (const key of keys) if (this.#signing.get(key) === done) this.#signing.delete(key);
+      if (this.#paused.get(projectId) === ended) this.#paused.delete(projectId);
     };
-    done.then(forget, forget);
+    const ended = done.then(forget, forget);
+    this.#paused.set(projectId, ended);
     return done;
+  }
+
+  /** Resolves when `between` has ended; undefined where nothing of it runs. For what signs without `sign`. */
+  paused(projectId: string): Promise<void> | undefined {
+    return this.#paused.get(projectId);
   }
 
   async #signNow(projectId: string, tree: TreeName): Promise<SignedCheckpoint> {

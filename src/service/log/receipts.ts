@@ -4,7 +4,7 @@
  * receipt, and never a receipt of leaves that are not stored. One signature serves all calls of a commit.
  *
  * `append` notes the leaves in the context of the call (`AsyncLocalStorage`), so that no handler has to pass them on.
- * Proven by `test/service/log/receipts.engines.test.ts`.
+ * Proven by `test/service/log/receipts.engines.test.ts` and the `receipts-` tests beside it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { limits } from '../../contract/limits.ts';
@@ -70,6 +70,8 @@ export async function withReceipt<Given extends Answer>(
   const answer = await calls.run(call, work);
   const { leaves } = call;
   if (leaves === null) return answer;
+  // the keys of the log change: its tree may have ended those that this process still holds
+  await services.checkpoints.paused(project.projectId);
   try {
     const receipt =
       'tree' in leaves ? signed(services, project, leaves) : await receiptAt(services, project, leaves);
