@@ -5,6 +5,7 @@
  */
 import { marked } from '../../core/csv.ts';
 import { aboutDuration } from '../../core/duration.ts';
+import { visibleJson } from '../../core/visible.ts';
 import { clippedObject } from './clipped.ts';
 import { Safe } from './safe.ts';
 import type { Styles } from './safe.ts';
@@ -45,10 +46,10 @@ function brief(value: unknown): string {
   return typeof name === 'string' ? name : JSON.stringify(value);
 }
 
-/** Returns the full value on one line: text unchanged, other values as JSON. */
+/** Returns the full value on one line: text unchanged, other values as JSON that stays JSON in a cell. */
 export function fullText(value: unknown): string {
   if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : visibleJson(value);
 }
 
 function cellText(value: unknown, kind: Column['kind'], layout: Layout): string {

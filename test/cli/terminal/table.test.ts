@@ -98,6 +98,14 @@ describe('tab-separated lines', () => {
     const line = tabbed(columns, { eventId: 'e', action: { a: 'x\ty' }, count: 1, at: 'two\nlines' });
     expect(String(line)).toBe('e\t{"a":"x\\ty"}\t1\ttwo\\nlines');
   });
+
+  it('an object with hidden characters stays JSON in a tab-separated line and in CSV', () => {
+    const action = { a: 'pay\u200b\u{e0041}' };
+    const cell = String(tabbed(columns, { eventId: 'e', action, count: 1, at: null })).split('\t')[1] ?? '';
+    expect(cell).toBe('{"a":"pay\\u200b\\udb40\\udc41"}');
+    expect(JSON.parse(cell)).toEqual(action);
+    expect(String(csvLine([action]))).toBe('"{""a"":""pay\\u200b\\udb40\\udc41""}"');
+  });
 });
 
 describe('CSV', () => {
