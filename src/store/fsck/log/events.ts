@@ -61,17 +61,14 @@ const parts = [
   approverDocuments,
 ];
 
+/** Reports a problem of the leaf at hand. */
+type Problem = (kind: FsckKind, expected: string, got: string) => void;
+
 /** `prunedBelow`: below this index events may be missing. */
 export function eventCheck(check: Check, project: CheckedProject, prunedBelow: number): EventCheck {
-  const place = check.db.prepare<Value[], RunEventRow>(
-    `SELECT e.idx, t.name, e.at_ms, run.* FROM run
-     JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
-     LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
-     WHERE run.project = ? AND run.run_id = ?`,
-  );
   const others = parts.map((part) => part(check, project));
   const tenants = tenantCheck(check, project);
-  const unnamed = new UnnamedSystems();
+  const places = placeCheck(check, project, prunedBelow);
   let newest = '';
   let events = 0;
   let read = 0;
@@ -81,7 +78,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
   const beside = besideCheck(check, project, prunedBelow);
   const visit = (row: Row): void => {
     const { idx, record, disclosures } = row;
-    const problem = (kind: FsckKind, expected: string, got: string): void =>
+    const problem: Problem = (kind, expected, got) =>
       check.problem(`${project.projectId}/audit/${idx}`, kind, { expected, got });
     const parsed = parseRecord(record);
     if (parsed === null)
@@ -98,31 +95,16 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
     kept.visit(parsed as EventRecord);
     beside.visit(row);
-    const { eventId, runId, runSeq, eventType, timestamp, serverTimestamp } = parsed;
+    const { eventId, serverTimestamp } = parsed;
     if (eventIndex(eventId) !== idx) problem('event_id_mismatch', `an event id of leaf ${idx}`, eventId);
     if (serverTimestamp < newest) problem('server_time_backwards', `${newest} or later`, serverTimestamp);
     else newest = serverTimestamp;
-    const placed = place.get(runSeq, project.no, runId);
-    const expected = `event ${runSeq} of run ${runId}, a ${eventType} at ${timestamp}`;
-    if (placed === undefined) problem('run_mismatch', expected, 'no such row');
-    else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
-    else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
-      problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
-    } else {
-      const event = parsed as EventRecord;
-      const isUnnamed = idx >= prunedBelow && unnamed.visit(event, idx, placed);
-      const fault = runFault(event, idx, placed, isUnnamed);
-      if (fault !== null) check.problem(`${project.projectId}/run/${runId}`, 'run_mismatch', fault);
-    }
+    places.visit(idx, parsed as EventRecord, problem);
   };
   const finish = (): void => {
     for (const part of [...others, erasedKeys]) part.finish();
     tenants.finish();
-    for (const { runId, system } of unnamed.rest(project.auditSize))
-      check.problem(`${project.projectId}/run/${runId}`, 'run_mismatch', {
-        expected: 'ai_system_id null',
-        got: `ai_system_id ${system}`,
-      });
+    places.finish();
     kept.finish();
     beside.finish(project.auditSize - prunedBelow - read);
     const rows = check.db
@@ -138,6 +120,39 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     events += 1;
   };
   return { visit, pruned, finish };
+}
+
+/** Compares each event with its row, and each run with its events. */
+function placeCheck(check: Check, { no, projectId, auditSize }: CheckedProject, prunedBelow: number) {
+  const place = check.db.prepare<Value[], RunEventRow>(
+    `SELECT e.idx, t.name, e.at_ms, run.* FROM run
+     JOIN run_event e ON e.project = run.project AND e.run_no = run.run_no AND e.run_seq = ?
+     LEFT JOIN event_type t ON t.type_no = e.type_no AND t.project = e.project
+     WHERE run.project = ? AND run.run_id = ?`,
+  );
+  const unnamed = new UnnamedSystems();
+  const visit = (idx: number, event: EventRecord, problem: Problem): void => {
+    const { runId, runSeq, eventType, timestamp } = event;
+    const placed = place.get(runSeq, no, runId);
+    const expected = `event ${runSeq} of run ${runId}, a ${eventType} at ${timestamp}`;
+    if (placed === undefined) problem('run_mismatch', expected, 'no such row');
+    else if (placed.idx !== idx) problem('run_mismatch', expected, `a row for leaf ${placed.idx}`);
+    else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
+      problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
+    } else {
+      const isUnnamed = idx >= prunedBelow && unnamed.visit(event, idx, placed);
+      const fault = runFault(event, idx, placed, isUnnamed);
+      if (fault !== null) check.problem(`${projectId}/run/${runId}`, 'run_mismatch', fault);
+    }
+  };
+  const finish = (): void => {
+    for (const { runId, system } of unnamed.rest(auditSize))
+      check.problem(`${projectId}/run/${runId}`, 'run_mismatch', {
+        expected: 'ai_system_id null',
+        got: `ai_system_id ${system}`,
+      });
+  };
+  return { visit, finish };
 }
 
 /** The service's own events are never pruned, so each row of their run must have a record. */
