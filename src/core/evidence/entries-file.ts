@@ -52,6 +52,19 @@ export async function deriveEntries(
   throw new GovError('VALIDATION_ERROR', 'entries: the sizes of the index leaves go back too often');
 }
 
+/** Yields the signed note of a file first, then its records in lists. Throws VALIDATION_ERROR. Attacker controlled. */
+export async function* readEntries(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<string | readonly string[], void, undefined> {
+  let isOpen = false;
+  for await (const lines of textLines(bytes, limits.recordBytes)) {
+    const records = isOpen ? lines : lines.slice(1);
+    if (!isOpen) yield readEntriesHead(lines[0] ?? '');
+    isOpen = true;
+    yield records;
+  }
+}
+
 /** Returns the index leaves. */
 async function take(
   deriver: IndexDeriver,
@@ -60,15 +73,13 @@ async function take(
 ): Promise<ReadonlyMap<number, string>> {
   const indexes = new Map<number, string>();
   let note: string | null = null;
-  for await (const lines of textLines(bytes, limits.recordBytes)) {
-    for (const line of lines) {
-      if (note === null) {
-        note = readEntriesHead(line);
-        continue;
+  for await (const part of readEntries(bytes)) {
+    if (typeof part === 'string') note = part;
+    else
+      for (const line of part) {
+        if (line.endsWith('"type":"gov.index/1"}')) indexes.set(deriver.size, line);
+        deriver.add(line);
       }
-      if (line.endsWith('"type":"gov.index/1"}')) indexes.set(deriver.size, line);
-      deriver.add(line);
-    }
   }
   deriver.settle();
   const { size, root } = openTrustedCheckpoint(note ?? '', trust).checkpoint;

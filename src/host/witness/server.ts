@@ -34,12 +34,19 @@ import {
 import { untilStopped } from '../process/lifecycle.ts';
 import { createLog } from '../process/log.ts';
 import { listenAsWitness } from './http.ts';
+import { addEntries } from './derived/add.ts';
 import { openMapStores, type MapStores } from './derived/map-store.ts';
 import type { LogSource, Refusal } from './derived/tables.ts';
 import { IndexWitness } from './derived/witness.ts';
 import { openMark, refuseForgotten } from './mark.ts';
 import { placeOf, refuseCopy, refuseLostOrLinked } from './place.ts';
-import { onWitnessStore, openWitnessStore, type WitnessedRow, type WitnessStore } from './store.ts';
+import {
+  onWitnessStore,
+  openWitnessStore,
+  type Cosign,
+  type WitnessedRow,
+  type WitnessStore,
+} from './store.ts';
 
 /** `witness.json`. */
 interface WitnessFile {
@@ -197,6 +204,34 @@ function logKey(vkey: string): VerifierKey {
   throw new GovError('VALIDATION_ERROR', `expected a key of a log, got the witness key ${key.name}`);
 }
 
+/** Derives a log from a file of its records, and returns its signed note with the cosignature. Nobody may serve the directory. */
+export async function witnessAdd(options: {
+  readonly dataDir: string;
+  readonly read: () => AsyncIterable<Uint8Array>;
+}): Promise<string> {
+  const dataDir = resolve(options.dataDir);
+  const { name, index = false } = readWitnessFile(dataDir);
+  refuseOtherKind(dataDir, index, true);
+  const lock = takeLock(paths(dataDir).lock, process.pid);
+  try {
+    const store = openServed(dataDir, false);
+    const maps = openMapStores(paths(dataDir).maps);
+    const cosign = cosignBy(cosigners(dataDir, name));
+    const nowSeconds = Math.floor(now() / 1000);
+    return await addEntries({ store, maps, cosign, nowSeconds, read: options.read }).finally(() => {
+      maps.close();
+      store.close();
+    });
+  } finally {
+    lock.release();
+  }
+}
+
+const cosignBy =
+  (signers: readonly CheckpointSigner[]): Cosign =>
+  (body, timestampSeconds) =>
+    signers.map((signer) => signatureLine(body, signer, { timestampSeconds })).join('');
+
 export interface WitnessServeOptions {
   readonly dataDir: string;
   readonly listen?: string | undefined;
@@ -275,8 +310,7 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
     }
     const server = await listenAsWitness(address, {
       store,
-      cosign: (body, timestampSeconds) =>
-        signers.map((signer) => signatureLine(body, signer, { timestampSeconds })).join(''),
+      cosign: cosignBy(signers),
       nowSeconds: () => Math.floor(time() / 1000),
       index: derived?.witness ?? null,
       failed: (error) => {

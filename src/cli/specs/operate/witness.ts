@@ -93,3 +93,16 @@ export const witnessLogs = command({
   flags: { data },
   examples: ['gov witness logs --data ./witness'],
 });
+
+export const witnessAdd = command({
+  name: 'witness add',
+  prints: 'none',
+  summary: 'Derive a log from a file of its records, and print its cosigned checkpoint',
+  details: [
+    'For an index witness that cannot reach the log. The file is that of gov log entries. A false index is refused for good, as by gov witness serve --index. Stop the serving process first.',
+  ],
+  args: [{ name: 'file', description: 'Records of the log below a signed checkpoint' }],
+  flags: { data },
+  exitCodes: { 2: 'the file does not have the records of its checkpoint', 6: 'the log is refused' },
+  examples: ['gov witness add acme.goventries --data ./auditor > cosigned.txt'],
+});

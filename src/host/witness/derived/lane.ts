@@ -7,8 +7,6 @@
  * Proven by `test/host/witness/derived/operator.test.ts`.
  */
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises';
-import type { Client } from '../../../client/create.ts';
-import { logEntries } from '../../../client/log-entries.ts';
 import { limits } from '../../../contract/limits.ts';
 import { IndexDeriver, type FalseIndex, type Restart } from '../../../core/completeness/derive.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
@@ -21,7 +19,11 @@ export type IndexAnswer =
   | { readonly kind: 'refused'; readonly detail: string };
 
 interface LaneOptions {
-  readonly source: Pick<Client, 'getTile'>;
+  /** The records [from, to), in lists. */
+  readonly records: (range: {
+    readonly from: number;
+    readonly to: number;
+  }) => AsyncIterable<readonly string[]>;
   readonly store: LogMapStore;
   /** Keeps a false index for good, with its evidence. The checkpoint covers it. */
   readonly refuse: (fault: FalseIndex, note: string) => Promise<void>;
@@ -114,7 +116,7 @@ export class IndexLane {
 
   /** False where the derivation did not reach the checkpoint, or has to begin again. */
   async #read(deriver: IndexDeriver, { size }: Checkpoint): Promise<boolean> {
-    for await (const records of logEntries(this.#options.source, { from: deriver.size, to: size })) {
+    for await (const records of this.#options.records({ from: deriver.size, to: size })) {
       for (const record of records) deriver.add(record);
       if (this.#stopped || deriver.restart !== null) return false;
       if (deriver.size - this.#savedSize >= limits.indexWitnessSave) this.#save(deriver);

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createClient, type Client } from '../../../client/create.ts';
+import { logEntries } from '../../../client/log-entries.ts';
 import type { FalseIndex } from '../../../core/completeness/derive.ts';
 import { parseCheckpoint, type Checkpoint } from '../../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
@@ -74,7 +75,7 @@ export class IndexWitness {
     const apiKey = readFileSync(source.keyFile, 'utf8').trim();
     const client = createClient({ baseUrl: source.url, apiKey, env });
     const lane = new IndexLane({
-      source: client,
+      records: (range) => logEntries(client, range),
       store: maps.of(origin),
       refuse: (fault, note) => this.#refuse(client, fault, note),
       failed: (error) => log.warn({ err: error, origin }, 'the index of a log was not derived'),

@@ -6,12 +6,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { entriesHead } from '../../../../src/core/evidence/entries-file.ts';
 import { verifyEvidence } from '../../../../src/core/evidence/file.ts';
 import { openTrustedCheckpoint, type Trust } from '../../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../../src/core/note/key.ts';
 import {
   addLogKeys,
   setLogSource,
+  witnessAdd,
   witnessedLogs,
   witnessInit,
   witnessServe,
@@ -19,6 +21,7 @@ import {
 } from '../../../../src/host/witness/server.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
 import { ways } from '../../../core/completeness/hidden.ts';
+import { inChunks } from '../../../core/exports/log.ts';
 import { logSigner, trust } from '../../../core/proofs/log.ts';
 import { send } from '../../../support/serving.ts';
 import { startOperator } from './operator.ts';
@@ -52,6 +55,7 @@ async function start(hidden: readonly number[]) {
     operator,
     dataDir,
     url: () => witness.url,
+    stop: () => witness.close(),
     restart: async () => {
       await witness.close();
       witness = await serve(dataDir);
@@ -103,6 +107,30 @@ describe('an index witness of an operator that hides events', () => {
     operator.mode = 'silent';
     expect((await post()).status).toBe(422);
     expect(witnessedLogs(dataDir)[0]?.refusal).toMatchObject({ leaf: operator.index, evidence: null });
+  });
+});
+
+describe('an index witness that gets the records as a file', () => {
+  const fileOf =
+    ({ log, note }: Awaited<ReturnType<typeof startOperator>>) =>
+    () =>
+      inChunks(Buffer.from(entriesHead(note()) + log.leaves.map(({ record }) => `${record}\n`).join('')));
+  it('cosigns an honest log, also when it grew, and refuses a false one for good', async () => {
+    const honest = await start([]);
+    await honest.stop();
+    const read = fileOf(honest.operator);
+    for (let grown = 0; grown < 2; grown++) {
+      const note = await witnessAdd({ dataDir: honest.dataDir, read });
+      expect(openTrustedCheckpoint(note, honest.by()).index?.by).toEqual(['W1']);
+      honest.operator.log.record({ runId: 'later' });
+    }
+    const evil = await start([1]);
+    await evil.stop();
+    for (let again = 0; again < 2; again++)
+      await expect(witnessAdd({ dataDir: evil.dataDir, read: fileOf(evil.operator) })).rejects.toThrow(
+        `refused for good: index leaf ${evil.operator.index}`,
+      );
+    expect(honest.operator.asked).toEqual([]);
   });
 });
 
