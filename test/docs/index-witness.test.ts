@@ -1,5 +1,5 @@
 /** docs/how-to/use-index-witnesses.md is followed line by line: a plane, an index witness, and verifiers that require it. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -83,8 +83,14 @@ describe('docs/how-to/use-index-witnesses.md', { timeout: 300_000 }, () => {
       3,
       expect.stringContaining('completeness\tpassed\town_index'),
     ]);
-    const [derive = ''] = blocks(of, 'sh', 'Derive it yourself');
+    const [derive = '', add = ''] = blocks(of, 'sh', 'Derive it yourself');
     expect(await follow(derive)).toContain('completeness\tpassed\twitnessed');
+    await running.get('witness')?.stop();
+    running.delete('witness');
+    await follow(add);
+    expect(readFileSync(join(folder, 'cosigned.txt'), 'utf8')).toContain('— auditor.example/index ');
+    const kept = await shell(filled(derive.trim().split('\n').at(-1) ?? '') + ' --kept cosigned.txt', at);
+    expect(kept).toMatchObject({ code: 0, stderr: expect.not.stringContaining('SPLIT') });
     const [logs = ''] = blocks(of, 'sh', 'When it refuses');
     expect(await follow(logs)).toContain('/audit');
   });

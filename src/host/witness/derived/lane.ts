@@ -52,6 +52,10 @@ export class IndexLane {
     this.#options = options;
   }
 
+  get isDeriving(): boolean {
+    return this.#working !== null;
+  }
+
   /** Whether a checkpoint that the log signed may be cosigned. Waits some seconds for it. */
   async judge(target: Target): Promise<IndexAnswer> {
     const now = this.#answer(target.checkpoint);

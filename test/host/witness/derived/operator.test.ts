@@ -23,6 +23,7 @@ import { silentLog } from '../../../../src/service/call/log.ts';
 import { ways } from '../../../core/completeness/hidden.ts';
 import { inChunks } from '../../../core/exports/log.ts';
 import { logSigner, trust } from '../../../core/proofs/log.ts';
+import { serving } from '../../../cli/support/tool.ts';
 import { send } from '../../../support/serving.ts';
 import { startOperator } from './operator.ts';
 
@@ -115,6 +116,7 @@ describe('an index witness that gets the records as a file', () => {
     ({ log, note }: Awaited<ReturnType<typeof startOperator>>) =>
     () =>
       inChunks(Buffer.from(entriesHead(note()) + log.leaves.map(({ record }) => `${record}\n`).join('')));
+
   it('cosigns an honest log, also when it grew, and refuses a false one for good', async () => {
     const honest = await start([]);
     await honest.stop();
@@ -131,6 +133,21 @@ describe('an index witness that gets the records as a file', () => {
         `refused for good: index leaf ${evil.operator.index}`,
       );
     expect(honest.operator.asked).toEqual([]);
+  });
+
+  it('rejects a file that lacks its last record, and accuses nobody', async () => {
+    const { operator, dataDir, stop } = await start([]);
+    await stop();
+    const whole = operator.log.leaves.map(({ record }) => `${record}\n`);
+    const read = (records: readonly string[]) => () =>
+      inChunks(Buffer.from(entriesHead(operator.note()) + records.join('')));
+    await expect(witnessAdd({ dataDir, read: read(whole.slice(0, -1)) })).rejects.toThrow(
+      `expected the ${whole.length} records`,
+    );
+    const other = [...whole.slice(0, -1), whole[0] ?? ''];
+    await expect(witnessAdd({ dataDir, read: read(other) })).rejects.toThrow('do not have the signed root');
+    expect(witnessedLogs(dataDir)[0]).toMatchObject({ size: null, refusal: null });
+    expect(await witnessAdd({ dataDir, read: read(whole) })).toContain(operator.note());
   });
 });
 
@@ -156,6 +173,28 @@ describe('an index witness of an honest operator', () => {
     await restart();
     operator.mode = 'serve';
     expect((await post()).status).toBe(200);
+  });
+
+  it('killed while it reads, it cosigns after the next start', async () => {
+    const { operator, dataDir, stop } = await start([]);
+    await stop();
+    const argv = ['witness', 'serve', '--index', '--data', dataDir, '--listen', '127.0.0.1:0'];
+    const post = (url: string) =>
+      send('POST', `${url}/add-checkpoint`, {
+        raw: operator.body(),
+        headers: { 'content-type': 'text/plain' },
+      });
+    operator.mode = 'stall';
+    const first = await serving(argv, { env: {}, cwd: folder });
+    const cut = expect(post(first.baseUrl)).rejects.toThrow();
+    await expect.poll(() => operator.asked.length).toBeGreaterThan(0);
+    first.child.kill('SIGKILL');
+    await cut;
+    operator.mode = 'serve';
+    const second = await serving(argv, { env: {}, cwd: folder });
+    expect((await post(second.baseUrl)).status).toBe(200);
+    await second.stop();
+    expect(witnessedLogs(dataDir)[0]).toMatchObject({ size: operator.log.leaves.length, refusal: null });
   });
 
   it('continues after a restart from the cosigned size, and never cosigns a smaller or another tree', async () => {

@@ -15,8 +15,8 @@ interface Operator extends HiddenLog {
   readonly note: () => string;
   /** Paths below the interface that were asked for. */
   readonly asked: string[];
-  /** What the server does: serve, answer 503, or serve other records than the signed ones. */
-  mode: 'serve' | 'down' | 'forge' | 'silent';
+  /** What the server does: serve, answer 503, serve other records than the signed ones, hide its map, or never answer. */
+  mode: 'serve' | 'down' | 'forge' | 'silent' | 'stall';
   close(): Promise<void>;
 }
 
@@ -39,6 +39,7 @@ export async function startOperator(hidden: readonly number[]): Promise<Operator
     const path = url.pathname.replace('/api/v1/log/', '');
     asked.push(path);
     const tile = parseTilePath(path);
+    if (operator.mode === 'stall') return;
     if (operator.mode === 'down') return void response.writeHead(503).end();
     if (tile !== null) {
       const [from, to] = [tile.index * tileWidth, tile.index * tileWidth + tile.width];
