@@ -6,7 +6,8 @@ import { shownAs, visibleLine } from '../../core/visible.ts';
 
 /** The text as one word for bash and zsh, in printable characters: `'$(id)'`, `$'pay\u200b'`. Never empty. */
 export function shellWord(text: string): string {
-  if (/^[\w%+,./:@][\w%+,./:@=-]*$/.test(text)) return text;
+  // a dash alone is standard input or output
+  if (text === '-' || /^[\w%+,./:@][\w%+,./:@=-]*$/.test(text)) return text;
   if (visibleLine(text) === text) return `'${text.replaceAll("'", "'\\''")}'`;
   const inQuotes = text.toWellFormed().replace(/[\\']/g, '\\$&');
   return `$'${shownAs(inQuotes, codeOf)}'`;

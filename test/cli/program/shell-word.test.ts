@@ -17,6 +17,7 @@ describe('a word of a command to copy', () => {
     ["it's", "'it'\\''s'"],
     ['', "''"],
     ['-rf', "'-rf'"],
+    ['-', '-'],
     ['~root', "'~root'"],
     ['a; b & c | d > e', "'a; b & c | d > e'"],
     ['größe', "'größe'"],

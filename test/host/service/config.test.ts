@@ -82,6 +82,7 @@ describe('service.json', () => {
       logLevel: 'info',
       memoryMiB: null,
       onLoss: 'record',
+      receipts: 'commit',
       targets: [],
       tls: null,
       witnessing: null,
