@@ -93,7 +93,7 @@ describe.skipIf(!engines.includes('postgres'))('homes of organizations', () => {
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
         )
         .catch(() => {});
-    }, 200);
+    }, 500);
     /** Again until it is done, under one key. */
     const insist = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
       const headers = { 'idempotency-key': randomUUID() };

@@ -81,7 +81,7 @@ describe('GET /events/search', () => {
       'actor=nobody',
     ];
     const before = await Promise.all(queries.map((query) => search(query, 1000)));
-    await vi.waitFor(async () => expect(await blocks()).toBeGreaterThanOrEqual(2), 20_000);
+    await vi.waitFor(async () => expect(await blocks()).toBeGreaterThanOrEqual(2), 50_000);
     const after = await Promise.all(queries.map((query) => search(query, 1000)));
     expect(after).toEqual(before);
     const expected = many.filter((each) => (each['actor'] as { name: string }).name === 'rare').length;
