@@ -28,10 +28,7 @@ export const logEntries = command({
   flags: {
     out: flag.text('FILE', 'Write to this file', { short: 'O', required: true }),
   },
-  examples: [
-    'gov log entries --out acme.goventries',
-    'gov proofs verify run.govproof.json --entries acme.goventries --trust acme.trust',
-  ],
+  examples: ['gov log entries --out acme.goventries'],
 });
 
 export const logRecover = command({
