@@ -1,7 +1,7 @@
 /**
  * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
  * followed its decision. Input comes in five rounds: approvers of the log, evaluations of the run in log order, approvals,
- * uses of approvals, governed events. Rounds of later leaves may follow, unless these change an earlier judgement.
+ * uses of approvals, governed events.
  * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
  * event names, and the input of an evaluation. Proven by `test/core/proofs/compliance.test.ts`.
  */
@@ -102,8 +102,6 @@ interface DecidedCall {
   /** Who signed the approval; null without a valid signature. */
   signer: Approver | null;
   used: boolean;
-  /** Whether an event was judged by it: a later approval or use of it changes that judgement. */
-  isJudged: boolean;
   /** The evaluation whose approval this one used; null if it used none. */
   grant: DecidedCall | null;
   /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
@@ -117,7 +115,7 @@ interface RunLog {
   readonly approvers: Approvers;
 }
 
-/** Accumulates the layer. Memory: about 800 bytes an evaluation. */
+/** Accumulates the layer. Memory: about 150 bytes an evaluation. */
 export class PolicyCompliance {
   readonly #known = new Map<string, DecidedCall>();
   /** By id of the approval: the evaluation that opened it. */
@@ -139,10 +137,7 @@ export class PolicyCompliance {
   };
   /** Call ids of events that a decision allowed, and reports that may be of such a call. */
   readonly #decided = new Set<string>();
-  #reports: { readonly index: number; readonly callId: string }[] = [];
-  /** Ids of evaluations and approvals that were named before they were known. */
-  readonly #named = new Set<string>();
-  #isOvertaken = false;
+  readonly #reports: { readonly index: number; readonly callId: string }[] = [];
   #isGoverned = false;
   readonly #log: RunLog;
   /** Whether an approval of the run is signed, or had to be. */
@@ -154,21 +149,9 @@ export class PolicyCompliance {
     this.#log = log;
   }
 
-  /** Whether a later leaf changed the judgement of an earlier event: only a new pass over all leaves is right. */
-  get isOvertaken(): boolean {
-    return this.#isOvertaken;
-  }
-
-  /** About how many bytes it has in memory: 800 an evaluation with its call, 120 an id. */
-  get bytes(): number {
-    return 800 * this.#known.size + 120 * (this.#decided.size + this.#reports.length + this.#named.size);
-  }
-
   evaluation(leaf: EvaluatedLeaf): void {
     const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
     this.#isGoverned = true;
-    const approvalId = leaf.approval?.id ?? '';
-    if (this.#named.has(id) || this.#named.has(approvalId)) this.#isOvertaken = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
     this.#decisions.add(`\0${canonicalize(item)}`);
     if (this.#sets.size < limits.statedPolicySets) this.#sets.add(policySetHash);
@@ -193,7 +176,6 @@ export class PolicyCompliance {
       approver: null,
       signer: null,
       used: false,
-      isJudged: false,
       grant: null,
       use: null,
     };
@@ -204,20 +186,12 @@ export class PolicyCompliance {
 
   /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
   approval(given: DecidedLeaf): void {
-    const known = this.#find(this.#known, given.evaluationId);
+    const known = this.#known.get(given.evaluationId);
     if (known === undefined || !approves(given, known.approval)) return;
     if (given.index >= known.approvedAt) return;
-    if (known.isJudged) this.#isOvertaken = true;
     known.approvedAt = given.index;
     known.approver = given.approver;
     if (given.signed !== undefined) this.#signed(given, known);
-  }
-
-  /** Notes an id that is not known yet. The service makes no longer ids than those of clients. */
-  #find(calls: ReadonlyMap<string, DecidedCall>, id: string): DecidedCall | undefined {
-    const found = calls.get(id);
-    if (found === undefined && id.length <= limits.identifierChars) this.#named.add(id);
-    return found;
   }
 
   /** Checks the signature of an approval. */
@@ -243,10 +217,9 @@ export class PolicyCompliance {
   /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
   use({ id, evaluationId, at, index }: UseLeaf): void {
     this.#uses++;
-    const opened = this.#find(this.#opened, id);
-    const by = this.#find(this.#known, evaluationId);
+    const opened = this.#opened.get(id);
+    const by = this.#known.get(evaluationId);
     if (opened === undefined || by === undefined) return;
-    if (opened.isJudged || by.isJudged) this.#isOvertaken = true;
     if (opened.use !== null) this.#violation('approvals_used_once', index);
     else if (grants(opened, by, at)) {
       opened.use = { by, ran: null };
@@ -262,7 +235,7 @@ export class PolicyCompliance {
   governed(event: GovernedEvent): void {
     const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
     if (policyActive) this.#isGoverned = true;
-    const known = evaluationId === null ? undefined : this.#find(this.#known, evaluationId);
+    const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
     if (known === undefined && event.isReport === true && callId !== null && policyActive) {
       this.#reports.push({ index, callId });
       return;
@@ -270,14 +243,9 @@ export class PolicyCompliance {
     this.#counts.governed++;
     const decided = known !== undefined && known.whole && known.index < index && !known.used;
     if (decided && callId !== null) this.#decided.add(callId);
-    if (!decided && policyActive) {
-      this.#counts.undecided++;
-      this.#violation('every_governed_event_decided', index);
-    }
+    if (!decided && policyActive) this.#undecided(index);
     if (known === undefined) return;
     known.used = true;
-    known.isJudged = true;
-    if (known.grant !== null) known.grant.isJudged = true;
     if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
     if (known.erased) this.#counts.uncompared++;
     else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
@@ -295,23 +263,25 @@ export class PolicyCompliance {
     use.ran ??= index;
   }
 
-  /**
-   * Returns the layer below the leaves so far; vacuous if no policy was in force at any governed event and nothing was
-   * evaluated. Later leaves can still be added.
-   */
+  #undecided(index: number): void {
+    this.#counts.undecided++;
+    this.#violation('every_governed_event_decided', index);
+  }
+
+  /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
-    // a call that a later event decides is decided for all reports of it
-    this.#reports = this.#reports.filter(({ callId }) => !this.#decided.has(callId));
-    const { undecided, firstViolation } = this.#withReports();
-    const failed = new Set(this.#failed);
-    if (this.#reports.length > 0) failed.add('every_governed_event_decided');
+    for (const { index, callId } of this.#reports.splice(0)) {
+      if (this.#decided.has(callId)) continue;
+      this.#counts.governed++;
+      this.#undecided(index);
+    }
     // a layer of a run without uses and signatures has the same text as before there were any
     const absent = new Set<CheckId>();
     if (this.#uses === 0) absent.add('approvals_used_once');
     if (!this.#signs) absent.add('escalations_signed');
     const ids = checkIds.filter((id) => !absent.has(id));
-    const checks = ids.map((id) => ({ id, pass: !failed.has(id) }));
+    const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));
     return {
       layer: 'policy_compliance',
       claims: {
@@ -319,23 +289,12 @@ export class PolicyCompliance {
         policySets: [...this.#sets],
         decisions: { n: this.#decisions.size, root: hashText(this.#decisions.root()) },
         ...this.#counts,
-        governed: this.#counts.governed + this.#reports.length,
-        undecided,
         ...(this.#uses === 0 ? {} : { approvals: this.#approvals() }),
-        firstViolation,
+        firstViolation: this.#firstViolation,
       },
       checks,
       verdict: verdictOf(checks),
     };
-  }
-
-  /** Counts the reports of calls that no event decided. */
-  #withReports() {
-    const undecided = this.#counts.undecided + this.#reports.length;
-    const [first] = this.#reports; // they come in log order
-    const isFirst = first !== undefined && first.index < (this.#firstViolation?.index ?? Infinity);
-    const reported = { check: 'every_governed_event_decided', index: first?.index ?? 0 };
-    return { undecided, firstViolation: isFirst ? reported : this.#firstViolation };
   }
 
   /** Each used approval: who gave and who signed it, and the indexes of its leaves and of the event that ran. */

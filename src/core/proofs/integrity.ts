@@ -31,8 +31,8 @@ const serverTimeForm = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.
 export class IntegrityJudge {
   readonly #runId: string;
   readonly #size: number;
-  readonly #leaves: ListRoot;
-  readonly #sources: Map<string, number>;
+  readonly #leaves = new ListRoot();
+  readonly #sources = new Map<string, number>();
   #firstIndex = -1;
   #lastIndex = -1;
   #lastServerTime = '';
@@ -44,33 +44,10 @@ export class IntegrityJudge {
   #uniqueIds = true;
   #monotonic = true;
 
-  /** `treeSize`: S; every leaf index must be below it. `after`: it has these events already. */
-  constructor(runId: string, treeSize: number, after?: IntegrityJudge) {
+  /** `treeSize`: S; every leaf index must be below it. */
+  constructor(runId: string, treeSize: number) {
     this.#runId = runId;
     this.#size = treeSize;
-    this.#leaves = after === undefined ? new ListRoot() : after.#leaves.fork();
-    this.#sources = new Map(after === undefined ? [] : after.#sources);
-    if (after === undefined) return;
-    this.#firstIndex = after.#firstIndex;
-    this.#lastIndex = after.#lastIndex;
-    this.#lastServerTime = after.#lastServerTime;
-    this.#lastServerMs = after.#lastServerMs;
-    this.#skewMs = after.#skewMs;
-    this.#unknown = after.#unknown;
-    this.#inTree = after.#inTree;
-    this.#gapFree = after.#gapFree;
-    this.#uniqueIds = after.#uniqueIds;
-    this.#monotonic = after.#monotonic;
-  }
-
-  /** A judge that has the same events, and continues apart from this one. */
-  fork(): IntegrityJudge {
-    return new IntegrityJudge(this.#runId, this.#size, this);
-  }
-
-  /** The leaf index of the newest event; −1 without events. */
-  get lastIndex(): number {
-    return this.#lastIndex;
   }
 
   /** Adds the next event. `treeHash`: leaf hash of the tree at the index of the event, 32 bytes. Cost: about 2 µs. */

@@ -9,36 +9,19 @@ import type { RunEvent } from '../../core/events/run-entry.ts';
 import { RunIndex } from '../../core/events/run-index.ts';
 import { tileWidth } from '../../core/merkle/tile-path.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { RunOf } from '../call/work.ts';
 
 export class RunJudge {
   readonly #integrity: IntegrityJudge;
   readonly #hashes: LeafHashes;
   /** The run index that checks the rows of a logged graph; absent where there is no such graph. */
   readonly index: RunIndex | null;
-  #events: number;
-  readonly #reader: StoreReader;
-  readonly #of: RunOf;
+  #events = 0;
 
-  constructor(reader: StoreReader, of: RunOf, from: { readonly indexed: boolean } | RunJudge) {
-    const isFork = from instanceof RunJudge;
-    this.#reader = reader;
-    this.#of = { projectId: of.projectId, runId: of.runId };
+  constructor(reader: StoreReader, of: { projectId: string; runId: string }, options: { indexed: boolean }) {
     // every added event is below S already, by the range that was read
-    this.#integrity = isFork ? from.#integrity.fork() : new IntegrityJudge(of.runId, Number.MAX_SAFE_INTEGER);
+    this.#integrity = new IntegrityJudge(of.runId, Number.MAX_SAFE_INTEGER);
     this.#hashes = new LeafHashes(reader, of.projectId);
-    this.#events = isFork ? from.#events : 0;
-    this.index = !isFork && from.indexed ? new RunIndex({ hashes: true }) : null;
-  }
-
-  /** A judge of the same events, which continues apart from this one and has no index. */
-  fork(): RunJudge {
-    return new RunJudge(this.#reader, this.#of, this);
-  }
-
-  /** The leaf index of the newest event; −1 without events. */
-  get lastIndex(): number {
-    return this.#integrity.lastIndex;
+    this.index = options.indexed ? new RunIndex({ hashes: true }) : null;
   }
 
   /** Events checked so far; the next one has this runSeq. */
@@ -99,29 +82,22 @@ export class LeafHashes {
   }
 }
 
-const keptAtMost = 1000;
+const keptAtMost = 16;
 
-interface KeptJudge {
-  readonly judge: RunJudge;
-  readonly size: number;
-}
-
-/** Keeps checkers without an index, about 4 kB each, for the layers of a graph's proof and for later proofs; drops the oldest first. */
+/** Keeps checkers until the layers of the graph's proof are computed; drops the oldest first. */
 class KeptJudges {
-  readonly #judges = new Map<string, KeptJudge>();
+  readonly #judges = new Map<string, RunJudge>();
 
-  /** `key`: a graph, or a run. `size`: of the log, before its events were read. */
-  keep(key: string, judge: RunJudge, size: number): void {
-    this.#judges.delete(key);
-    this.#judges.set(key, { judge, size });
+  keep(graphId: string, judge: RunJudge): void {
+    this.#judges.set(graphId, judge);
     const [oldest] = this.#judges.keys();
     if (this.#judges.size > keptAtMost && oldest !== undefined) this.#judges.delete(oldest);
   }
 
-  take(key: string): KeptJudge | undefined {
-    const kept = this.#judges.get(key);
-    this.#judges.delete(key);
-    return kept;
+  take(graphId: string): RunJudge | undefined {
+    const judge = this.#judges.get(graphId);
+    this.#judges.delete(graphId);
+    return judge;
   }
 }
 

@@ -24,22 +24,12 @@ import type { StoreReader } from '../../store/port/store.ts';
 import { coverageOf } from '../coverage/task.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { erasureNoting } from '../erased/noting.ts';
-import { decisionLineage, replayedDecisions } from './decided-layers.ts';
-import { policyCompliance } from './policy-compliance.ts';
+import { decisionLineage, policyCompliance, replayedDecisions } from './decided-layers.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { runEvents } from '../events/run-stream.ts';
-import { changedSince } from '../events/changed.ts';
 import { keptJudges, LeafHashes, RunJudge } from '../events/run-judge.ts';
 import { rootAt } from '../log/tree-proofs.ts';
-import type {
-  Layers,
-  LayersInput,
-  LoggedGraph,
-  RunOf,
-  StatedLayer,
-  Task,
-  TaskContext,
-} from '../call/work.ts';
+import type { Layers, LayersInput, LoggedGraph, StatedLayer, Task, TaskContext } from '../call/work.ts';
 
 export const layers: Task<'layers'> = async (context, input) => {
   const { projectId, runId, treeSize, origin } = input;
@@ -131,8 +121,9 @@ async function layerResult(
  * bodies; for a recomputation of a large run not even those, because the first statement lists them.
  */
 async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
-  const { runId, treeSize, statedSources } = input;
-  const judge = await startedJudge(context, input);
+  const { runId, treeSize, graph, statedSources } = input;
+  const kept = graph?.facts === null ? undefined : keptJudges.take(graph?.graphId ?? '');
+  const judge = kept ?? new RunJudge(context.reader, input, { indexed: graph?.facts === null });
   const isRead = statedSources === undefined || input.events <= limits.syncProofEvents;
   const bodies = isRead && { at: sourcePointer };
   const range = { fromSeq: judge.events, beforeIndex: treeSize, bodies };
@@ -140,27 +131,9 @@ async function judgeEvents(context: TaskContext, input: LayersInput): Promise<Ru
     await judge.load(chunk);
     for (const event of chunk) judge.add(event);
   }
-  if (judge.events === 0)
-    throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
-  if (input.proofLeaf === undefined) keptJudges.keep(runKey(input), judge.fork(), treeSize);
-  return judge;
+  if (judge.events > 0) return judge;
+  throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
 }
-
-/** With the events that this thread checked for the same proof, or for an earlier one. A check of a proof reads them all. */
-async function startedJudge({ reader }: TaskContext, input: LayersInput): Promise<RunJudge> {
-  const { projectId, treeSize, graph, proofLeaf } = input;
-  const isStored = graph !== null && graph.facts === null;
-  if (proofLeaf === undefined && !isStored) {
-    const derived = graph === null ? undefined : keptJudges.take(graph.graphId);
-    if (derived !== undefined) return derived.judge;
-    const kept = keptJudges.take(runKey(input));
-    const fits = kept !== undefined && kept.judge.lastIndex < treeSize;
-    if (fits && !(await changedSince(reader, projectId, kept))) return kept.judge;
-  }
-  return new RunJudge(reader, input, { indexed: isStored });
-}
-
-const runKey = ({ projectId, runId }: RunOf): string => `${projectId} ${runId}`;
 
 async function judgeGraph(
   context: TaskContext,

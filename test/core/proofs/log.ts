@@ -228,10 +228,9 @@ export class ProofLog {
     const builder = new GraphBuilder(runId, declaration);
     const covered = this.run(runId);
     for (const event of covered) builder.add(event);
-    const { facts, last } = builder.at();
+    const facts = builder.finish();
     const rows: LoggedGraph['rows'] = { nodes: [], edges: [] };
-    for (const chunk of [...builder.drain(), ...last])
-      rows[chunk.list].push(...chunk.rows.toString().split('\n'));
+    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.toString().split('\n'));
     const leaf = draftLeaf('gov.graph/1', graphLeafFields(runId, facts, writtenTo === 'sealed'));
     const made = { facts, rows, covered: covered.length };
     if (writtenTo === undefined) return { ...made, extent: { graphIndex: this.append(leaf) } };

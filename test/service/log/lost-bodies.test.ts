@@ -54,10 +54,6 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
           : `UPDATE body SET disclosures = '${fewer}' WHERE ${where}`,
       );
       await tenant.call('POST', '/events', { body: event({ runId }) }); // nothing that was held answers for it
-      // a later proof continues from the one before, until something in the log is erased
-      const other = await record(`other-${runId}`);
-      const erasure = { eventId: other.nodeId, reasonCode: 'subject_request' };
-      await tenant.call('POST', '/erasures', { body: erasure, key: eraser });
       for (const read of [...reads(runId, nodeId), ['GET', `/proofs/${proofId}/bundle?events=disclosed`]]) {
         const { status, body } = await ask(read);
         expect([status, body.code], read.join(' ')).toEqual([503, 'STORAGE_FAULT']);
