@@ -290,7 +290,7 @@ export class Session {
   }
 
   async #receiptKeeper(): Promise<(answer: ReceiptedAnswer) => void> {
-    const { keepAnswer } = await import('../../client/receipts/kept-answers.ts');
+    const { keepAnswer } = await import('../../client/sending/kept-answers.ts');
     const folder = receiptsFolder(configPath(this.#options.io.env));
     return (answer) => keepAnswer(folder, answer);
   }

@@ -51,8 +51,8 @@ export interface RunOutcome {
   readonly isKnown: (clientEventId: string) => boolean;
 }
 
-/** Returns the events of a balance, one for each run of the file that has events. Undefined: the run has it. */
-export function balanceEvents(balance: Balance, outcomes: readonly RunOutcome[]): (EventInput | undefined)[] {
+/** Returns the events of a balance, one for each run of the file that has events. Null: the run has it. */
+export function balanceEvents(balance: Balance, outcomes: readonly RunOutcome[]): (EventInput | null)[] {
   const inAll = (kind: keyof Counts): number =>
     outcomes.reduce((sum, { observed }) => sum + (observed[kind] ?? 0), 0);
   const observed = fromEach(inAll);
@@ -67,9 +67,9 @@ export function balanceEvents(balance: Balance, outcomes: readonly RunOutcome[])
 function eventOf(
   balance: Balance,
   { run, observed, isKnown, last, runs }: RunOutcome & { readonly last: EventInput; readonly runs: number },
-): EventInput | undefined {
+): EventInput | null {
   const clientEventId = balanceId(run.runId, balance.source.sha256);
-  if (isKnown(clientEventId)) return undefined;
+  if (isKnown(clientEventId)) return null;
   const here = fromEach((kind) => eventsOf(run, kind) - (observed[kind] ?? 0));
   return {
     runId: run.runId,

@@ -103,12 +103,12 @@ async function* balanced(source: InputSource, { reading, ...file }: ReadFile): A
   }
   const { parts } = weighed.balance.leftOut;
   if (parts > 0) reading.told({ kind: 'left out', source: source.name, balance: weighed.balance });
-  for (const event of balanceEvents(weighed.balance, outcomes)) {
-    // an importer makes events of JSON
-    if (event === undefined) yield { line: 1, known: true };
-    else yield sendable(1, event as unknown as Json);
-  }
+  yield* balanceEvents(weighed.balance, outcomes).map(inputOf);
 }
+
+/** The input of an event; null where the log has it. An importer makes events of JSON. */
+const inputOf = (event: EventInput | null): InputRecord =>
+  event === null ? { line: 1, known: true } : sendable(1, event as unknown as Json);
 
 /** The message of an error names file and line, which the report does too. */
 function refusalOf(failure: GovError, sourceName: string): InputRecord {
@@ -251,11 +251,7 @@ function* recordsOf(
     sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
   }
   if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged, corrected });
-  for (const event of found.events) {
-    // an imported event is JSON: its builder made it from JSON
-    if (event === null) yield { line: 1, known: true };
-    else yield sendable(1, event as unknown as Json);
-  }
+  yield* found.events.map(inputOf);
   const known = new Map(stored?.map(({ clientEventId, eventType }) => [clientEventId, eventType]));
   const isObserved = (at: number): boolean => {
     const event = found.events[at] ?? null;

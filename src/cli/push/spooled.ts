@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { limits } from '../../contract/limits.ts';
 import { usage } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
-import { type Finding, ReceiptKeeper } from '../../client/receipts/keeper.ts';
+import { type Finding, ReceiptKeeper } from '../../client/sending/keeper.ts';
 import { Spool, type Position } from '../../client/sending/spool.ts';
 import { SpoolQueue } from '../../client/sending/spool-queue.ts';
 import { counted } from '../terminal/numbers.ts';

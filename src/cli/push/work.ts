@@ -5,7 +5,7 @@ import { failureOf } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
-import type { LogClient } from '../../client/receipts/keeper.ts';
+import type { LogClient } from '../../client/sending/keeper.ts';
 import { importTime } from './import-time.ts';
 import type { Progress } from '../progress/show.ts';
 import type { PushProgress } from './progress.ts';

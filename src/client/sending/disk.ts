@@ -3,7 +3,7 @@
  * The build for browsers and edge runtimes uses `web/disk.ts`. Tested by `test/client/recorder.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
-import { type KeeperOptions, ReceiptKeeper } from '../receipts/keeper.ts';
+import { type KeeperOptions, ReceiptKeeper } from './keeper.ts';
 import type { Batch } from './batch.ts';
 import { SpoolQueue } from './spool-queue.ts';
 import { Spool } from './spool.ts';

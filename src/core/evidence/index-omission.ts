@@ -15,7 +15,8 @@ import { limits } from '../../contract/limits.ts';
 import { isListed, openEntry, readEntry, type MapEntry } from '../completeness/entry.ts';
 import { keyText, readMapped } from '../completeness/map-function.ts';
 import { parseHash } from '../hash.ts';
-import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
+import type { Json } from '../json/parse.ts';
+import { canonicalText } from '../json/canonical.ts';
 import { hash, hashForm, list, object, text, type Location, type Shape } from '../json/shape.ts';
 import { leafHash, verifyInclusion } from '../merkle/tree.ts';
 import type { Checkpoint } from '../note/checkpoint.ts';
@@ -33,7 +34,7 @@ export interface IndexOmission {
 }
 
 export const indexOmissionText = (omission: IndexOmission): string =>
-  `${canonicalize({ mediaType: evidenceMediaType, kind: 'index_omission', ...omission } as unknown as JsonObject)}\n`;
+  `${canonicalText({ mediaType: evidenceMediaType, kind: 'index_omission', ...omission })}\n`;
 
 const shape: Shape = {
   required: ['checkpoint', 'entry', 'index', 'kind', 'leaf', 'mediaType'],

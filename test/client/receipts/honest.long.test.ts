@@ -3,7 +3,7 @@ import { cpSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { retireKeys, rotateKeys } from '../../../plane/keys/rotate.ts';
-import type { Finding } from '../../../src/client/receipts/keeper.ts';
+import type { Finding } from '../../../src/client/sending/keeper.ts';
 import { Folder } from '../../cli/push/harness.ts';
 import { emptyDirectory, govHere } from '../../cli/support/tool.ts';
 import { answeredReceipts, deliverHere, HeldSpool, RestoredPlane, sentEvent } from '../support/held.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keepAnswer, keptAnswers } from '../../../src/client/receipts/kept-answers.ts';
+import { keepAnswer, keptAnswers } from '../../../src/client/sending/kept-answers.ts';
 import { receiptedAnswer, type ReceiptedAnswer } from '../../../src/client/receipts/receipted.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { Folder } from '../../cli/push/harness.ts';

@@ -5,7 +5,7 @@ import { planeServe, type RunningPlane } from '../../../plane/serve/start.ts';
 import { clientSink } from '../../../src/cli/push/client-sink.ts';
 import type { BatchReceipt } from '../../../src/client/receipts/answered.ts';
 import { createClient, type Client } from '../../../src/client/create.ts';
-import { type Finding, ReceiptKeeper } from '../../../src/client/receipts/keeper.ts';
+import { type Finding, ReceiptKeeper } from '../../../src/client/sending/keeper.ts';
 import type { Batch } from '../../../src/client/sending/batch.ts';
 import { deliver, type DeliveryResult } from '../../../src/client/sending/deliver.ts';
 import { Spool } from '../../../src/client/sending/spool.ts';

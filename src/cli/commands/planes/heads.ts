@@ -22,7 +22,7 @@ export const run: Run<typeof spec> = async (call) => {
   for await (const { auditCheckpoint } of reports) {
     const head = parseCheckpoint(splitNote(auditCheckpoint).text);
     origin ??= head.origin;
-    // a log that was begun anew has another origin
+    // gov log recover begins a log with another origin
     if (head.origin !== origin || notes.size >= limits.keptHeads) break;
     if (head.size > 0) notes.add(auditCheckpoint);
   }

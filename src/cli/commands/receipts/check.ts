@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { originOf, receiptOf } from '../../../client/receipts/answered.ts';
-import { keptAnswers } from '../../../client/receipts/kept-answers.ts';
+import { keptAnswers } from '../../../client/sending/kept-answers.ts';
 import { configPath, receiptsFolder } from '../../context/config.ts';
 import { Spool } from '../../../client/sending/spool.ts';
 import type { Invocation, Run } from '../../context/command.ts';

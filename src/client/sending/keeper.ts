@@ -16,12 +16,12 @@ import { type Checkpoint, parseCheckpoint } from '../../core/note/checkpoint.ts'
 import { splitNote } from '../../core/note/signed.ts';
 import type { Client } from '../create.ts';
 import { GovApiError } from '../errors.ts';
-import type { Batch } from '../sending/batch.ts';
-import type { HeldBatch, Spool } from '../sending/spool.ts';
-import { openReceipt, type OpenReceipt } from './answered.ts';
-import { judgeReceipts, type Judged } from './judge.ts';
+import type { Batch } from './batch.ts';
+import type { HeldBatch, Spool } from './spool.ts';
+import { openReceipt, type OpenReceipt } from '../receipts/answered.ts';
+import { judgeReceipts, type Judged } from '../receipts/judge.ts';
 import { keptPath, readKeptHeads, writeKeptHeads } from './kept-head.ts';
-import { LogReader } from './log-reader.ts';
+import { LogReader } from '../receipts/log-reader.ts';
 
 export type LogClient = Pick<Client, 'getCheckpoint' | 'getLogConsistency' | 'getLogReceipt' | 'getTile'>;
 

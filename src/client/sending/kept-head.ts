@@ -6,7 +6,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, w
 import { dirname, join } from 'node:path';
 import { isObject } from '../../core/json/object.ts';
 import { parseJson } from '../../core/json/parse.ts';
-import { syncDirectory } from '../sending/journal.ts';
+import { syncDirectory } from './journal.ts';
 
 export interface KeptHeads {
   /** Signed note of the newest tree; null before the first one. */

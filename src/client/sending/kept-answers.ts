@@ -12,8 +12,8 @@ import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from '
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { isObject } from '../../core/json/object.ts';
-import { makeFolder } from '../sending/make-folder.ts';
-import type { ReceiptedAnswer } from './receipted.ts';
+import { makeFolder } from './make-folder.ts';
+import type { ReceiptedAnswer } from '../receipts/receipted.ts';
 
 const newest = 'answers.ndjson';
 const older = 'answers.1.ndjson';
