@@ -79,9 +79,9 @@ export class Bucket {
   }> {
     const { accessKeyId, region } = this.#target;
     // a store may sign the address of a bucket without its last slash
-    const path = key === '' ? '' : `/${key.split('/').map(encodeURIComponent).join('/')}`;
-    const url = new URL(`${this.address}${path}`);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const path = key === '' ? '' : `/${key.split('/').map(percentEncoded).join('/')}`;
+    const search = Object.entries(query).map((pair) => pair.map(percentEncoded).join('='));
+    const url = new URL(`${this.address}${path}${search.length === 0 ? '' : `?${search.join('&')}`}`);
     const { AwsV4Signer } = await import('aws4fetch');
     const { url: signedUrl, headers } = await new AwsV4Signer({
       method,
@@ -103,3 +103,10 @@ export class Bucket {
     this.#exchange.close();
   }
 }
+
+/** As the signature has it (RFC 3986): every character but letters, digits, `-`, `.`, `_` and `~`. */
+const percentEncoded = (text: string): string =>
+  encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

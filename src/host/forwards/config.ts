@@ -11,6 +11,7 @@ import { ocsfVersions, type OcsfVersion } from '../../core/forwards/ocsf.ts';
 import { decisionWords, type DecisionWord } from '../../core/forwards/record.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { filePath, invalid, oneOf, text, whole } from '../config/layers.ts';
+import { isBucketAddress, parseBucketAddress } from './bucket-address.ts';
 
 const httpShapes = ['ndjson', 'array', 'splunk', 'elastic'] as const;
 export type HttpShape = (typeof httpShapes)[number];
@@ -73,7 +74,7 @@ const properties = {
   header: { type: 'string', pattern: '^[A-Za-z0-9-]{1,64}$' },
   secretFile: filePath,
   secretEnv: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,127}$' },
-  endpoint: { type: 'string', pattern: '^https?://[^\\s/]+/?$', maxLength: 2048 },
+  endpoint: { type: 'string', pattern: '^https?://[^\\s/?#@\\\\]+/?$', maxLength: 2048 },
   region: text(64),
   accessKeyId: text(128),
   everySeconds: whole(1, 3600),
@@ -170,6 +171,7 @@ const own = {
 } as const satisfies Record<ForwardTarget['kind'], readonly (keyof TargetFile)[]>;
 
 export function targetOf(file: TargetFile, place: TargetSource): ForwardTarget {
+  if (isBucketAddress(file.to)) return objectsOf(file, place);
   const url = URL.canParse(file.to) ? new URL(file.to) : null;
   const kind = url === null ? undefined : kinds.get(url.protocol);
   if (url === null || kind === undefined || url.hostname === '') {
@@ -185,31 +187,35 @@ export function targetOf(file: TargetFile, place: TargetSource): ForwardTarget {
       'an address without a user or password; put the secret into secretFile',
     );
   }
-  for (const other of ['syslog', 'http', 's3'] as const) {
-    const foreign = other === kind ? undefined : own[other].find((name) => file[name] !== undefined);
-    if (foreign !== undefined)
-      throw invalid(`${place.from}/${foreign}`, `no such member for a target ${url.protocol}//`);
-  }
-  const common = commonOf(file, url, place);
+  refuseForeign(file, kind, place);
+  const shown = `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, '');
+  const common = commonOf(file, shown, place);
   switch (kind) {
     case 'syslog':
       return streamOf(file, common, { url, place });
     case 'http':
       return httpOf(file, common, { url, place });
-    case 's3':
-      return objectsOf(file, common, { url, place });
   }
 }
 
-const kinds: ReadonlyMap<string, ForwardTarget['kind']> = new Map([
+const kinds: ReadonlyMap<string, 'syslog' | 'http'> = new Map([
   ['syslog+tls:', 'syslog'],
   ['syslog+tcp:', 'syslog'],
   ['https:', 'http'],
   ['http:', 'http'],
-  ['s3:', 's3'],
 ]);
 
-function commonOf(file: TargetFile, url: URL, { from, dataDir }: TargetSource): Common {
+function refuseForeign(file: TargetFile, kind: ForwardTarget['kind'], { from }: TargetSource): void {
+  for (const other of ['syslog', 'http', 's3'] as const) {
+    const foreign = other === kind ? undefined : own[other].find((name) => file[name] !== undefined);
+    if (foreign === undefined) continue;
+    const [scheme] = file.to.split('://', 1);
+    throw invalid(`${from}/${foreign}`, `no such member for a target ${scheme}://`);
+  }
+}
+
+/** `to`: the address as it is shown. */
+function commonOf(file: TargetFile, to: string, { from, dataDir }: TargetSource): Common {
   const path = (name: string | undefined): string | null =>
     name === undefined ? null : resolve(dataDir, name);
   const tls = {
@@ -226,8 +232,8 @@ function commonOf(file: TargetFile, url: URL, { from, dataDir }: TargetSource): 
   }
   return {
     name: file.name,
-    to: `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, ''),
-    format: file.format ?? (url.protocol.startsWith('syslog') ? 'syslog' : 'json'),
+    to,
+    format: file.format ?? (to.startsWith('syslog') ? 'syslog' : 'json'),
     ocsfVersion: file.ocsfVersion ?? '1.9.0',
     from: file.from ?? 'now',
     filter: { eventTypes: file.eventTypes, decisions: file.decisions },
@@ -277,7 +283,10 @@ function httpOf(file: TargetFile, common: Common, { url, place }: ParsedTarget):
   };
 }
 
-function objectsOf(file: TargetFile, common: Common, { url, place }: ParsedTarget): ObjectTarget {
+function objectsOf(file: TargetFile, place: TargetSource): ObjectTarget {
+  const { bucket, prefix } = parseBucketAddress(file.to, `${place.from}/to`);
+  refuseForeign(file, 's3', place);
+  const common = commonOf(file, `s3://${[bucket, prefix].filter(Boolean).join('/')}`, place);
   refuseLines(common, place);
   const { accessKeyId, region } = file;
   if (
@@ -290,8 +299,8 @@ function objectsOf(file: TargetFile, common: Common, { url, place }: ParsedTarge
   return {
     ...common,
     kind: 's3',
-    bucket: url.hostname,
-    prefix: url.pathname.replace(/^\/+|\/+$/g, ''),
+    bucket,
+    prefix,
     endpoint: file.endpoint?.replace(/\/$/, '') ?? null,
     region,
     accessKeyId,
