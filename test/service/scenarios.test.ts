@@ -15,6 +15,7 @@ import type { Answer } from '../support/answer.ts';
 import { operationsOf, startWorld, worlds, type HostedPlane } from '../support/worlds.ts';
 import { sessionOf } from './support/accounts.ts';
 import { fillProject } from './support/filled.ts';
+import { watchGrowth, type Growth } from './support/grown.ts';
 import { hostedScenarios, type HostedMade } from './support/hosted-scenarios.ts';
 import {
   anonymous,
@@ -102,6 +103,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   'applyConfigBundle 200': 'at a plane that trusts a service: test/plane/config/apply.test.ts',
   'applyConfigBundle 403': 'at a service: test/service/planes/project-config.test.ts',
   'applyConfigBundle 409': 'at a plane that trusts a service: test/plane/config/apply.test.ts',
+};
+/** Operations that add a leaf to the log of their caller and answer without a receipt (contract P29), and why. */
+const unreceipted: Readonly<Partial<Record<OperationId, string>>> = {
+  deleteProject: 'the caller is of another project, whose log gets a copy of the event',
 };
 /** A fault of ours, which nothing here provokes: test/http/answer/messages.test.ts. */
 const unprovoked = 500;
@@ -222,6 +227,9 @@ describe('a service without an identity provider', () => {
 describe.each(worlds)('every operation on %s', (world) => {
   let at: TestPlane | HostedPlane;
   let made: Made | HostedMade;
+  let growth: Growth | null;
+  /** Operations whose answer had no receipt of the leaves that it added. */
+  const found = new Set<OperationId>();
   beforeAll(async () => {
     at = await startWorld(world, {
       extraKeys: { approver: { scopes: ['approvals:decide'] } },
@@ -232,8 +240,12 @@ describe.each(worlds)('every operation on %s', (world) => {
     const approver = at.keys['approver'] ?? '';
     made = { ...(await fillProject(at.call, { name: 'own', ...project })), approver };
     if ('tenant' in at) made = await makeHosted(at, made);
+    growth = 'service' in at ? watchGrowth(at.service.services.store) : null;
   });
-  afterAll(() => at.end());
+  afterAll(() => {
+    growth?.stop();
+    return at.end();
+  });
 
   /** Where a 201 or a 202 says that something is, its creator finds it. */
   const lookAt = async ({ headers, body }: Answer, { key }: CallOptions): Promise<void> => {
@@ -259,6 +271,9 @@ describe.each(worlds)('every operation on %s', (world) => {
       const { method, path, ...rest } = { ...rowRequest(id, made), ...change?.(made) };
       const answer = await at.call(method, path, rest);
       expect(answer.status, answer.text.slice(0, 300)).toBe(status);
+      const { 'x-request-id': requestId, 'gov-receipt': receipt } = answer.headers;
+      // an error has no receipt, also where a refusal is recorded
+      if (status < 400 && receipt === undefined && growth?.grew(requestId) === true) found.add(id);
       if (status === 201 || status === 202) await lookAt(answer, table[id].tag === 'Auth' ? rest : {});
       if (status !== 429) return;
       const { code, quota } = answer.body;
@@ -266,6 +281,11 @@ describe.each(worlds)('every operation on %s', (world) => {
       expect([code, quota.type, quota.remaining]).toEqual(['QUOTA_EXCEEDED', meters, 0]);
     },
   );
+
+  // a plane answers the same operations with the same handlers
+  it.skipIf(world === 'plane')('every answer that added to the log of its caller has a receipt', () => {
+    expect([...found].toSorted()).toEqual(Object.keys(unreceipted).toSorted());
+  });
 
   it('every operation answers 503 and names the leaf when one was altered', async () => {
     const { sequence } = (await at.call('GET', `/events/${made.eventId}`)).body;
