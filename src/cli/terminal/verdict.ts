@@ -51,6 +51,9 @@ export interface ShownVerdict extends Partial<Omit<ProofVerdict, 'layers' | 'cod
 /** What the exit code follows from. */
 export type VerdictFacts = Pick<ShownVerdict, 'verified' | 'code' | 'authentic' | 'compliant' | 'layers'>;
 
+/** Codes of a raw recording that differs from the proof, whatever its policies say. */
+const takesBack = /^(?:RECORDING|BALANCE)_/;
+
 /** 0 verified; 11 authentic, but a policy was broken, and nothing else is wrong; 3 otherwise. */
 export function exitOfVerdict({
   verified,
@@ -60,7 +63,7 @@ export function exitOfVerdict({
   layers,
 }: VerdictFacts): number {
   if (verified) return exit.ok;
-  if (code === 'SPLIT_VIEW') return exit.checkFailed;
+  if (code === 'SPLIT_VIEW' || takesBack.test(code ?? '')) return exit.checkFailed;
   const failed = layers.filter(({ passed }) => !passed);
   const isAlone = failed.length === 1 && failed[0]?.name === 'policy_compliance';
   return authentic && compliant === 'no' && isAlone ? exit.notCompliant : exit.checkFailed;

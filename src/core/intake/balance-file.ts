@@ -9,7 +9,8 @@ import { fromEach, plus, type Balance, type Counts, type Remainder } from '../ba
 import { sha256Text } from '../hash.ts';
 import { faultWords, weigh, type Fault, type Weighed, type WeighedRun } from './balance.ts';
 import { decodeRequest } from './otlp/protobuf.ts';
-import { importRuns } from './registry.ts';
+import { importRuns, type ImportOptions } from './registry.ts';
+import type { ImportedRun } from './run.ts';
 import { decodeText, documents, encodingOf, type BadDocument } from './source.ts';
 
 export interface BalancedFile {
@@ -67,19 +68,30 @@ export function balanceFile(file: BalancedFile): FileBalance {
   };
 }
 
+export interface ReadAgain extends FileBalance {
+  readonly runs: readonly ImportedRun[];
+}
+
 /** Reads a file again and balances it, as an import does. Throws GovError for a file that no importer reads. */
-export function balanceOfBytes(name: string, bytes: Buffer): FileBalance {
+export function balanceOfBytes(
+  name: string,
+  bytes: Buffer,
+  options: Partial<Pick<ImportOptions, 'format' | 'sourceName' | 'runId' | 'runPrefix'>> = {},
+): ReadAgain {
   const refused: BadDocument[] = [];
   const request = decodeRequest(bytes);
   const given =
     request === undefined ? documents(decodeText(bytes).text, name) : [{ value: request, line: 1 }];
-  const runs = importRuns(given, {
-    format: 'auto',
-    importedAt: 0,
-    sourceName: name,
-    refused: (bad) => refused.push(bad),
-  });
-  return balanceFile({ name, bytes, runs: [...runs], refused });
+  const runs = [
+    ...importRuns(given, {
+      format: 'auto',
+      importedAt: 0,
+      sourceName: name,
+      ...options,
+      refused: (bad) => refused.push(bad),
+    }),
+  ];
+  return { ...balanceFile({ name, bytes, runs, refused }), runs };
 }
 
 function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly broken: readonly Broken[] } {

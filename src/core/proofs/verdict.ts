@@ -61,6 +61,12 @@ export const verdictCodes = {
   SPLIT_VIEW: 'The log signed two histories that contradict each other',
   MALFORMED_EVIDENCE: 'The file is not an evidence file',
   EVIDENCE_SHOWS_NOTHING: 'The evidence shows no broken promise',
+  // A raw recording that the verifier has.
+  RECORDING_UNKNOWN: 'The file is not one that was recorded in the run',
+  RECORDING_GREW: 'The file has grown since it was recorded',
+  BALANCE_DIFFERS: 'The balance in the log has other counts than the file',
+  RECORDING_DIFFERS: 'The events of the proof are not those that the file gives',
+  RECORDING_NOT_SHOWN: 'The proof does not show the events to compare with the file',
   // The log is intact, but the result is negative.
   COMPLETENESS_TOO_WEAK: 'That nothing is missing is shown less strongly than you require',
   WITNESS_QUORUM_NOT_MET: 'Fewer witnesses cosigned than the trust requires',
@@ -118,7 +124,8 @@ export const checkIds = [
   'layers_recomputed',
   'layers_satisfied',
 ] as const;
-export type CheckId = (typeof checkIds)[number];
+/** `recording`: of a raw file that the verifier has; only `gov proofs verify --recording` adds it. */
+export type CheckId = (typeof checkIds)[number] | 'recording';
 
 export interface CheckResult<Id extends string = CheckId> {
   readonly id: Id;

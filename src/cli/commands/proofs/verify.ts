@@ -23,6 +23,7 @@ import type { proofsVerify as spec } from '../../specs/prove/proofs.ts';
 import { trustFrom } from '../../context/trust.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { printAnswer } from '../../trust/answer-verdict.ts';
+import { withRecordings } from '../../runs/recording.ts';
 import { derivedFrom } from '../../trust/derived.ts';
 import { FoundHeads, SeenHeads, withHistory, hasMediaType } from '../../trust/history.ts';
 import { exitOfVerdict, printVerdict } from '../../terminal/verdict.ts';
@@ -42,6 +43,8 @@ export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, session, out } = invocation;
   checkReports(invocation);
   const [first = '', ...others] = args.proof;
+  if (others.length > 0 && flags.recording.length > 0)
+    throw usage('--recording: expected one proof, got several');
   if (others.length > 0 && (flags.report.length > 0 || args.proof.includes('-')))
     throw usage('--report and standard input: expected one proof, got several');
   const source = trustFrom(flags, session);
@@ -169,6 +172,7 @@ async function readSmall(
 
 async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Array>): Promise<number> {
   const { args, out, session, flags } = invocation;
+  refuseRecordings(flags, 'an export');
   const [{ verifyExport }, { exitOfExport, printExport }] = await Promise.all([
     import('../../../core/exports/verify.ts'),
     import('../../trust/export-verdict.ts'),
@@ -187,8 +191,18 @@ async function verifyExportHere(invocation: Call, chunks: AsyncIterable<Uint8Arr
   return printExport(out, { source, explain: flags.explain, verdict });
 }
 
+/** Errors: exit 2 for recordings without the events to compare them with. */
+function refuseRecordings({ recording }: Call['flags'], got: string): void {
+  if (recording.length === 0) return;
+  throw usage(
+    `--recording: expected a bundle with events, got ${got}`,
+    'gov proofs get PROOFID --events disclosed --out FILE',
+  );
+}
+
 async function verifyAnswerHere(invocation: Call, bytes: Uint8Array): Promise<number> {
   const { out, session, flags } = invocation;
+  refuseRecordings(flags, 'an answer');
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
   const judged = verifyAnswer(bytes, source?.trust ?? null, {
@@ -227,6 +241,7 @@ function artifactIn(bytes: Uint8Array): Artifact | null {
 
 async function verifyByService(invocation: Call, artifact: Artifact): Promise<number> {
   const { out, session, flags } = invocation;
+  refuseRecordings(flags, 'the word of the service about a proof');
   if (flags.requireCompleteness !== undefined)
     throw usage(
       '--require-completeness: expected a file, since the service’s answer does not show whether entries are missing',
@@ -250,7 +265,8 @@ async function verifyHere(invocation: Call, { read }: RepeatableSource): Promise
   const source = trustFrom(flags, session);
   const seen = new FoundHeads();
   const found = await verdictHere(read, source, { seen: seen.seen, ...invocation.derived });
-  const judged = requireStrength(found, flags.requireCompleteness);
+  const enough = requireStrength(found, flags.requireCompleteness);
+  const judged = await withRecordings(enough, { read, files: flags.recording, cwd: invocation.io.cwd });
   const verdict = await withHistory(judged, invocation.heads, seen);
   const file = args.proof === '-' ? 'FILE' : args.proof;
   const isRead = !isUnread(verdict.code);

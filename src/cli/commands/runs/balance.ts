@@ -1,6 +1,4 @@
 /** `gov runs balance RUN`. Tested by `test/cli/commands/runs/balance.test.ts`. */
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Client } from '../../../client/create.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
@@ -19,7 +17,7 @@ import {
 import { kinds } from '../../../core/balance/scan.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
-import { unreadable } from '../../program/flags.ts';
+import { readRecording } from '../../runs/recording.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
@@ -69,22 +67,16 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
 
 /** Counts a file again. Returns how it differs from its balance; undefined if every sum is the same. */
 async function faultOf(path: string, balances: readonly Balance[]): Promise<string | undefined> {
-  const bytes = readGiven(path);
-  const sha256 = hash('sha256', bytes, 'hex');
-  const stated = balances.find(({ source }) => source.sha256 === sha256);
-  if (stated === undefined) return `no balance of the run is of this file (SHA-256 ${sha256})`;
-  const { balanceOfBytes } = await import('../../../core/intake/balance-file.ts');
-  return differenceOf(stated, balanceOfBytes(stated.source.name, bytes).balance);
+  const [{ statedOf }, { balanceOfBytes }] = await Promise.all([
+    import('../../../core/intake/repeat.ts'),
+    import('../../../core/intake/balance-file.ts'),
+  ]);
+  const bytes = readRecording(path);
+  const found = statedOf(bytes, balances);
+  if ('code' in found) return found.detail;
+  const [{ source }] = found.stated;
+  return differenceOf(found.stated[0], balanceOfBytes(source.name, bytes).balance);
 }
-
-function readGiven(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-}
-
 /** Returns the events with balances in the order of recording. Throws exit 5 for a run without events. */
 async function balanceEvents(client: Client, runId: string): Promise<AuditEvent[]> {
   const { body: first } = await client.listEvents({ query: { runId, limit: 1 } });

@@ -116,6 +116,7 @@ export const proofsVerify = command({
     '"none missing" means: the log has no event of the run before the proof that the proof lacks, and no evaluation or risk decision that its layers lack. The line says whose word it is. "proven to 2 of 2 index witnesses (W1, W2)": they derived the index of the log themselves. "by the operator’s own index": nobody else checked that index. A bundle of version 1 does not show it: "not checked". --require-completeness witnessed refuses less.',
     '"signed by" names the algorithms of the trusted keys that signed. A line require each-algorithm in the trust file refuses a file that lacks one (SIGNATURE_MISSING).',
     'gov compares the signed heads of the files with each other, with those that it kept on this machine, and with --kept. A log that signed two histories gets SPLIT VIEW, exit 3, and an evidence file of both signatures, which gov evidence verify checks.',
+    '--recording takes a raw file that was recorded in the run, and repeats its balance: it is the file of the balance, by its SHA-256; the scanner counts the same again; and each event that the file gives is in the proof with the same arguments and content. It needs a bundle with --events disclosed.',
     'Each layer says whether gov recomputed it from the enclosed events, or whether it is attested, which is the log’s word.',
   ],
   args: [
@@ -131,6 +132,7 @@ export const proofsVerify = command({
     trust: trusted.trust,
     ...demanded,
     ...memory,
+    recording: flag.list('FILE', 'Count this raw recording of the run again; repeatable'),
     explain: flag.on(
       'Show every hashed text and how to repeat its hash by hand; for an export, the meaning of each check',
     ),
@@ -143,12 +145,13 @@ export const proofsVerify = command({
     'gov proofs verify run.govproof.json --key gov.local/prj_x/audit+2f1c8a90+AUj…',
     'gov proofs verify - --trust auditor.trust -o json < run.govproof.json',
     'gov proofs verify run.govproof.json --report proof.xml --annotate',
+    'gov proofs verify run.govproof.json --recording s.jsonl --trust auditor.trust',
     'gov proofs verify mine.json yours.json --trust auditor.trust    # do both show one history?',
   ],
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the bundle or export could not be read',
-    3: 'not authentic, a required layer does not hold, the log signed two histories, or less than --require-completeness shows that nothing is missing',
+    3: 'not authentic, a required layer does not hold, the log signed two histories, less than --require-completeness shows that nothing is missing, or a --recording differs',
     5: 'the service does not know the id',
     11: 'authentic, but the run broke a policy',
   },

@@ -81,7 +81,10 @@ describe('runs balance', () => {
       0,
       expect.stringContaining('every sum is that of its balance'),
     ]);
-    plane.write('other.jsonl', `${session('raw', call)}\n`);
+    plane.write('longer.jsonl', `${session('raw', call)}\n`);
+    const longer = await plane.gov('runs balance raw --recording longer.jsonl');
+    expect([longer.code, longer.stderr]).toEqual([3, expect.stringContaining('1 bytes came after it')]);
+    plane.write('other.jsonl', `\n${session('raw', call)}`);
     const other = await plane.gov('runs balance raw --recording other.jsonl');
     expect([other.code, other.stderr]).toEqual([
       3,
