@@ -17,6 +17,7 @@ import { observedType } from '../../core/coverage/report.ts';
 import type { Balance } from '../../core/balance/statement.ts';
 import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome } from './balance.ts';
 import type { Chunks } from './pieces.ts';
+import { CliError, exit } from '../program/exit.ts';
 import { inputError, sendable, type InputRecord } from './record.ts';
 import type { InputSource } from './source.ts';
 
@@ -38,6 +39,8 @@ export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
   | { readonly kind: 'format'; readonly source: string; readonly format: string; readonly why: string }
   | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
+  /** A file of a folder that no importer reads, and that has nothing of the shape of a fact. */
+  | { readonly kind: 'passed over'; readonly source: string }
   | {
       readonly kind: 'reconciled';
       readonly completed: number;
@@ -52,6 +55,8 @@ export type ImportNote =
 interface KnownRuns {
   readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
   readonly sent: Map<string, readonly StoredEvent[]>;
+  /** How many events both have. */
+  readonly kept: { events: number };
   /** Runs by trace id, once a file of OTLP needed them. */
   traces?: ReadonlyMap<string, string>;
 }
@@ -62,22 +67,53 @@ export async function* readImport(
   chunks: Chunks,
   reading: PushContext,
 ): AsyncGenerator<InputRecord> {
-  const bytes = await readWhole(source, chunks);
   const refused: BadDocument[] = [];
   let count = 0;
+  let bytes: Buffer | undefined;
   try {
+    bytes = await readWhole(source, chunks);
+    if (source.isFound === true && bytes.every((byte) => byte <= 0x20)) {
+      reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
+      return;
+    }
     // all runs: the file is compared with them before the first event is sent
     const runs = [...(await runsOf(source, { bytes, bad: refused, reading }))];
     count = runs.length;
     yield* refused;
     if (count > 0) yield* balanced(source, { bytes, runs, refused, reading });
   } catch (failure) {
-    if (reading.paths.length < 2 || !(failure instanceof GovError)) throw failure;
+    const isAlone = reading.paths.length > 1 || source.isFound === true;
+    if (!isAlone || !isOfFile(failure)) throw failure;
     count += 1;
-    yield refusalOf(failure, source.name);
+    if (source.isFound === true && bytes !== undefined && (await isNoRecording(failure, bytes)))
+      reading.told({ kind: 'passed over', source: source.name });
+    else yield refusalOf(failure, source.name);
   }
+  forget(reading.known);
   if (count === 0 && refused.length === 0)
     reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
+}
+
+type FileFailure = GovError | CliError;
+
+/** Whether a failure is one of the file, and not of the service or of this program. */
+const isOfFile = (failure: unknown): failure is FileFailure =>
+  failure instanceof GovError || (failure instanceof CliError && failure.exit === exit.usage);
+
+/** Whether a file of a folder, which no importer reads, has no calls, results or messages by their shape either. */
+async function isNoRecording({ message }: FileFailure, bytes: Buffer): Promise<boolean> {
+  const { noFormat } = await import('../../core/intake/registry.ts');
+  if (!message.endsWith(noFormat)) return false;
+  const { holdsFacts } = await import('../../core/intake/balance-file.ts');
+  return !holdsFacts(bytes);
+}
+
+/** A folder may have more sessions than fit into memory: a run that comes again is asked for again. */
+function forget({ asked, sent, kept }: KnownRuns): void {
+  if (kept.events <= limits.pushKeptEvents) return;
+  asked.clear();
+  sent.clear();
+  kept.events = 0;
 }
 
 interface ReadFile {
@@ -111,10 +147,9 @@ const inputOf = (event: EventInput | null): InputRecord =>
   event === null ? { line: 1, known: true } : sendable(1, event as unknown as Json);
 
 /** The message of an error names file and line, which the report does too. */
-function refusalOf(failure: GovError, sourceName: string): InputRecord {
-  const place = failure.message.startsWith(`${sourceName}:`)
-    ? failure.message.slice(sourceName.length + 1)
-    : '';
+function refusalOf(failure: FileFailure, sourceName: string): InputRecord {
+  const name = [sourceName, basename(sourceName)].find((each) => failure.message.startsWith(`${each}:`));
+  const place = name === undefined ? '' : failure.message.slice(name.length + 1);
   const line = /^(\d+): /.exec(place);
   const detail = line === null ? failure.message : place.slice(line[0].length);
   return { line: Number(line?.[1] ?? 1), reason: `${failure.code.toLowerCase()}: ${detail}` };
@@ -141,9 +176,12 @@ async function runsOf(
   { bytes, bad, reading }: { bytes: Buffer; bad: BadDocument[]; reading: PushContext },
 ): Promise<Iterable<ImportedRun>> {
   const { importRuns } = await import('../../core/intake/registry.ts');
-  const { decodeText, documents } = await import('../../core/intake/source.ts');
+  const { containerOf, decodeText, documents } = await import('../../core/intake/source.ts');
   const { decodeRequest } = await import('../../core/intake/otlp/protobuf.ts');
   const { told, options } = reading;
+  const container = containerOf(bytes);
+  if (container !== undefined)
+    throw new GovError('VALIDATION_ERROR', `${source.name}:1: expected a recording, got ${container}`);
   const sourceName = source.path === null ? '' : basename(source.path);
   const request = decodeRequest(bytes);
   const mayBeOtlp = request !== undefined || bytes.includes('"resourceSpans"');
@@ -194,16 +232,21 @@ const ahead = 8;
 /** Yields runs with the events that the service and this push have of them. */
 async function* withStored(
   runs: Iterable<ImportedRun>,
-  { stored, known: { asked, sent } }: PushContext,
+  { stored, known: { asked, sent, kept } }: PushContext,
 ): AsyncGenerator<RunWithStored> {
   const iterator = runs[Symbol.iterator]();
+  const ask = async (runId: string): Promise<readonly StoredEvent[] | undefined> => {
+    const events = await stored?.(runId);
+    kept.events += events?.length ?? 0;
+    return events;
+  };
   const waiting: { run: ImportedRun; known: Promise<readonly StoredEvent[] | undefined> }[] = [];
   for (;;) {
     while (waiting.length < ahead) {
       const next = iterator.next();
       if (next.done === true) break;
       const run = next.value;
-      const known = asked.get(run.runId) ?? Promise.resolve(stored?.(run.runId));
+      const known = asked.get(run.runId) ?? ask(run.runId);
       known.catch(() => {}); // awaited below, in order
       asked.set(run.runId, known);
       waiting.push({ run, known });
@@ -247,7 +290,8 @@ function* recordsOf(
   const { completed, merged, corrected } = found;
   if (stored !== undefined) {
     const fresh = found.events.filter((event) => event !== null);
-    const { sent } = reading.known;
+    const { sent, kept } = reading.known;
+    kept.events += fresh.length;
     sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
   }
   if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged, corrected });

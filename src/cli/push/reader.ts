@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { limits } from '../../contract/limits.ts';
 import { Batcher, laneOf, type Batch, type BatcherOptions } from '../../client/sending/batch.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
+import type { FileCounts } from './file-report.ts';
 import type { PushProgress } from './progress.ts';
 import type { PushedFile, PushedFiles, RecordState } from './pushed.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
@@ -24,6 +25,8 @@ export interface ReadPlan {
   readonly stdin: Readable;
   readonly progress: Pick<PushProgress, 'bytes' | 'read'>;
   readonly refused: (source: string, record: RefusedRecord) => Promise<void>;
+  /** Called after each source, with what it held. */
+  readonly fileRead: (source: string, counts: FileCounts) => Promise<void>;
   /** What earlier pushes recorded of files, and the service that can confirm it. */
   readonly pushed: PushedFiles | undefined;
   readonly sink?: Pick<Sink, 'has'>;
@@ -102,11 +105,13 @@ async function fill(
   const queued = plan.position?.source === index ? plan.position.lanes : undefined;
   const sorter = new Sorter(file, filler);
   let position = -1;
+  const counts = { fresh: 0, known: 0, refused: 0 };
   for await (const record of records) {
     if (!isPipe(source)) signal.throwIfAborted();
     position += 1;
     if ('known' in record) {
       plan.known();
+      counts.known += 1;
       continue;
     }
     const standing = await sorter.sort(record, position);
@@ -114,6 +119,7 @@ async function fill(
       // the signal, not the writer, cut the last record of a pipe
       if (signal.aborted) continue;
       plan.progress.read(1);
+      counts.refused += 1;
       file?.mark(position, { accepted: false, eventId: null });
       if (queued === undefined || position > Math.min(...queued)) await plan.refused(source.name, record);
       continue;
@@ -123,10 +129,12 @@ async function fill(
     else if (standing === 'known') plan.known();
     else {
       plan.progress.read(1);
+      counts.fresh += 1;
       await filler.add(record, position);
     }
   }
   plan.progress.bytes(importedBytes);
+  await plan.fileRead(source.name, counts);
 }
 
 /**

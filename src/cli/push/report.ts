@@ -15,6 +15,7 @@ import type { Batch } from '../../client/sending/batch.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import type { DeliveryResult } from '../../client/sending/deliver.ts';
 import type { PushProgress } from './progress.ts';
+import type { FileCounts, FileReport } from './file-report.ts';
 import type { ImportNote } from './imports.ts';
 
 export interface EventVerdict {
@@ -51,6 +52,8 @@ export class Report {
   readonly #progress: PushProgress;
   /** Writes to standard error, also with --quiet. */
   readonly #tell: (text: Safe) => Promise<void>;
+  /** Present for folders: a line for each file. */
+  readonly #files: FileReport | undefined;
   readonly #runs = new Set<string>();
   readonly #results: EventVerdict[] = [];
   readonly #imports: ImportCount[] = [];
@@ -67,10 +70,22 @@ export class Report {
   #header = false;
   #muted = false;
 
-  constructor(out: Out, { progress, tell }: { progress: PushProgress; tell: (text: Safe) => Promise<void> }) {
+  constructor(
+    out: Out,
+    {
+      progress,
+      tell,
+      files,
+    }: {
+      progress: PushProgress;
+      tell: (text: Safe) => Promise<void>;
+      files?: FileReport | undefined;
+    },
+  ) {
     this.#out = out;
     this.#progress = progress;
     this.#tell = tell;
+    this.#files = files;
   }
 
   /** Counts and prints the verdicts of a batch. */
@@ -107,7 +122,13 @@ export class Report {
     this.known += events;
   }
 
+  /** Says what a file held that has been read. */
+  async read(source: string, counts: FileCounts): Promise<void> {
+    await this.#files?.read(source, counts);
+  }
+
   async imported(note: ImportNote): Promise<void> {
+    if (this.#files?.noted(note) === true) return;
     switch (note.kind) {
       case 'not UTF-8':
         await this.#remark(
@@ -127,6 +148,8 @@ export class Report {
         await this.#remark(safe`${note.source}: left out ${counted(leftOut.parts, 'part')}${where}`);
         return;
       }
+      case 'passed over':
+        return;
       case 'skipped':
         this.#count('bookkeeping', note.records);
         return;
@@ -258,11 +281,16 @@ export class Report {
       runs: this.#runs.size,
       ...(this.#importedRuns > 0 ? { imports: this.#imports } : {}),
       ...(this.#results.length <= limits.pushListedResults ? { results: this.#results } : {}),
+      ...this.#files?.members,
       ...more.members,
     };
     if (this.#out.format === 'json') await this.#write(() => this.#out.json(value));
     if (this.#out.format === 'yaml') await this.#write(() => this.#out.lines(yamlLines(value)));
-    const sentences = [...this.#importSentences(), ...(more.sentences ?? [])];
+    const sentences = [
+      ...this.#importSentences(),
+      ...(this.#files?.sentences() ?? []),
+      ...(more.sentences ?? []),
+    ];
     if (this.#runless > 0 && this.#runless === rejected && accepted + known === 0)
       sentences.push(
         safe`nothing here is an event. If it is a recording of an agent: gov events push --from auto FILE`,

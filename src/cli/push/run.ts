@@ -6,7 +6,6 @@
  * file alone decides its batches, so the same command gives the same idempotency keys. After a failure, unsent events are in the spool, or the same command sends them again. A
  * record that cannot be read is rejected alone. A pipe is read to its end whatever happens, so that its writer lives on. Tested by `test/cli/push/run.test.ts`.
  */
-import { sep } from 'node:path';
 import { exit, failureOf } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { PushProgress } from './progress.ts';
@@ -14,6 +13,7 @@ import { MemoryQueue, type BatchQueue } from '../../client/sending/queue.ts';
 import { PushedFiles } from './pushed.ts';
 import { readSources } from './reader.ts';
 import { counted } from '../terminal/numbers.ts';
+import { FileReport } from './file-report.ts';
 import { Report } from './report.ts';
 import { drain, findSources, isPipe, type InputSource } from './source.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
@@ -23,14 +23,18 @@ export type { PushIo, PushOptions } from './work.ts';
 
 /** Pushes. Returns exit code 0 or 9; throws any other outcome after the summary. */
 export async function eventsPush(options: PushOptions, io: PushIo): Promise<number> {
-  const found = findSources(options.files, io.cwd);
-  const sources = options.from === undefined ? found : sessionsFirst(found);
+  const { sources, others } = findSources(options.files, {
+    cwd: io.cwd,
+    folders: options.from !== undefined,
+  });
   const totalBytes = totalBytesOf(sources, options);
   const progress = new PushProgress(options.dryRun ? 'checking' : 'sending', {
     totalBytes,
     progress: io.progress,
   });
-  const report = new Report(io.out, { progress, tell: io.tell });
+  const isFolder = others.length > 0 || sources.some(({ isFound }) => isFound === true);
+  const files = isFolder ? new FileReport(io.out, others) : undefined;
+  const report = new Report(io.out, { progress, tell: io.tell, files });
   const pushed =
     options.dryRun || options.from !== undefined
       ? undefined
@@ -51,16 +55,6 @@ export async function eventsPush(options: PushOptions, io: PushIo): Promise<numb
     throw failure;
   }
   return report.rejected > 0 && options.failOn === 'rejected' ? exit.partial : exit.ok;
-}
-
-/** The file of a session comes before the files of its subagents, in the folder of its name: a cause before its effects. */
-function sessionsFirst(sources: readonly InputSource[]): InputSource[] {
-  const folders = sources.flatMap(({ path }) =>
-    path?.endsWith('.jsonl') === true ? [path.slice(0, -6) + sep] : [],
-  );
-  const isBelow = ({ path }: InputSource) =>
-    Number(path !== null && folders.some((folder) => path.startsWith(folder)));
-  return sources.toSorted((a, b) => isBelow(a) - isBelow(b));
 }
 
 /** Null if the size is unknown, and for one recording, which is read whole before its first event. */

@@ -3,10 +3,11 @@
  * does. It counts bytes for the progress. Tested by `test/cli/push/records.test.ts`.
  */
 import { createReadStream, statSync, type Stats } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
+import { filesBelow } from './folder.ts';
 import { elements, lines, separated, values, type Chunks } from './pieces.ts';
 import { inputError, readPiece, type InputRecord, type Piece } from './record.ts';
 
@@ -20,19 +21,66 @@ export interface InputSource {
   readonly path: string | null;
   /** Null if the size is unknown before the end. */
   readonly size: number | null;
+  /** Nobody named the file: it was found in a folder. What is wrong with it concerns it alone. */
+  readonly isFound?: true;
 }
 
-/** Returns the sources of the words on the command line, `-` for standard input. Errors: exit 2 before reading. */
-export function findSources(words: readonly string[], cwd: string): InputSource[] {
+export interface Sources {
+  readonly sources: readonly InputSource[];
+  /** Files in folders whose names are not those of recordings. */
+  readonly others: readonly string[];
+}
+
+/**
+ * Returns the sources of the words on the command line, `-` for standard input. With `folders`, a folder stands for the
+ * recordings below it. Errors: exit 2 before reading.
+ */
+export function findSources(
+  words: readonly string[],
+  { cwd, folders }: { readonly cwd: string; readonly folders: boolean },
+): Sources {
   if (words.filter((word) => word === '-').length > 1)
     throw usage('expected standard input once, got - twice');
-  return words.map((word) => {
-    if (word === '-') return { name: 'stdin', path: null, size: null };
+  const others: string[] = [];
+  const sources = words.flatMap((word): InputSource[] => {
+    if (word === '-') return [{ name: 'stdin', path: null, size: null }];
     const path = resolve(cwd, word);
     const stat = statOf(path, word);
-    if (stat.isDirectory()) throw usage(`${word}: expected a file, got a directory`);
-    return { name: word, path, size: stat.isFile() ? stat.size : null };
+    if (!stat.isDirectory()) return [{ name: word, path, size: stat.isFile() ? stat.size : null }];
+    if (!folders)
+      throw usage(
+        `${word}: expected a file, got a directory`,
+        `gov events push --from auto ${word} records the sessions of agents below it`,
+      );
+    const below = filesBelow(path);
+    others.push(...below.others.map((name) => join(word, name)));
+    return below.files.map(({ name, size, path: file }) => ({
+      name: join(word, name),
+      path: file,
+      size,
+      isFound: true,
+    }));
   });
+  return { sources: folders ? sessionsFirst(distinct(sources)) : sources, others };
+}
+
+/** A file that is named and found is read once. */
+function distinct(sources: readonly InputSource[]): InputSource[] {
+  const seen = new Set<string>();
+  return sources.filter(({ path }) => path === null || (!seen.has(path) && seen.add(path)));
+}
+
+/** The file of a session comes before the files of its subagents, in the folder of its name: a cause before its effects. */
+function sessionsFirst(sources: readonly InputSource[]): InputSource[] {
+  const folders = new Set(
+    sources.flatMap(({ path }) => (path?.endsWith('.jsonl') === true ? [path.slice(0, -6)] : [])),
+  );
+  const isBelow = ({ path }: InputSource): number => {
+    for (let at = path?.lastIndexOf(sep) ?? 0; at > 0; at = path?.lastIndexOf(sep, at - 1) ?? 0)
+      if (folders.has(path?.slice(0, at) ?? '')) return 1;
+    return 0;
+  };
+  return sources.toSorted((a, b) => isBelow(a) - isBelow(b));
 }
 
 function statOf(path: string, word: string): Stats {

@@ -81,7 +81,7 @@ export const planOf = (
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
           stored: undefined,
           allowRemainder: options.allowRemainder,
-          known: { asked: new Map(), sent: new Map() },
+          known: { asked: new Map(), sent: new Map(), kept: { events: 0 } },
           paths: sources.flatMap(({ path, size }) => (path === null || size === null ? [] : [path])),
           importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
           told: (note) => void report.imported(note),
@@ -95,6 +95,7 @@ export const planOf = (
   stdin: io.stdin,
   progress,
   refused: (source, record) => report.refused(source, record),
+  fileRead: (source, counts) => report.read(source, counts),
   pushed,
   refusedInput: async (failure) => {
     await io.tell(

@@ -94,6 +94,12 @@ export function balanceOfBytes(
   return { ...balanceFile({ name, bytes, runs, refused }), runs };
 }
 
+/** Whether something in a file has the shape of a fact, or is a document that breaks off. */
+export function holdsFacts(bytes: Buffer): boolean {
+  const { found, broken } = scanned(bytes);
+  return found.length + broken.length > 0;
+}
+
 function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly broken: readonly Broken[] } {
   const found: Found[] = [];
   const broken: Broken[] = [];

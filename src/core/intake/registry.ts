@@ -116,6 +116,9 @@ function* allRuns(
   for (const bad of unknown) refuse(bad, options);
 }
 
+/** The end of the message for a document that no format recognises. */
+export const noFormat = 'none of them; name the format with --from';
+
 const faultAt = ({ line, reason }: BadDocument, { sourceName }: ImportContext): GovError =>
   new GovError('VALIDATION_ERROR', `${sourceName || 'input'}:${line}: ${reason}`);
 
@@ -176,9 +179,7 @@ function formatOf(document: unknown, { format: wanted }: ImportOptions): Detecte
   const detected = detectFormat(document);
   if (wanted === 'auto') {
     if (detected !== undefined) return detected;
-    const got = isOwnEvents(document)
-      ? 'events: push them without --from'
-      : 'none of them; name the format with --from';
+    const got = isOwnEvents(document) ? 'events: push them without --from' : noFormat;
     return { reason: `expected one of ${formats.map(({ name }) => name).join(', ')}, got ${got}` };
   }
   const format = formats.find(({ name }) => name === wanted);

@@ -193,6 +193,21 @@ export function encodingOf([a, b, c, d]: Uint8Array): 'utf-16le' | 'utf-16be' | 
   return 'utf-8';
 }
 
+const containers: readonly (readonly [bytes: string, what: string])[] = [
+  ['\x1f\x8b', 'a file compressed with gzip: decompress it first'],
+  ['\x28\xb5\x2f\xfd', 'a file compressed with Zstandard: decompress it first'],
+  ['BZh', 'a file compressed with bzip2: decompress it first'],
+  ['\xfd7zXZ\x00', 'a file compressed with xz: decompress it first'],
+  ['PK\x03\x04', 'a ZIP archive: unpack it first'],
+  ['SQLite format 3\x00', 'a database of SQLite: let its program export the session'],
+];
+
+/** Returns what holds a recording in place of its text; undefined for any other file. */
+export function containerOf(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  return containers.find(([mark]) => head.startsWith(mark))?.[1];
+}
+
 /** Returns the text of a file: UTF-8 or UTF-16. `repaired`: some bytes were unreadable. */
 export function decodeText(bytes: Uint8Array): { readonly text: string; readonly repaired: boolean } {
   const encoding = encodingOf(bytes);

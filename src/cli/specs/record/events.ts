@@ -12,7 +12,7 @@ import { asciiFlag } from '../../program/screen-flag.ts';
 export const eventsPush = command({
   name: 'events push',
   prints:
-    'accepted:integer rejected:integer duplicates:integer known:integer runs:integer imports?:array results?:array dryRun?:boolean spool?:object',
+    'accepted:integer rejected:integer duplicates:integer known:integer runs:integer imports?:array files?:array others?:array results?:array dryRun?:boolean spool?:object',
   summary: 'Record events, or recordings of other programs, from files or standard input',
   changes: { without: 'dryRun' },
   details: [
@@ -22,9 +22,15 @@ export const eventsPush = command({
     'With --from gov imports recordings of agents; gov events formats lists them. --from auto says which format it saw, and why. gov replaces content over a limit by hash, size and beginning, records parts that it does not understand as x.unknown, and counts both.',
     'Each recording is counted twice: by the shape of its JSON, and by what was recorded. A file that does not balance is refused as a whole, with the first place; gov runs balance shows the sums.',
     'A recording that has grown adds what is new to its run. A recording whose run exists with other content is refused as a whole; --run gives it a name of its own.',
+    'With --from a folder stands for the recordings below it, such as ~/.claude/projects or ~/.codex/sessions. Each file gets a line; a file that is no recording is named, and one that is refused does not stop the others.',
   ],
   args: [
-    { name: 'file', description: 'Files; - or none for standard input', optional: true, variadic: true },
+    {
+      name: 'file',
+      description: 'Files, or folders with --from; - or none for standard input',
+      optional: true,
+      variadic: true,
+    },
   ],
   flags: {
     format: flag.text('FORMAT', 'Format of the events; default: auto', {
@@ -67,6 +73,7 @@ export const eventsPush = command({
     'my-agent | gov events push - --spool',
     'gov events push --resume --spool',
     'gov events push --from auto gpt-4o-airline.json',
+    'gov events push --from auto ~/.claude/projects',
     'gov events push events.csv --dry-run -o ndjson',
   ],
 });

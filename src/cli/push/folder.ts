@@ -1,0 +1,87 @@
+/**
+ * The files below a folder of recordings: those that may be recordings by the end of their name, and the others, which a
+ * push names and does not read. Links to folders are not followed, so that the walk ends.
+ * Tested by `test/cli/push/folder.test.ts`.
+ */
+import { readdirSync, statSync, type Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import { usage } from '../program/exit.ts';
+import { unreadable } from '../program/flags.ts';
+
+export interface FolderFile {
+  /** Below the folder. */
+  readonly name: string;
+  readonly path: string;
+  readonly size: number;
+}
+
+export interface FolderFiles {
+  readonly files: readonly FolderFile[];
+  /** Names below the folder of what is not read. */
+  readonly others: readonly string[];
+}
+
+/** A compressed recording is named as one, and refused by its content. */
+const recording = /\.(jsonl?|ndjson|traj|pb|otlp)(\.(gz|zst|zip|bz2|xz|br))?$/i;
+
+/** Whether the name of a file is that of a recording. */
+export const isRecordingName = (name: string): boolean => recording.test(name);
+
+/**
+ * Returns the files in the order of their names. Errors: exit 2 for a folder that cannot be read, or one with more than
+ * `limits.pushFolderFiles` files or `limits.pushFolderDepth` levels. A folder below it that cannot be read is among the
+ * others. Cost: one call of the system a folder and file.
+ */
+export function filesBelow(
+  folder: string,
+  {
+    mostFiles = limits.pushFolderFiles,
+    mostDepth = limits.pushFolderDepth,
+  }: { readonly mostFiles?: number; readonly mostDepth?: number } = {},
+): FolderFiles {
+  const files: FolderFile[] = [];
+  const others: string[] = [];
+  const open: { readonly name: string; readonly depth: number }[] = [{ name: '', depth: 0 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { name: below, depth } = next;
+    const entries = entriesOf(join(folder, below), depth === 0);
+    if (entries === undefined) others.push(below);
+    for (const entry of entries ?? []) {
+      const name = join(below, entry.name);
+      if (entry.isDirectory()) {
+        if (depth === mostDepth)
+          throw usage(`${folder}: expected at most ${mostDepth} levels of folders, got more`);
+        open.push({ name, depth: depth + 1 });
+        continue;
+      }
+      const size = isRecordingName(name) ? sizeOf(join(folder, name)) : undefined;
+      if (size === undefined) others.push(name);
+      else files.push({ name, path: join(folder, name), size });
+    }
+    if (files.length > mostFiles)
+      throw usage(`${folder}: expected at most ${mostFiles} recordings, got more`);
+  }
+  return { files: files.toSorted(byName), others: others.toSorted() };
+}
+
+const byName = (a: FolderFile, b: FolderFile): number => (a.name < b.name ? -1 : Number(a.name > b.name));
+
+function entriesOf(path: string, isTop: boolean): readonly Dirent[] | undefined {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (cause) {
+    if (isTop) throw unreadable(path, cause);
+    return undefined;
+  }
+}
+
+/** Undefined for what is no file, such as a pipe, a socket or a broken link. */
+function sizeOf(path: string): number | undefined {
+  try {
+    const stat = statSync(path);
+    return stat.isFile() ? stat.size : undefined;
+  } catch {
+    return undefined;
+  }
+}
