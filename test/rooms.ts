@@ -58,7 +58,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
     balance: { may: 'json', doors: 'scan statement' },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
-    coverage: { may: 'json events', doors: 'judge report' },
+    coverage: { may: 'json events', doors: 'join judge report' },
     // Signatures of people over decisions, which a layer judges.
     approvals: { may: 'json events decided' },
     proofs: {
@@ -97,7 +97,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'json balance coverage',
       doors:
         'balance-file call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
-        'otlp/sources receive reconcile registry repeat run source subagents',
+        'otlp/joins otlp/sources receive reconcile registry repeat run source subagents',
     },
     mcp: { may: 'json' },
     agents: { may: 'json intake' },

@@ -13,7 +13,7 @@ import { linkSubagents } from '../../core/intake/subagents.ts';
 import type { ImportOptions } from '../../core/intake/registry.ts';
 import type { ImportedRun } from '../../core/intake/run.ts';
 import type { BadDocument } from '../../core/intake/source.ts';
-import { observedType } from '../../core/coverage/report.ts';
+import { observedType } from '../../core/coverage/join.ts';
 import type { Balance } from '../../core/balance/statement.ts';
 import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome } from './balance.ts';
 import type { Chunks } from './pieces.ts';

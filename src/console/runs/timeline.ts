@@ -8,6 +8,7 @@ import type { ShownApproval } from '../../contract/approvals.ts';
 import { endingOf } from '../../contract/endings.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
+import { joinOf } from '../../core/coverage/join.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
 
 export type EntryKind =
@@ -90,9 +91,10 @@ function groupsOf({ events, evaluations, approvals }: RunParts): Group[] {
   const groups: Group[] = [];
   const byName = new Map<string, Group>();
   const approvalOf = new Map(approvals.map((approval) => [approval.evaluationId, approval.approvalId]));
+  const calls = callIdsOf(events);
   for (const member of membersOf(events, evaluations)) {
     const { event, evaluation } = member;
-    const names = event === null ? [] : namesOf(event);
+    const names = event === null ? [] : namesOf(event, calls);
     const asked = evaluation === null ? undefined : approvalOf.get(evaluation.id);
     if (asked !== undefined) names.push(`approval ${asked}`);
     let group = names.map((name) => byName.get(name)).find((each) => each !== undefined);
@@ -124,11 +126,26 @@ function membersOf(events: readonly AuditEvent[], evaluations: readonly PolicyEv
 
 const callParts = /^(?:tool\.(?:call|denied|call_blocked|result|evaluated|decision)|x\.tool\.observed)$/;
 
-function namesOf({ eventType, metadata }: AuditEvent): string[] {
-  if (!callParts.test(eventType)) return [];
+/** The ids of calls that telemetry reported under another id, by that id (contract P5). */
+function callIdsOf(events: readonly AuditEvent[]): ReadonlyMap<string, string> {
+  const joins = events.map(joinOf).filter((join) => join !== null);
+  const ids = new Map(joins.map(({ from, to }) => [from, to]));
+  // an id may lead to another one; a client may write a circle
+  for (const { from } of joins) {
+    let to = ids.get(from) ?? from;
+    for (let steps = 0; steps < joins.length && ids.has(to); steps++) to = ids.get(to) ?? to;
+    ids.set(from, to);
+  }
+  return ids;
+}
+
+function namesOf(event: AuditEvent, calls: ReadonlyMap<string, string>): string[] {
+  const { eventType, metadata } = event;
+  if (!callParts.test(eventType) && joinOf(event) === null) return [];
   return (['toolCallId', 'evaluationId', 'approvalId'] as const).flatMap((member) => {
     const value = textOf(metadata[member]);
-    return value === null ? [] : [`${member.replace(/Id$/, '')} ${value}`];
+    const id = value !== null && member === 'toolCallId' ? (calls.get(value) ?? value) : value;
+    return id === null ? [] : [`${member.replace(/Id$/, '')} ${id}`];
   });
 }
 

@@ -32,6 +32,8 @@ export const events = {
   /** Runs whose calls of other sources a process remembers, and how many of each it reads. */
   otlpRunsKnown: 200,
   otlpCallsKnown: 5000,
+  /** Spans of a trace that later requests are compared with. */
+  otlpTraceSpans: 200,
   /** A source that has sent telemetry for this long is expected to send again within the same time. */
   sourceSilentHours: 24,
   sourcesWatched: 10_000,

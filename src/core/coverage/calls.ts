@@ -11,7 +11,8 @@ import type { RunEvent } from '../events/run-entry.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
-import { governs, isOwnId, namesDecision, observedType, sourceOf } from './report.ts';
+import { joinOf, observedType, type CallJoin } from './join.ts';
+import { governs, isOwnId, namesDecision, sourceOf } from './report.ts';
 
 /** What one source said of one call. */
 export interface Sighting {
@@ -30,7 +31,7 @@ export interface Sighting {
 }
 
 export interface CallFacts {
-  readonly id: string | null;
+  id: string | null;
   readonly eventId: string;
   readonly index: number;
   tool: string | null;
@@ -76,6 +77,8 @@ const members = [
   'tool',
   'extra',
   'otel',
+  'completedType',
+  'added',
 ] as const;
 const wanted = new Set(['/resource', '/resource/name', ...members.map((member) => `/metadata/${member}`)]);
 
@@ -108,14 +111,16 @@ const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
 /** The calls of a run, in the order of their first event. */
 export class Calls {
   readonly #byId = new Map<string, CallFacts>();
-  readonly #all: CallFacts[] = [];
+  readonly #all = new Set<CallFacts>();
 
   get all(): readonly CallFacts[] {
-    return this.#all;
+    return [...this.#all];
   }
 
   /** Adds the next event of the run; returns the call that it is about, or null. */
   add(event: ReadEvent): CallFacts | null {
+    const join = joinOf({ eventType: event.type, metadata: event.metadata });
+    if (join !== null) this.#join(join);
     if (!callTypes.test(event.type)) return null;
     const call = this.#callOf(event);
     if (call === null) return null;
@@ -150,10 +155,52 @@ export class Calls {
       lastServerMs: 0,
     };
     if (key !== null) this.#byId.set(key, call);
-    this.#all.push(call);
+    this.#all.add(call);
     return call;
   }
+
+  /** Makes two calls one, which telemetry reported under two ids. */
+  #join({ from, to, isCopy, run }: CallJoin): void {
+    const call = this.#byId.get(from);
+    const other = this.#byId.get(to);
+    if (call === undefined || call === other) return;
+    this.#byId.set(from, other ?? call);
+    this.#byId.set(to, other ?? call);
+    if (other === undefined) call.id = isOwnId(to) ? to : null;
+    else merge(other, call);
+    // the call is in the other run
+    if (other !== undefined || (isCopy && run !== null)) this.#all.delete(call);
+  }
 }
+
+/** Adds what is known of one call to another. */
+function merge(call: CallFacts, more: CallFacts): void {
+  for (const [source, sighting] of more.sightings) {
+    const known = call.sightings.get(source) ?? unseen();
+    call.sightings.set(source, known);
+    for (const name of sightingNames) known[name] ||= sighting[name];
+  }
+  call.tool ??= more.tool;
+  call.decision ??= more.decision;
+  call.isStopped ||= more.isStopped;
+  if (more.ending !== null) noteEnding(call, more.ending);
+  call.firstMs = Math.min(call.firstMs, more.firstMs);
+  call.lastMs = Math.max(call.lastMs, more.lastMs);
+  call.lastServerMs = Math.max(call.lastServerMs, more.lastServerMs);
+}
+
+function noteEnding(call: CallFacts, ending: Ending): void {
+  if (call.ending === null || endings.indexOf(ending) < endings.indexOf(call.ending)) call.ending = ending;
+}
+
+const sightingNames = [
+  'requested',
+  'ran',
+  'succeeded',
+  'failed',
+  'mistakesRefusals',
+  'refused',
+] as const satisfies readonly (keyof Sighting)[];
 
 const unseen = (): Sighting => ({
   requested: false,
@@ -204,7 +251,7 @@ function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, sighting: Sig
   const stated = endingOf(metadata['outcome']);
   const said = isRefusal(metadata['extra']) && stated !== 'denied' ? 'refused' : stated;
   const ending = said ?? (metadata['ok'] === false ? 'error' : metadata['ok'] === true ? 'ok' : 'unknown');
-  if (call.ending === null || endings.indexOf(ending) < endings.indexOf(call.ending)) call.ending = ending;
+  noteEnding(call, ending);
   if (ending === 'refused' || ending === 'denied') sighting.refused = true;
   else if (isFailure(ending)) sighting.failed = true;
   else {

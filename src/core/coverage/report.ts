@@ -7,12 +7,10 @@
 import type { ReportSource } from '../../contract/coverage.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
+import { joinOf, observedType } from './join.ts';
 
 /** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
 export const governs = (source: ReportSource): boolean => source !== 'otlp' && source !== 'transcript';
-
-/** The type of the report of a further source. */
-export const observedType = 'x.tool.observed';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -52,6 +50,8 @@ export function reportKey({
 export function claimedKeys(event: Pick<EventInput, 'eventType' | 'metadata'>): readonly string[] {
   const id = event.metadata?.['toolCallId'];
   if (event.eventType === 'tool.denied' && isOwnId(id)) return [`tool.call ${id}`, `tool.result ${id}`];
+  const join = joinOf(event);
+  if (join !== null) return join.isCopy || !isOwnId(join.to) ? [] : [`${join.type} ${join.to}`];
   const key = event.eventType === observedType ? null : reportKey(event);
   return key === null ? [] : [key];
 }

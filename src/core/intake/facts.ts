@@ -4,7 +4,7 @@
  */
 import type { EventInput } from '../../contract/events.ts';
 import type { Remainder } from '../balance/statement.ts';
-import { observedType } from '../coverage/report.ts';
+import { observedType } from '../coverage/join.ts';
 import { digestOf } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
 

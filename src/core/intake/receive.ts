@@ -17,7 +17,8 @@ import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
 import { observed, sourceIdOf, sourceNameOf, type SourceActivity } from './otlp/sources.ts';
-import { SpanTree, startedRun } from './otlp/tree.ts';
+import type { KnownSpan, TraceCalls } from './otlp/joins.ts';
+import { callSpanOf, SpanTree, startedRun } from './otlp/tree.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
 
 /** The records of one request. */
@@ -109,6 +110,8 @@ export interface IntakeResult {
   readonly events: readonly ReceivedEvent[];
   /** Runs of traces to remember, by trace id. */
   readonly traces: ReadonlyMap<string, string>;
+  /** The spans of the traces with a record that was kept. */
+  readonly calls: readonly TraceCalls[];
   /** Records that say nothing about an agent, by source. */
   readonly filtered: ReadonlyMap<string, number>;
 }
@@ -118,6 +121,8 @@ export interface ReceiveOptions {
   readonly capture: ContentCapture;
   /** Runs by trace id, as earlier requests made them known. */
   readonly known: ReadonlyMap<string, string>;
+  /** Spans of tools in earlier requests, by trace id. */
+  readonly earlier?: ReadonlyMap<string, readonly KnownSpan[]>;
 }
 
 /** Names of traces that a batch needs to know. */
@@ -143,7 +148,8 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   const logs = options.capture === 'full' ? batch.logs : batch.logs.map(withPlainName);
   const named = new Map([...options.known].filter(([trace, run]) => run !== unnamedRun(trace)));
   const fresh = tracesNamed({ spans, logs });
-  const tree = new SpanTree(spans, new Map([...fresh, ...named]));
+  const earlier = options.earlier ?? new Map<string, readonly KnownSpan[]>();
+  const tree = new SpanTree(spans, new Map([...fresh, ...named]), earlier);
   const builders = new Map<string, { run: RunBuilder; described: PendingTraceRun[] }>();
   const filtered = new Map<string, number>();
   const traces = new Map<string, string>();
@@ -176,7 +182,26 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   });
   for (const [trace, run] of fresh)
     if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));
-  return { events: [...builders.values()].flatMap((each) => eventsOf(each, options)), traces, filtered };
+  const events = [...builders.values()].flatMap((each) => eventsOf(each, options));
+  return { events, traces, filtered, calls: callsOf(spans, { ...options, traces, earlier }) };
+}
+
+/** A trace without a record of an agent may have any number of spans, and none of a call. */
+function callsOf(
+  spans: readonly SpanRecord[],
+  {
+    traces,
+    known,
+    earlier,
+  }: Pick<IntakeResult, 'traces'> & Required<Pick<ReceiveOptions, 'known' | 'earlier'>>,
+): TraceCalls[] {
+  const isOfAgent = ({ traceId }: SpanRecord): boolean => traces.has(traceId) || known.has(traceId);
+  const byTrace = Map.groupBy(spans.filter(isOfAgent), ({ traceId }) => traceId);
+  return [...byTrace].map(([traceId, of]) => ({
+    traceId,
+    fresh: of.map(callSpanOf),
+    earlier: earlier.get(traceId) ?? [],
+  }));
 }
 
 const startedIn = ({ resource }: SpanRecord | LogRecord): string | null => {

@@ -10,7 +10,8 @@
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { claimedKeys, observationOf, observedType, reportKey, sourceOf } from '../coverage/report.ts';
+import { observedType } from '../coverage/join.ts';
+import { claimedKeys, observationOf, reportKey, sourceOf } from '../coverage/report.ts';
 import { isObject } from '../json/object.ts';
 import type { Json, JsonObject } from '../json/canonical.ts';
 import { shortHash, type ImportedRun } from './run.ts';

@@ -138,6 +138,9 @@ export class PolicyCompliance {
   /** Call ids of events that a decision allowed, and reports that may be of such a call. */
   readonly #decided = new Set<string>();
   readonly #reports: { readonly index: number; readonly callId: string }[] = [];
+  /** Ids of reports that are those of another call, by id; each other call takes one. */
+  readonly #joins = new Map<string, string>();
+  readonly #joined = new Set<string>();
   #isGoverned = false;
   readonly #log: RunLog;
   /** Whether an approval of the run is signed, or had to be. */
@@ -253,6 +256,25 @@ export class PolicyCompliance {
     if (known.combined === 'escalate') this.#escalated(known.grant ?? known, index);
   }
 
+  /** Telemetry says that the call which it reported as `from` is the call `to`. */
+  joined({ from, to }: { readonly from: string; readonly to: string }): void {
+    if (from === to || this.#joined.has(to) || this.#joins.has(from)) return;
+    this.#joins.set(from, to);
+    this.#joined.add(to);
+  }
+
+  /** The id of the call of a report; a circle joins nothing. */
+  #callOf(id: string): string {
+    const seen = new Set([id]);
+    let call = id;
+    for (let to = this.#joins.get(id); to !== undefined; to = this.#joins.get(to)) {
+      if (seen.has(to)) return id;
+      seen.add(to);
+      call = to;
+    }
+    return call;
+  }
+
   /** Judges an event that needs the approval which `opened` opened. */
   #escalated({ approvedAt, use, approval, signer }: DecidedCall, index: number): void {
     if (!(approvedAt < index)) this.#violation('escalations_approved', index);
@@ -271,8 +293,11 @@ export class PolicyCompliance {
   /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
-    for (const { index, callId } of this.#reports.splice(0)) {
-      if (this.#decided.has(callId)) continue;
+    const reports = this.#reports.splice(0);
+    const reported = new Set(reports.map(({ callId }) => callId));
+    for (const { index, callId } of reports) {
+      const call = this.#callOf(callId);
+      if (this.#decided.has(call) || (call !== callId && reported.has(call))) continue;
       this.#counts.governed++;
       this.#undecided(index);
     }

@@ -17,6 +17,8 @@ export const factNames = {
   sequence: 'q:',
   /** The run of a trace. */
   trace: 't:',
+  /** Spans of tools in a trace. */
+  spans: 'k:',
   /** The signal that reported a tool call. */
   call: 'c:',
   /** A run in which `gov run` started a program, and a conversation that the program named. */

@@ -3,6 +3,7 @@
  * which `gov run` started a program to the conversations that the program names.
  * Proven by `test/http/otlp/receive.engines.test.ts`.
  */
+import type { EventInput } from '../../contract/events.ts';
 import { unnamedRun, type IntakeResult, type ReceivedEvent } from '../../core/intake/receive.ts';
 import { sha256 } from '../../core/hash.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -33,30 +34,32 @@ interface LinkContext {
   readonly facts: Facts;
 }
 
+/** An event that the receiver adds to those of the records. */
+export const ofNoRecord = (event: EventInput, source: string): ReceivedEvent => ({
+  event,
+  record: -1,
+  source,
+  call: null,
+  isNumbered: false,
+  startedIn: null,
+});
+
 export function linksOf(received: IntakeResult, { known, atMs, facts }: LinkContext): ReceivedEvent[] {
   const source = received.events[0]?.source ?? '';
-  const link = (
-    runId: string,
-    to: string,
-    key: string,
-    metadata: Record<string, unknown>,
-  ): ReceivedEvent => ({
-    event: {
-      runId,
-      eventType: 'run.linked',
-      actor: { name: 'gov', role: 'system' },
-      resource: { name: to, type: 'run' },
-      action: 'link',
-      timestamp: formatTimestamp(atMs),
-      metadata: { importer: 'otlp', ...metadata, run: to, timestampSource: 'import' },
-      clientEventId: `otlp:link.${key}`,
-    },
-    record: -1,
-    source,
-    call: null,
-    isNumbered: false,
-    startedIn: null,
-  });
+  const link = (runId: string, to: string, key: string, metadata: Record<string, unknown>): ReceivedEvent =>
+    ofNoRecord(
+      {
+        runId,
+        eventType: 'run.linked',
+        actor: { name: 'gov', role: 'system' },
+        resource: { name: to, type: 'run' },
+        action: 'link',
+        timestamp: formatTimestamp(atMs),
+        metadata: { importer: 'otlp', ...metadata, run: to, timestampSource: 'import' },
+        clientEventId: `otlp:link.${key}`,
+      },
+      source,
+    );
   const begun = [...received.traces].flatMap(([trace, run]) => {
     const before = known.get(trace);
     if (before === undefined || before === run || before !== unnamedRun(trace)) return [];

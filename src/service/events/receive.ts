@@ -4,6 +4,7 @@
  * may come with other spans around it. Requests of one project follow each other, so that a call that a span and a log
  * report is recorded once. Proven by `test/http/otlp/receive.engines.test.ts`.
  */
+import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
@@ -25,6 +26,7 @@ import {
   type IntakeResult,
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
+import { joinCalls, type KnownSpan } from '../../core/intake/otlp/joins.ts';
 import { observationOf, reportKey } from '../../core/coverage/report.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
@@ -33,7 +35,7 @@ import { acceptedOf, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
 import { rejection, type JudgedEvent } from './judge.ts';
 import { recordEvents } from './judged.ts';
-import { linksOf, startsOf } from './links.ts';
+import { linksOf, ofNoRecord, startsOf } from './links.ts';
 import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
@@ -141,7 +143,7 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   const facts = new Facts(services, { projectId, atMs });
   const traceIds = traceIdsOf(batch);
   await facts.load([
-    ...traceIds.map((id) => factNames.trace + id),
+    ...traceIds.flatMap((id) => [factNames.trace + id, factNames.spans + id]),
     ...[...batch.sources.keys()].map((id) => factNames.source + id),
     ...[...batch.sources.values()].map(({ service }) => factNames.service + serviceId(service)),
     ...[...batch.sequences.keys()].map((id) => factNames.sequence + id),
@@ -152,14 +154,21 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
       return run === null ? [] : [[id, run] as const];
     }),
   );
-  const received = receive(batch, { atMs, capture: caller.rules.settings.contentCapture, known });
+  const earlier = new Map(
+    traceIds.flatMap((id) => {
+      const spans = facts.json<readonly KnownSpan[]>(factNames.spans + id);
+      return spans === null ? [] : [[id, spans] as const];
+    }),
+  );
+  const capture = caller.rules.settings.contentCapture;
+  const received = receive(batch, { atMs, capture, known, earlier });
   const calls = received.events.filter(({ call }) => call !== null);
   await facts.load(calls.map(({ call }) => factNames.call + call));
   await facts.load(startsOf(received).map(({ name }) => name));
   const others = await recordedCalls(services).of(services, projectId, calls);
   const events = [
     ...linksOf(received, { known, atMs, facts }),
-    ...unreported(received.events, { facts, batch, others }),
+    ...joined(received, unreported(received.events, { facts, batch, others }), { facts, atMs }),
   ];
   const judged = await judgeAll(
     events.map(({ event }) => event),
@@ -189,6 +198,37 @@ function unreported(
     const isKnown = by !== batch.signal || others.has(event.runId, reportKey(event));
     return [isKnown ? { ...received, event: observationOf(event) } : received];
   });
+}
+
+/**
+ * Gives calls whose spans come in several requests one event (`core/intake/otlp/joins.ts`), and remembers their spans.
+ * `reported`: the events that are left of the received ones.
+ */
+function joined(
+  { events: received, calls }: IntakeResult,
+  reported: readonly ReceivedEvent[],
+  { facts, atMs }: { readonly facts: Facts; readonly atMs: number },
+): ReceivedEvent[] {
+  const byId = new Map(reported.map(({ event }) => [event.clientEventId ?? '', event]));
+  const elsewhere = new Set(
+    received.flatMap(({ call, event: { clientEventId = '', eventType } }) =>
+      call !== null && byId.get(clientEventId)?.eventType !== eventType ? [clientEventId] : [],
+    ),
+  );
+  const [observations, completions] = [new Set<string>(), new Array<EventInput>()];
+  for (const trace of calls) {
+    const result = joinCalls(trace, { events: byId, elsewhere, atMs });
+    for (const id of result.observations) observations.add(id);
+    completions.push(...result.completions);
+    if (result.known.length > 0) facts.set(factNames.spans + trace.traceId, JSON.stringify(result.known));
+  }
+  if (observations.size === 0 && completions.length === 0) return [...reported];
+  return [
+    ...reported.map((each) =>
+      observations.has(each.event.clientEventId ?? '') ? { ...each, event: observationOf(each.event) } : each,
+    ),
+    ...completions.map((event) => ofNoRecord(event, received[0]?.source ?? '')),
+  ];
 }
 
 interface NoteInput {

@@ -5,6 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { governedEventType, PolicyCompliance, type GovernedEvent } from '../../core/proofs/compliance.ts';
+import { joinOf } from '../../core/coverage/join.ts';
 import { governs, sourceOf } from '../../core/coverage/report.ts';
 import { openApproval, openUse } from '../../core/decided/approval.ts';
 import {
@@ -103,6 +104,10 @@ export async function policyCompliance(
   const events = { fromSeq: 0, ...range };
   for await (const chunk of runEvents(context, run, events)) {
     for (const { index, clear, disclosures } of chunk) {
+      if (clear?.eventType === 'event.completed') {
+        const join = joinOf({ eventType: clear.eventType, metadata: metadataIn(disclosures) });
+        if (join !== null) compliance.joined(join);
+      }
       if (clear?.eventType !== governedEventType) continue;
       const serverMs = parseTimestamp(clear.serverTimestamp) ?? Infinity;
       const policyActive = timeline.activeAt(index);
@@ -116,14 +121,17 @@ export async function policyCompliance(
 const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
+const eventIn = (disclosures: string | null): Map<string, Json> =>
+  disclosures === null ? new Map() : rebuild(readJson(disclosures) as unknown as Disclosure[]);
+
+const metadataIn = (disclosures: string | null): JsonObject =>
+  objectOf(eventIn(disclosures).get('metadata')) ?? {};
+
 /** The evaluation and tool call that a governed event names. Its writer, a client, controls both. */
 function toldBy(
   disclosures: string | null,
 ): Pick<GovernedEvent, 'evaluationId' | 'call' | 'callId' | 'isReport'> {
-  const event =
-    disclosures === null
-      ? new Map<string, Json>()
-      : rebuild(readJson(disclosures) as unknown as Disclosure[]);
+  const event = eventIn(disclosures);
   const metadata = objectOf(event.get('metadata'));
   const resource = objectOf(event.get('resource'));
   return {

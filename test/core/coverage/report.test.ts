@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../../src/contract/events.ts';
-import {
-  observationOf,
-  observedType,
-  reportKey,
-  sequenceOf,
-  sourceOf,
-} from '../../../src/core/coverage/report.ts';
+import { observedType } from '../../../src/core/coverage/join.ts';
+import { observationOf, reportKey, sequenceOf, sourceOf } from '../../../src/core/coverage/report.ts';
 
 const call = (metadata: Record<string, unknown>): EventInput => ({
   runId: 'r',

@@ -250,4 +250,34 @@ describe('policy compliance', () => {
       expect(claims['firstViolation']).toEqual({ check: 'every_governed_event_decided', index: 12 });
     }
   });
+
+  it('policy compliance counts spans that telemetry joined as one call, and takes one join a call', () => {
+    const event = { policyActive: true, serverMs: 0, call: search, evaluationId: null, isReport: true };
+    const judgeJoins = (joins: [from: string, to: string][], { isDecided }: { isDecided: boolean }) => {
+      const compliance = new PolicyCompliance(noApprovers);
+      compliance.evaluation(evaluated());
+      for (const [from, to] of joins) compliance.joined({ from, to });
+      const outer = isDecided ? { evaluationId: 'pev_1', isReport: false } : {};
+      compliance.governed({ ...event, callId: 'c1', index: 11, ...outer });
+      for (const callId of ['import:a', 'import:b']) compliance.governed({ ...event, callId, index: 12 });
+      const { verdict, claims } = compliance.finish();
+      return [verdict, claims['governed'], claims['undecided']];
+    };
+    const chain: [string, string][] = [
+      ['import:b', 'import:a'],
+      ['import:a', 'c1'],
+    ];
+    expect(judgeJoins(chain, { isDecided: true })).toEqual(['pass', 1, 0]);
+    expect(judgeJoins(chain.toReversed(), { isDecided: false })).toEqual(['fail', 1, 1]);
+    const both: [string, string][] = [
+      ['import:a', 'c1'],
+      ['import:b', 'c1'],
+    ];
+    expect(judgeJoins(both, { isDecided: true })).toEqual(['fail', 2, 1]);
+    const circle: [string, string][] = [
+      ['import:a', 'import:b'],
+      ['import:b', 'import:a'],
+    ];
+    expect(judgeJoins(circle, { isDecided: true })[0]).toBe('fail');
+  });
 });

@@ -13,6 +13,8 @@ export interface SpanRecord {
   readonly spanId: string;
   readonly parentId: string | undefined;
   readonly name: string;
+  /** The side of a call between two programs; undefined: neither, or not said. */
+  readonly side: 'client' | 'server' | undefined;
   readonly start: SourceTime | null;
   readonly end: SourceTime | null;
   readonly attributes: Source;
@@ -80,6 +82,13 @@ const statuses: Readonly<Record<string, 'ok' | 'error'>> = {
   STATUS_CODE_ERROR: 'error',
 };
 
+const sides: Readonly<Record<string, 'client' | 'server'>> = {
+  2: 'server',
+  SPAN_KIND_SERVER: 'server',
+  3: 'client',
+  SPAN_KIND_CLIENT: 'client',
+};
+
 function spanOf({ record, resource, scope }: ScopedRecord): SpanRecord {
   const status = isSource(record['status']) ? record['status'] : {};
   return {
@@ -87,6 +96,7 @@ function spanOf({ record, resource, scope }: ScopedRecord): SpanRecord {
     spanId: idOf(record['spanId']) ?? '',
     parentId: idOf(record['parentSpanId']),
     name: textOf(record['name']) ?? 'span',
+    side: sides[String(record['kind'])],
     start: nanosTime(record['startTimeUnixNano']),
     end: nanosTime(record['endTimeUnixNano']),
     attributes: attributesOf(record['attributes']),

@@ -1,21 +1,30 @@
 /**
- * Spans in their traces: the spans around each, the runs that they name, and the spans that report one call.
+ * Spans in their traces: the spans around each, the runs that they name, and what they tell of calls (`same-call.ts`).
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/core/intake/formats/otlp.test.ts`.
  */
 import { textOf, type Source } from '../run.ts';
-import { kindByAttributes, textAttribute } from './dialects.ts';
+import { attributeOf, kindByAttributes, textAttribute } from './dialects.ts';
+import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
+import { CallSpans, decidedBefore, type CallSpan, type EarlierSpan } from './same-call.ts';
 
 /** Spans with their ancestors, and the runs that they name. */
 export class SpanTree {
   readonly spans: readonly SpanRecord[];
   readonly #byId: ReadonlyMap<string, SpanRecord>;
   readonly #runs: ReadonlyMap<string, string>;
-  #calls: ReadonlyMap<SpanRecord, SpanRecord> | undefined;
+  readonly #earlier: ReadonlyMap<string, readonly EarlierSpan[]>;
+  readonly #calls = new Map<string, CallSpans>();
+  #spansOf: ReadonlyMap<string, readonly SpanRecord[]> | undefined;
 
-  /** `elsewhere`: runs by trace id that earlier requests name. They stay. */
-  constructor(spans: readonly SpanRecord[], elsewhere: ReadonlyMap<string, string> = new Map()) {
+  /** `elsewhere`: runs by trace id that earlier requests name. They stay. `earlier`: spans of earlier requests by trace id. */
+  constructor(
+    spans: readonly SpanRecord[],
+    elsewhere: ReadonlyMap<string, string> = new Map(),
+    earlier: ReadonlyMap<string, readonly EarlierSpan[]> = new Map(),
+  ) {
     this.spans = spans;
+    this.#earlier = earlier;
     this.#byId = new Map(spans.map((span) => [`${span.traceId} ${span.spanId}`, span]));
     this.#runs = new Map([...namedTraces(spans), ...elsewhere]);
   }
@@ -51,67 +60,51 @@ export class SpanTree {
   }
 
   /** Returns the spans around a span that report the same call, from the inside out; an empty list for most. */
-  sameCall(span: SpanRecord): readonly SpanRecord[] {
-    this.#calls ??= sameCalls(this);
-    const spans: SpanRecord[] = [];
-    const seen = new Set([span]);
-    for (let above = this.#calls.get(span); above !== undefined && !seen.has(above);) {
-      seen.add(above);
-      spans.push(above);
-      above = this.#calls.get(above);
+  sameCall({ traceId, spanId }: SpanRecord): readonly CallSpan[] {
+    return this.calls(traceId).around(spanId);
+  }
+
+  /** The spans of a trace with those of earlier requests, as far as they tell calls apart. */
+  calls(traceId: string): CallSpans {
+    this.#spansOf ??= Map.groupBy(this.spans, (span) => span.traceId);
+    let calls = this.#calls.get(traceId);
+    if (calls === undefined) {
+      const earlier = this.#earlier.get(traceId) ?? [];
+      const fresh = (this.#spansOf.get(traceId) ?? []).map(callSpanOf);
+      calls = new CallSpans([...fresh, ...earlier], decidedBefore(earlier));
+      this.#calls.set(traceId, calls);
     }
-    return spans;
+    return calls;
   }
 }
 
-/**
- * Returns the next tool span around each span that reports the same call. One call has a span of the agent, one of its MCP
- * client and one of the server: below each other, of one tool, without another call id. Of several spans directly below
- * one, those of another request of JSON-RPC than the first are further calls. Cost: once over the spans and their
- * ancestors.
- */
-function sameCalls(tree: SpanTree): ReadonlyMap<SpanRecord, SpanRecord> {
-  const same = new Map<SpanRecord, SpanRecord>();
-  const firstBelow = new Map<SpanRecord, SpanRecord>();
-  const startOf = ({ start }: SpanRecord): number => start?.unixMs ?? 0;
-  const tools = tree.spans.filter(({ attributes }) => kindByAttributes(attributes) === 'tool');
-  for (const span of tools.toSorted((a, b) => startOf(a) - startOf(b))) {
-    const above = toolAbove(span, tree);
-    if (above === undefined || !isSameTool(span, above)) continue;
-    const first = firstBelow.get(above);
-    if (first !== undefined && (requestOf(span) === undefined || requestOf(span) !== requestOf(first)))
-      continue;
-    if (first === undefined) firstBelow.set(above, span);
-    same.set(span, above);
-  }
-  return same;
-}
-
-/** The nearest span of a tool around a span, below any agent or model. */
-function toolAbove(span: SpanRecord, tree: SpanTree): SpanRecord | undefined {
-  for (const above of tree.ancestors(span)) {
-    const kind = kindByAttributes(above.attributes);
-    if (kind !== undefined) return kind === 'tool' && !isLoggedToo(above) ? above : undefined;
-  }
-  return undefined;
-}
-
-function isSameTool(span: SpanRecord, above: SpanRecord): boolean {
-  const id = textAttribute(span.attributes, 'callId');
-  const [request, outer] = [requestOf(span), requestOf(above)];
-  return (
-    toolNameOf(span) === toolNameOf(above) &&
-    (id === undefined || id === textAttribute(above.attributes, 'callId')) &&
-    (request === undefined || outer === undefined || request === outer)
-  );
+/** Returns what a span tells of its call. */
+export function callSpanOf(span: SpanRecord): CallSpan {
+  const { spanId, parentId, side, attributes } = span;
+  const kind = kindByAttributes(attributes);
+  if (kind !== 'tool' || isLoggedToo(span))
+    return { spanId, parentId, role: kind === undefined ? undefined : 'end' };
+  return {
+    spanId,
+    parentId,
+    role: 'tool',
+    tool: toolNameOf(span),
+    callId: textAttribute(attributes, 'callId'),
+    request: idIn(attributes, ['jsonrpc.request.id', 'mcp.request.id']),
+    session: idIn(attributes, ['mcp.session.id']),
+    side,
+    startMs: span.start?.unixMs,
+    hasInput: attributeOf(attributes, 'toolInput') !== undefined || undefined,
+    hasResult: hasResult(span) || undefined,
+  };
 }
 
 export const toolNameOf = ({ attributes, name }: SpanRecord): string =>
   textAttribute(attributes, 'toolName') ?? name.replace(/^(execute_tool|tools\/call) /, '');
 
-/** The id of a request of JSON-RPC may be a number. */
-function requestOf({ attributes }: SpanRecord): string | undefined {
-  const id = attributes['jsonrpc.request.id'] ?? attributes['mcp.request.id'];
+/** An id of JSON-RPC may be a number. */
+function idIn(attributes: Source, names: readonly string[]): string | undefined {
+  const id = names.map((name) => attributes[name]).find((each) => each !== undefined);
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined;
 }
 

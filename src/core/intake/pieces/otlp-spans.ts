@@ -3,8 +3,6 @@
  * a second one at its end. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
-import type { Ending } from '../../../contract/endings.ts';
-import { endingOf } from '../ending.ts';
 import {
   attributeOf,
   indexedMessages,
@@ -14,7 +12,9 @@ import {
   type SpanKind,
 } from '../otlp/dialects.ts';
 import type { SpanRecord } from '../otlp/records.ts';
-import { isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
+import { callIdOf } from '../otlp/same-call.ts';
+import { hasResult, outcomeOf } from '../otlp/outcome.ts';
+import { callSpanOf, isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type TimedDraft } from './otlp-timed.ts';
 
@@ -39,10 +39,10 @@ export function describeSpan(
   const parent = container ?? (awaited === undefined ? undefined : { ...span, spanId: awaited });
   const actor = actorOf(span, above);
   const around = tree.sameCall(span);
-  const toolCallId = kind === 'tool' ? callIdOf(around.at(-1) ?? span) : undefined;
+  const toolCallId = kind === 'tool' ? callIdOf(around.at(-1) ?? callSpanOf(span)) : undefined;
   const shared = { actor, mergeable: kind === 'tool', ...calleeOf(span, kind) };
   const result = readArguments(toolOutputOf(span.attributes)[0]);
-  const outcome = outcomeOf(span, kind);
+  const outcome = outcomeOf(span, { isTool: kind === 'tool' });
   const statusMessage = span.statusMessage ?? textOf(span.attributes['langfuse.observation.status_message']);
   const first: TimedDraft = {
     ...shared,
@@ -73,7 +73,7 @@ export function describeSpan(
     first,
     {
       ...shared,
-      observes: around.some(hasResult),
+      observes: around.some((each) => each.hasResult === true),
       eventType: 'tool.result',
       action: 'return',
       key: `${keyOf(span)}.result`,
@@ -91,49 +91,12 @@ export function describeSpan(
   ];
 }
 
-const callIdOf = ({ attributes, spanId }: SpanRecord): string =>
-  textAttribute(attributes, 'callId') ?? `import:${spanId}`;
-
-/** Whether a tool has returned: with an output, or with another ending in place of one. */
-const hasResult = (span: SpanRecord): boolean =>
-  toolOutputOf(span.attributes).length > 0 || outcomeOf(span, 'tool') !== 'ok';
-
 type Kind = SpanKind | 'step';
 
 /** A span with an attribute of a model, an agent or MCP is a step at least, whatever it names its operation. */
 const kindOf = ({ attributes }: SpanRecord): Kind | undefined =>
   kindByAttributes(attributes) ??
   (Object.keys(attributes).some((name) => /^(?:gen_ai|llm|mcp)\./.test(name)) ? 'step' : undefined);
-
-/**
- * The status says it, or the attribute of the conventions, or Langfuse's level, or an exception that left the span. A span
- * without a status ended without an error, as the conventions have it; with an exception that it may have handled,
- * nobody knows. Source: OpenTelemetry, Trace API (Set Status), and semantic conventions, Recording errors.
- */
-function outcomeOf({ status, attributes, events }: SpanRecord, kind: Kind): Ending {
-  const exceptions = events.filter(({ name }) => name === 'exception');
-  const hasFailed =
-    status === 'error' ||
-    textOf(attributes['error.type']) !== undefined ||
-    attributes['langfuse.observation.level'] === 'ERROR' ||
-    exceptions.some((each) => String(each.attributes['exception.escaped']) === 'true');
-  const type = String(attributes['error.type']);
-  const stated = hasFailed
-    ? isTimeout.test(type)
-      ? 'timed_out'
-      : 'error'
-    : status === 'ok'
-      ? 'ok'
-      : undefined;
-  return endingOf({
-    stated,
-    results: kind === 'tool' ? [readArguments(toolOutputOf(attributes)[0])] : [],
-    silent: exceptions.length > 0 ? 'unknown' : 'ok',
-  });
-}
-
-/** Well-known values of `error.type`, and names of exceptions. */
-const isTimeout = /^timeout$|Timeout(?:Error|Exception|Expired)?$/;
 
 /** The events of a span hold messages of a model, or the text of an exception. */
 function eventsOf({ events }: SpanRecord): Source {

@@ -70,7 +70,9 @@ const credentialTable: TableSpec = {
 const toolTypes = ['tool.evaluated', 'tool.call', 'tool.denied', 'tool.call_blocked'] as const;
 type ToolType = (typeof toolTypes)[number];
 const isToolType = (type: string): type is ToolType => (toolTypes as readonly string[]).includes(type);
-const dataTypes = /^(?:kb|memory|secret|data|file|retrieval)\.[a-z_.]+$/;
+/** Also what reads data, and what may say that a call was recorded twice. */
+const readTypes =
+  /^(?:(?:kb|memory|secret|data|file|retrieval)\.[a-z_.]+|tool\.(?:evaluated|call|denied|call_blocked)|event\.completed)$/;
 
 export const toolAccess = template({
   title: 'Tool and data access',
@@ -140,7 +142,7 @@ export const toolAccess = template({
       },
       tables: [
         accessRows(pairs).table({
-          scope: `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}.`,
+          scope: `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}; a call whose spans were recorded as two, once.`,
           completeness: await draft.evidence.shows('tool-access', lists),
           more,
         }),
@@ -183,7 +185,7 @@ interface DataUse {
 }
 
 interface Access {
-  readonly toolCalls: ToolCalls;
+  readonly toolCalls: ToolCalls<Pair | null>;
   readonly pairs: ReadonlyMap<string, Pair>;
   readonly more: number;
   readonly data: ReadonlyMap<string, DataUse>;
@@ -196,18 +198,21 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
   const pairs = new Map<string, Pair>();
   const data = new Map<string, DataUse>();
   const seen = new Map<string, number>();
-  const toolCalls = new ToolCalls();
+  const toolCalls = new ToolCalls<Pair | null>();
   let [more, moreData] = [0, 0];
   for await (const leaves of pagesOf(source, period, { bodies: true })) {
     for (const leaf of leaves) {
       const eventType = typeOf(leaf.record);
-      if (eventType === null || (!isToolType(eventType) && !dataTypes.test(eventType))) continue;
+      if (eventType === null || !readTypes.test(eventType)) continue;
       const event = readEvent(leaf);
       if (event === null) continue;
-      if (isToolType(eventType)) {
+      if (eventType === 'event.completed') {
+        const [pair = null] = toolCalls.add(event, null);
+        if (pair !== null) takeBack(pair);
+      } else if (isToolType(eventType)) {
         increase(seen, eventType);
-        toolCalls.add(event);
         const pair = pairOf(pairs, event);
+        toolCalls.add(event, pair);
         if (pair === null) more += 1;
         else addTo(pair, eventType, event);
       } else if (!addData(data, event)) moreData += 1;
@@ -250,6 +255,12 @@ function addTo(pair: Pair, type: ToolType, { metadata, serverMs }: ReadEvent): v
     case 'tool.call_blocked':
       pair.refused += 1;
   }
+}
+
+/** A call of telemetry that turned out to be a copy names no decision. */
+function takeBack(pair: Pair): void {
+  pair.calls -= 1;
+  pair.undecided -= 1;
 }
 
 function addData(

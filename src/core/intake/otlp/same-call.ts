@@ -1,0 +1,138 @@
+/**
+ * Spans that report one call. The agent has a span of it, its MCP client one and the server one: below each other, of one
+ * tool, without another call id. The spans may come in any order and in several requests, so what is needed of each is kept
+ * small. Source: semantic conventions of GenAI, `execute_tool` and MCP.
+ * Tested by `test/core/intake/otlp/tree.test.ts` and `test/http/otlp/one-call.test.ts`.
+ */
+
+/** A span as far as it tells which call it reports. */
+export interface CallSpan {
+  readonly spanId: string;
+  readonly parentId?: string | undefined;
+  /** Absent: a span that a call may pass through, such as that of a request of HTTP. `end`: an agent, a model, a step. */
+  readonly role?: 'tool' | 'end' | undefined;
+  readonly tool?: string | undefined;
+  /** The id that the agent gave the call. */
+  readonly callId?: string | undefined;
+  /** The id of the request of JSON-RPC, and the session of MCP. */
+  readonly request?: string | undefined;
+  readonly session?: string | undefined;
+  readonly side?: 'client' | 'server' | undefined;
+  readonly startMs?: number | undefined;
+  readonly hasInput?: boolean | undefined;
+  readonly hasResult?: boolean | undefined;
+}
+
+/** A span of an earlier request. `above`: the span around it that was found to report the same call. */
+export interface EarlierSpan extends CallSpan {
+  readonly above?: string | undefined;
+}
+
+export const decidedBefore = (earlier: readonly EarlierSpan[]): Map<string, string> =>
+  new Map(earlier.flatMap(({ spanId, above }) => (above === undefined ? [] : [[spanId, above] as const])));
+
+export const callIdOf = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
+
+/** The spans of one trace by id, and the span around each that reports the same call. */
+export class CallSpans<Span extends CallSpan = CallSpan> {
+  readonly #byId: ReadonlyMap<string, Span>;
+  readonly #above: ReadonlyMap<string, Span>;
+
+  /** Of two spans with one id the later counts. `decided`: spans by the id of a span that was found to be below them. */
+  constructor(spans: readonly Span[], decided: ReadonlyMap<string, string> = new Map()) {
+    this.#byId = new Map(spans.map((span) => [span.spanId, span]));
+    this.#above = aboveEach(this.#byId, decided);
+  }
+
+  /** Returns the spans around a span that report the same call, from the inside out; an empty list for most. */
+  around(spanId: string): readonly Span[] {
+    const spans: Span[] = [];
+    const seen = new Set([spanId]);
+    for (
+      let above = this.#above.get(spanId);
+      above !== undefined && !seen.has(above.spanId);
+      above = this.#above.get(above.spanId)
+    ) {
+      seen.add(above.spanId);
+      spans.push(above);
+    }
+    return spans;
+  }
+
+  /** Whether a span that is no tool may stand between a tool and a span that has not come yet, or another tool. */
+  mayLead(span: Span): boolean {
+    return span.role === undefined && wayUp(span, this.#byId).end?.role !== 'end';
+  }
+}
+
+/**
+ * Returns the next tool span around each span that reports the same call. Of several spans directly below one, those of
+ * another request of JSON-RPC than the first are further calls. A server whose parents are unknown reports the call of the
+ * one client with an equal request. Cost: once over the spans and their ancestors.
+ */
+function aboveEach<Span extends CallSpan>(
+  byId: ReadonlyMap<string, Span>,
+  decided: ReadonlyMap<string, string>,
+): ReadonlyMap<string, Span> {
+  const above = new Map<string, Span>();
+  const firstBelow = new Map<string, Span>();
+  const put = (span: Span, outer: Span): void => {
+    if (!firstBelow.has(outer.spanId)) firstBelow.set(outer.spanId, span);
+    above.set(span.spanId, outer);
+  };
+  for (const [below, id] of decided) {
+    const [span, outer] = [byId.get(below), byId.get(id)];
+    if (span !== undefined && outer !== undefined) put(span, outer);
+  }
+  const tools = [...byId.values()].filter(({ role }) => role === 'tool');
+  const alone: Span[] = [];
+  for (const span of tools.toSorted((a, b) => (a.startMs ?? 0) - (b.startMs ?? 0))) {
+    if (above.has(span.spanId)) continue;
+    const { end: outer, isUnknown } = wayUp(span, byId);
+    if (isUnknown && span.side === 'server' && span.request !== undefined) alone.push(span);
+    if (outer?.role !== 'tool' || !isSameTool(span, outer)) continue;
+    const first = firstBelow.get(outer.spanId);
+    if (first === undefined || (span.request !== undefined && span.request === first.request))
+      put(span, outer);
+  }
+  for (const server of alone) {
+    const clients = tools.filter(
+      (span) =>
+        span.side === 'client' &&
+        span.request === server.request &&
+        isSameTool(server, span) &&
+        !firstBelow.has(span.spanId),
+    );
+    const [client, other] = clients;
+    if (client !== undefined && other === undefined) put(server, client);
+  }
+  return above;
+}
+
+/** The first span around a span that a call does not pass through. `isUnknown`: the way leads to a span that is not here. */
+function wayUp<Span extends CallSpan>(
+  span: Span,
+  byId: ReadonlyMap<string, Span>,
+): { readonly end?: Span; readonly isUnknown: boolean } {
+  const seen = new Set([span.spanId]);
+  for (let { parentId } = span; parentId !== undefined && !seen.has(parentId);) {
+    const above = byId.get(parentId);
+    if (above === undefined) return { isUnknown: true };
+    if (above.role !== undefined) return { end: above, isUnknown: false };
+    seen.add(parentId);
+    parentId = above.parentId;
+  }
+  // a server may begin a way of its own
+  return { isUnknown: true };
+}
+
+function isSameTool(span: CallSpan, outer: CallSpan): boolean {
+  const isOther = (member: 'request' | 'session'): boolean =>
+    span[member] !== undefined && outer[member] !== undefined && span[member] !== outer[member];
+  return (
+    span.tool === outer.tool &&
+    (span.callId === undefined || span.callId === outer.callId) &&
+    !isOther('request') &&
+    !isOther('session')
+  );
+}

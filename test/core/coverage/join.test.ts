@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { joinOf } from '../../../src/core/coverage/join.ts';
+import { claimedKeys } from '../../../src/core/coverage/report.ts';
+import { ToolCalls } from '../../../src/service/reports/counts/activity.ts';
+import { timelineOf } from '../../../src/console/runs/timeline.ts';
+import type { AuditEvent } from '../../../src/contract/events.ts';
+
+const completed = (added: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
+  eventType: 'event.completed',
+  metadata: { importer: 'otlp', completedType: 'tool.call', toolCallId: 'import:a', added, ...more },
+});
+const joined = completed({ toolCallId: 'c1' });
+const copied = completed({ toolCallId: 'c1', readAs: 'x.tool.observed' });
+
+describe('an event that joins two reports of a call', () => {
+  it('names both ids, and says whether the older report is a copy', () => {
+    const facts = { type: 'tool.call', from: 'import:a', to: 'c1', run: null };
+    expect(joinOf(joined)).toEqual({ ...facts, isCopy: false });
+    expect(joinOf(copied)).toEqual({ ...facts, isCopy: true });
+    for (const other of [
+      completed({}),
+      completed({ toolCallId: 'import:a' }),
+      completed({ toolCallId: 'c1' }, { importer: 'codex' }),
+      completed({ toolCallId: 'c1' }, { completedType: 'model.invoked' }),
+      { ...joined, eventType: 'tool.call' },
+    ])
+      expect(joinOf(other)).toBeNull();
+  });
+
+  it('claims the call for telemetry under its new id', () => {
+    expect(claimedKeys(joined)).toEqual(['tool.call c1']);
+    expect(claimedKeys(copied)).toEqual([]);
+  });
+});
+
+describe('counts of tool calls', () => {
+  const call = { eventType: 'tool.call', metadata: { importer: 'otlp', toolCallId: 'import:a' } };
+  const sumOf = (...events: { eventType: string; metadata: object }[]) => {
+    const counts = new ToolCalls<string>();
+    const copies = events.flatMap(({ eventType, metadata }, at) => [
+      ...counts.add({ clear: { eventType, runId: 'r' }, metadata } as never, `event ${at}`),
+    ]);
+    return { calls: counts.calls, undecided: counts.undecided, copies };
+  };
+
+  it('count a copy of telemetry once, and take back no call that nobody counted', () => {
+    expect(sumOf(call, { ...call, metadata: { importer: 'otlp', toolCallId: 'c1' } }, copied)).toEqual({
+      calls: 1,
+      undecided: 1,
+      copies: ['event 0'],
+    });
+    expect(sumOf(call, joined)).toMatchObject({ calls: 1, copies: [] });
+    expect(sumOf(copied, call, copied, copied)).toMatchObject({ calls: 0, undecided: 0 });
+    const direct = { eventType: 'tool.call', metadata: { toolCallId: 'import:a' } };
+    expect(sumOf(direct, copied)).toMatchObject({ calls: 1 });
+  });
+});
+
+describe('the timeline of a run', () => {
+  it('shows the reports of a call that telemetry joined below one call', () => {
+    const event = (sequence: number, of: { eventType: string; metadata: object }) =>
+      ({
+        sequence,
+        eventId: `evt_${sequence}`,
+        timestamp: '2026-01-05T09:00:00Z',
+        resource: { name: 'pay' },
+        action: 'execute',
+        ...of,
+      }) as unknown as AuditEvent;
+    const observed = {
+      eventType: 'x.tool.observed',
+      metadata: { importer: 'otlp', toolCallId: 'c1', observed: 'tool.call' },
+    };
+    const circle = completed({ toolCallId: 'import:a' }, { toolCallId: 'c1' });
+    const call = { eventType: 'tool.call', metadata: { importer: 'otlp', toolCallId: 'import:a' } };
+    const shown = (...events: { eventType: string; metadata: object }[]) =>
+      timelineOf({
+        events: events.map((each, at) => event(at, each)),
+        evaluations: [],
+        approvals: [],
+      }).map(({ isPart }) => isPart);
+    expect(shown(call, observed, joined)).toEqual([false, true, true]);
+    expect(shown(call, observed, joined, circle)).toHaveLength(4);
+  });
+});
