@@ -8,7 +8,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { balanceType, balanceWords, differenceOf, readBalance, type Balance } from '../balance/statement.ts';
-import { observedType } from '../coverage/report.ts';
+import { observedType } from '../coverage/join.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
 import { balanceOfBytes, type ReadAgain } from './balance-file.ts';
