@@ -275,6 +275,7 @@ function factsOf(verdict: Verdict): [string, string][] {
         ['Data hash', verdict.dataHash],
         ['Log', verdict.origin === null ? null : `${verdict.origin}, ${verdict.treeSize ?? 0} entries`],
         ['Attached files', verdict.files.length === 0 ? null : verdict.files.join(', ')],
+        ['What they list', verdict.artifact === 'json' ? null : strengthSentence(verdict.completeness)],
       );
   }
   if ('signatures' in verdict) facts.push(['Signed by', signedByText(verdict) || null]);

@@ -75,7 +75,7 @@ describe('docs/how-to/use-index-witnesses.md', { timeout: 300_000 }, () => {
     writeFileSync(join(folder, 'run.ndjson'), JSON.stringify(event({ runId: 'r1' })));
     expect(await gov(['events', 'push', 'run.ndjson', '-C', 'acme'], at)).toMatchObject({ code: 0 });
 
-    const [require = ''] = blocks(of, 'sh', 'Require it');
+    const [require = '', report = ''] = blocks(of, 'sh', 'Require it');
     expect(await follow(require)).toContain('completeness\tpassed\twitnessed');
     const last = filled(require.trim().split('\n').at(-1) ?? '');
     const weaker = await shell(last.replace('--trust trusted', '--trust ./acme/trust'), at);
@@ -83,6 +83,9 @@ describe('docs/how-to/use-index-witnesses.md', { timeout: 300_000 }, () => {
       3,
       expect.stringContaining('completeness\tpassed\town_index'),
     ]);
+    expect(await follow(report)).toContain('completeness\tpassed\twitnessed');
+    const unproven = filled(report.trim().split('\n').at(-1) ?? '').replace('trusted', './acme/trust');
+    expect((await shell(unproven, at)).code).toBe(3);
     const [derive = '', add = ''] = blocks(of, 'sh', 'Derive it yourself');
     expect(await follow(derive)).toContain('completeness\tpassed\twitnessed');
     await running.get('witness')?.stop();

@@ -57,6 +57,22 @@ export function completenessOf(
   return { result, strength: 'own_index', by, quorum };
 }
 
+/**
+ * That of several files together: no more than each of them has, and proven only by index witnesses that derived the index
+ * of all of them. `none` of no file.
+ */
+export function weakestOf(files: readonly Completeness[]): Completeness {
+  const [weakest] = files.toSorted((a, b) => strengths.indexOf(b.strength) - strengths.indexOf(a.strength));
+  if (weakest === undefined) return { result: 'not_checked', strength: 'none', by: [], quorum: 0 };
+  const failed = files.find(({ result }) => result === 'failed');
+  if (failed !== undefined) return failed;
+  if (weakest.strength !== 'witnessed') return weakest;
+  const by = weakest.by.filter((name) => files.every((file) => file.by.includes(name)));
+  return by.length >= weakest.quorum
+    ? { ...weakest, by }
+    : { result: 'passed', strength: 'own_index', by: [], quorum: weakest.quorum };
+}
+
 /** For the command line, after "none missing: ". */
 export function strengthText({ strength, by, of = 0 }: Completeness): string {
   switch (strength) {

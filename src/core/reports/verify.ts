@@ -15,18 +15,16 @@ import { sha256Text } from '../hash.ts';
 import { openTrustedCheckpoint, type Trust } from '../note/checkpoint.ts';
 import { SignedHead } from '../note/heads.ts';
 import { signedBoth, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
-import { type AnswerVerdict, verifyAnswer } from '../proofs/answer.ts';
-import type { CheckResult, ProofVerdict, VerdictCode } from '../proofs/verdict.ts';
+import { weakestOf, type Completeness, type DerivedLog } from '../proofs/strength.ts';
+import type { CheckResult, VerdictCode } from '../proofs/verdict.ts';
 import { CheckList, signatureCode } from '../proofs/verdict.ts';
 import { settled, type Rests } from '../proofs/rests.ts';
-import { verifyBundle } from '../proofs/verify.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
-import { answerEnd, proofEnd, unitsEnd } from './inputs.ts';
+import { verifyAttached, type Attached, type AttachedAnswer, type AttachedProof } from './attached.ts';
 import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
 import { templateHash } from './template-hash.ts';
-import { checkUnits } from './units.ts';
 import type { Report } from './model.ts';
 
 /** The checks of a report, in the order of the verification. */
@@ -65,18 +63,10 @@ export interface ReportVerifyOptions {
   readonly signature?: Uint8Array | null;
   /** Compares the printed pages with the data (`verify-pages.ts`); or says why nobody does. */
   readonly pages: ComparePages | string;
-  /** Gets the signed head of the report, where a trusted key signed it. */
+  /** The index of the log, derived from its records by the caller. */
+  readonly derived?: DerivedLog;
+  /** Gets the signed heads of the report and of its attached files, where a trusted key signed them. */
   readonly seen?: (heads: readonly SignedHead[]) => void;
-}
-
-interface AttachedProof {
-  readonly name: string;
-  readonly verdict: ProofVerdict;
-}
-
-interface AttachedAnswer {
-  readonly name: string;
-  readonly verdict: AnswerVerdict;
 }
 
 export interface ReportVerdict extends SignatureFacts {
@@ -104,6 +94,10 @@ export interface ReportVerdict extends SignatureFacts {
   readonly files: readonly string[];
   readonly proofs: readonly AttachedProof[];
   readonly answers: readonly AttachedAnswer[];
+  /** Of what the attached answers and proofs list: the weakest of them. Not of tables without such a file. */
+  readonly completeness: Completeness;
+  /** Titles of the tables of which the report itself says that it does not show whether rows are missing. */
+  readonly notShown: readonly string[];
   readonly checks: readonly CheckResult<ReportCheckId>[];
 }
 
@@ -130,8 +124,7 @@ class ReportVerification {
   #hash: string | null = null;
   #executionId: string | null = null;
   #files: ReadonlyMap<string, Buffer> = new Map();
-  readonly #proofs: AttachedProof[] = [];
-  readonly #answers: AttachedAnswer[] = [];
+  #found: Attached = nothingAttached;
   #signed: SignatureFacts = unsigned;
 
   constructor(options: ReportVerifyOptions) {
@@ -169,7 +162,7 @@ class ReportVerification {
     const shown = files.get(presentationFile) ?? Buffer.alloc(0);
     this.#signature(this.#report, files.get(signatureFile) ?? null, shown);
     this.#attachments(this.#report);
-    this.#bundles(this.#report);
+    this.#attached(this.#report);
     await this.#pages(this.#report, pdf);
   }
 
@@ -294,48 +287,19 @@ class ReportVerification {
   }
 
   /** Step 5. */
-  #bundles(report: Report): void {
-    let units = 0;
-    for (const [name, bytes] of this.#files) {
-      if (name.endsWith(answerEnd)) this.#answer(name, bytes);
-      if (name.endsWith(unitsEnd)) {
-        this.#units(name, { bytes, report });
-        units += 1;
-      }
-      if (!name.endsWith(proofEnd)) continue;
-      const verdict = verifyBundle(bytes, this.#options.trust);
-      this.#proofs.push({ name, verdict });
-      if (verdict.verified) continue;
-      if (verdict.code === 'NO_TRUSTED_KEY')
-        this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
-      else if (isNotCompliant(verdict)) this.#checks.fail('proofs', 'RUN_NOT_COMPLIANT', name);
-      else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
-    }
-    const count = this.#proofs.length + this.#answers.length + units;
+  #attached(report: Report): void {
+    const { trust, seen, derived } = this.#options;
+    const found = verifyAttached(this.#files, {
+      report,
+      trust,
+      ...(seen === undefined ? {} : { seen }),
+      ...(derived === undefined ? {} : { derived }),
+    });
+    this.#found = found;
+    for (const { code, detail } of found.faults) this.#checks.fail('proofs', code, detail);
+    const count = found.proofs.length + found.answers.length + found.units;
     if (count === 0) this.#checks.skip('proofs', 'no proof is attached');
     else this.#checks.pass('proofs', `${count} verified`);
-  }
-
-  /** An answer of the log on how many entries there are, of the same log. */
-  #answer(name: string, bytes: Buffer): void {
-    const verdict = verifyAnswer(bytes, this.#options.trust);
-    this.#answers.push({ name, verdict });
-    if (verdict.verified) return;
-    if (verdict.code === 'NO_TRUSTED_KEY')
-      this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
-    else this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${verdict.code ?? 'not verified'}`);
-  }
-
-  /** Units that follow from leaves of the metering log, which the same keys signed. */
-  #units(name: string, { bytes, report }: { readonly bytes: Buffer; readonly report: Report }): void {
-    const { trust } = this.#options;
-    const isTrusted = trust !== null && trust.keys.length > 0;
-    const fault = isTrusted
-      ? checkUnits(bytes, report, { trust, table: name.slice(0, -unitsEnd.length) })
-      : null;
-    if (!isTrusted) this.#checks.fail('proofs', 'NO_TRUSTED_KEY', `${name}: no key is trusted`);
-    if (fault !== null)
-      this.#checks.fail('proofs', 'PROOF_NOT_VERIFIED', `${name}: ${fault.code}, ${fault.detail}`);
   }
 
   /** Step 6. */
@@ -353,6 +317,7 @@ class ReportVerification {
     // a missing key is said only where nothing worse is known
     const worst = failed.find(({ code }) => !mild.has(code ?? '')) ?? failed[0];
     const report = this.#report;
+    const { proofs, answers, completeness } = this.#found;
     return {
       verified:
         failed.length === 0 &&
@@ -370,14 +335,25 @@ class ReportVerification {
       origin: report?.log.origin ?? null,
       treeSize: report?.log.treeSize ?? null,
       files: [...this.#files.keys()],
-      proofs: this.#proofs,
-      answers: this.#answers,
+      proofs,
+      answers,
+      completeness,
+      notShown:
+        report?.tables.flatMap((each) => (each.completeness.status === 'proven' ? [] : [each.title])) ?? [],
       // the keys of the checkpoint alone did not sign what the report says
       ...(this.#checks.passed('signature') ? this.#signed : unsigned),
       checks,
     };
   }
 }
+
+const nothingAttached: Attached = {
+  proofs: [],
+  answers: [],
+  units: 0,
+  faults: [],
+  completeness: weakestOf([]),
+};
 
 function templateOf(report: Report | null): ReportVerdict['template'] {
   const template = report?.template;
@@ -390,9 +366,3 @@ function templateOf(report: Report | null): ReportVerdict['template'] {
 const own: ReadonlySet<string> = new Set([dataFile, presentationFile, signatureFile]);
 
 const mild: ReadonlySet<string> = new Set(['NO_TRUSTED_KEY', 'RUN_NOT_COMPLIANT']);
-
-/** Authentic, and a broken policy is all that is wrong. */
-function isNotCompliant({ authentic, compliant, layers }: ProofVerdict): boolean {
-  const failed = layers.filter(({ passed }) => !passed);
-  return authentic && compliant === 'no' && failed.length === 1 && failed[0]?.name === 'policy_compliance';
-}

@@ -39,15 +39,19 @@ export const answers: Pick<Handlers, 'askLog'> = {
   },
 };
 
-/** The file that answers a question, and its count. UNAVAILABLE where the log has no index yet. */
+/**
+ * The file that answers a question, its count, and whether as many witnesses cosigned as the service waits for.
+ * `waitSeconds`: how long to wait for them where the service does not say. UNAVAILABLE where the log has no index yet.
+ */
 export async function answerFile(
   services: Services,
   projectId: string,
   ask: IndexQuestion,
-): Promise<{ readonly text: string; readonly count: number }> {
+  waitSeconds = 0,
+): Promise<{ readonly text: string; readonly count: number; readonly isCosigned: boolean }> {
   const { leafIndex, answer } = await answered(services, projectId, ask);
   const signed = await services.checkpoints.sign(projectId);
-  await services.witnesses?.cosigned(projectId, signed);
+  await services.witnesses?.cosigned(projectId, signed, waitSeconds);
   const cosigned = await services.store.witnessedCheckpoint(projectId, 'audit', leafIndex + 1);
   const checkpoint = cosigned ?? signed.note;
   const { size } = openOwn(checkpoint);
@@ -62,7 +66,7 @@ export async function answerFile(
     index: { index: leafIndex, record: leaf.record, inclusion },
     ...answer,
   });
-  return { text, count: countOf(answer) };
+  return { text, count: countOf(answer), isCosigned: cosigned !== null };
 }
 
 function countOf({ entry, range }: NonNullable<IndexAnswer['answer']>): number {

@@ -2,6 +2,7 @@
  * Answers, bundles and the signature for a report, which runs in a thread that does not sign. Proven by
  * `test/service/reports/worker.test.ts`.
  */
+import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseCheckpoint } from '../../core/note/checkpoint.ts';
 import { splitNote } from '../../core/note/signed.ts';
@@ -26,27 +27,33 @@ export const reportSigner =
 
 const noAnswer: ReadonlySet<string> = new Set(['OVERLOADED', 'UNAVAILABLE']);
 
-export const evidenceHost = (services: Services, projectId: string): Pick<TaskHost, 'answer' | 'bundle'> => ({
-  async answer(asked) {
-    try {
-      const { text, count } = await answerFile(services, projectId, asked);
-      return { bytes: new TextEncoder().encode(text), count };
-    } catch (error) {
-      if (error instanceof GovError && noAnswer.has(error.code)) return null;
-      throw error;
-    }
-  },
+export const evidenceHost = (services: Services, projectId: string): Pick<TaskHost, 'answer' | 'bundle'> => {
+  let waitSeconds: number = limits.witnessWaitSeconds;
+  return {
+    /** A report never changes later, so an answer waits for the witnesses; the first that waits in vain is the last to wait. */
+    async answer(asked) {
+      try {
+        const found = await answerFile(services, projectId, asked, waitSeconds);
+        if (!found.isCosigned) waitSeconds = 0;
+        const { text, count } = found;
+        return { bytes: new TextEncoder().encode(text), count };
+      } catch (error) {
+        if (error instanceof GovError && noAnswer.has(error.code)) return null;
+        throw error;
+      }
+    },
 
-  async bundle({ proofId, most }) {
-    const stored = await services.store.proof(projectId, proofId);
-    if (stored === null) return null;
-    const made = await makeBundle(services, projectId, { stored });
-    const size = made instanceof Uint8Array ? made.length : made.bytes;
-    if (size > most) return null;
-    const parts: Uint8Array[] = [];
-    if (made instanceof Uint8Array) parts.push(made);
-    else for await (const part of streamedBundle(services, made).chunks()) parts.push(part);
-    // a copy: the thread gets the buffer
-    return new Uint8Array(Buffer.concat(parts));
-  },
-});
+    async bundle({ proofId, most }) {
+      const stored = await services.store.proof(projectId, proofId);
+      if (stored === null) return null;
+      const made = await makeBundle(services, projectId, { stored });
+      const size = made instanceof Uint8Array ? made.length : made.bytes;
+      if (size > most) return null;
+      const parts: Uint8Array[] = [];
+      if (made instanceof Uint8Array) parts.push(made);
+      else for await (const part of streamedBundle(services, made).chunks()) parts.push(part);
+      // a copy: the thread gets the buffer
+      return new Uint8Array(Buffer.concat(parts));
+    },
+  };
+};

@@ -11,6 +11,7 @@ import {
   strengths,
   strengthSentence,
   strengthText,
+  weakestOf,
   type Completeness,
   type DerivedLog,
 } from '../../../src/core/proofs/strength.ts';
@@ -137,5 +138,32 @@ describe('by whose word nothing is missing', () => {
     }
     const failed = { ...verdict(3), verified: false, code: 'INDEX_INVALID' as const };
     expect(requireStrength(failed, 'witnessed')).toBe(failed);
+  });
+
+  it('several files together have the weakest strength, and are proven only by witnesses of all of them', () => {
+    const witnessed = (...names: string[]): Completeness => ({
+      result: 'passed',
+      strength: 'witnessed',
+      by: names,
+      quorum: 1,
+      of: 2,
+    });
+    const own = completenessOf(passed, 'log');
+    const derived = completenessOf(passed, 'log', { cosigners: null, records: 7 });
+    const none = completenessOf([], 'log');
+    const rows: [Completeness[], string][] = [
+      [[], 'none'],
+      [[witnessed('W1', 'W2'), witnessed('W2')], 'witnessed W2'],
+      [[witnessed('W1'), witnessed('W2')], 'own_index'],
+      [[witnessed('W1'), derived], 'derived log'],
+      [[derived, own, witnessed('W1')], 'own_index log'],
+      [[witnessed('W1'), none], 'none'],
+    ];
+    for (const [files, expected] of rows) {
+      const { strength, by } = weakestOf(files);
+      expect([strength, ...by].join(' ')).toBe(expected);
+    }
+    const failed: Completeness = { result: 'failed', strength: 'none', by: [], quorum: 0 };
+    expect(weakestOf([witnessed('W1'), failed, none])).toBe(failed);
   });
 });

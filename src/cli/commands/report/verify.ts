@@ -8,6 +8,7 @@ import { limits } from '../../../contract/limits.ts';
 import { signatureNameOf } from '../../../core/reports/artifacts.ts';
 import type { ReportFonts } from '../../../core/reports/inputs.ts';
 import { comparePagesWith } from '../../../core/reports/verify-pages.ts';
+import { requireStrength, strengthText } from '../../../core/proofs/strength.ts';
 import { signedByText } from '../../../core/note/signed-by.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/reports/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
@@ -18,9 +19,10 @@ import { readAll } from '../../terminal/io.ts';
 import type { Out } from '../../terminal/out.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { csvLine } from '../../terminal/table.ts';
-import { checkLine, meaningOf } from '../../terminal/verdict.ts';
+import { checkLine, completenessLine, meaningOf } from '../../terminal/verdict.ts';
 import { historyLines, historyRows, type History } from '../../terminal/history.ts';
 import { plainView } from '../../terminal/view.ts';
+import { derivedFrom } from '../../trust/derived.ts';
 import { FoundHeads, SeenHeads, withHistory } from '../../trust/history.ts';
 import type { reportVerify as spec } from '../../specs/prove/report.ts';
 
@@ -47,8 +49,9 @@ export const run: Run<typeof spec> = async (call) => {
     signature: reportKindOf(bytes) === 'json' ? await signatureBeside(call) : null,
     pages,
     seen: found.seen,
+    ...(await derivedFrom(call, flags, source)),
   });
-  const verdict = await withHistory(judged, heads, found);
+  const verdict = await withHistory(requireStrength(judged, flags.requireCompleteness), heads, found);
   out.verdict = exitOf(verdict);
   await print(out, verdict, source);
   if (source === null && verdict.code !== 'MALFORMED_REPORT') {
@@ -102,22 +105,24 @@ function exitOf({ verified, code }: ReportVerdict): number {
 
 /** What JSON says of a proof: the whole verdict is that of `gov proofs verify`. */
 const proofsOf = ({ proofs }: ReportVerdict): Record<string, unknown>[] =>
-  proofs.map(({ name, verdict: { proofId, runId, verified, compliant, code } }) => ({
+  proofs.map(({ name, verdict: { proofId, runId, verified, compliant, code, completeness } }) => ({
     name,
     proofId,
     runId,
     verified,
     compliant,
     code,
+    completeness,
   }));
 
 const answersOf = ({ answers }: ReportVerdict): Record<string, unknown>[] =>
-  answers.map(({ name, verdict: { verified, code, question, count } }) => ({
+  answers.map(({ name, verdict: { verified, code, question, count, completeness } }) => ({
     name,
     key: question?.key ?? null,
     count,
     verified,
     code,
+    completeness,
   }));
 
 async function print(out: Out, verdict: ShownReport, source: TrustSource | null): Promise<void> {
@@ -137,9 +142,10 @@ const templateText = ({ reportTemplateId, template }: ReportVerdict): string | n
 
 /** One line each: `kind name result …`. */
 function rows(verdict: ShownReport, asCsv: boolean): Safe[] {
-  const { dataHash, verified, code, checks, proofs, answers } = verdict;
+  const { dataHash, verified, code, checks, proofs, answers, completeness } = verdict;
   const cells: (readonly (string | null | undefined)[])[] = [
     ['report', dataHash, verified ? 'verified' : 'not verified', code],
+    ['completeness', completeness.result, completeness.strength],
     ...historyRows(verdict.history),
     ...checks.map(({ id, result, code: why, detail }) => ['check', id, result, why, detail]),
     ...[...proofs, ...answers].map(({ name, verdict: each }) => [
@@ -182,6 +188,7 @@ function human(verdict: ShownReport, source: TrustSource | null, { styles }: Out
   return [
     safe`${bold(head)}  ${verdict.title ?? ''}`,
     ...facts.flatMap(([name, value]) => (value === null ? [] : [safe`  ${name.padEnd(9)} ${value}`])),
+    ...missingLines(verdict, styles),
     ...(verdict.history === undefined ? [] : historyLines(verdict.history, styles)),
     bold('Checks'),
     ...checks.map((check) => checkLine(check, width, styles)),
@@ -192,9 +199,23 @@ function human(verdict: ShownReport, source: TrustSource | null, { styles }: Out
     }),
     ...answers.map(({ name, verdict: each }) => {
       const said = each.verified
-        ? `exactly ${each.count ?? 0} entries: ${each.question?.key.join(' ') ?? ''}`
+        ? `exactly ${each.count ?? 0} entries: ${each.question?.key.join(' ') ?? ''}, ${strengthText(each.completeness)}`
         : meaningOf(each.code ?? undefined);
       return safe`  ${each.verified ? green('✓') : red('✗')} ${name}  ${said}`;
     }),
+  ];
+}
+
+/** By whose word nothing is missing from the attached lists, and the tables that have none. */
+function missingLines(
+  { completeness, artifact, proofs, answers, notShown }: ShownReport,
+  styles: Out['styles'],
+): Safe[] {
+  if (artifact === 'json') return [];
+  const files = proofs.length + answers.length;
+  const of = `of what ${files} attached ${files === 1 ? 'file lists' : 'files list'}`;
+  return [
+    completenessLine(completeness, files === 0 ? undefined : { detail: of }, styles),
+    ...(notShown.length === 0 ? [] : [safe`  not shown of ${notShown.join(', ')}`]),
   ];
 }

@@ -2,7 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { reportFormats } from '../../../contract/report-parts.ts';
 import { command, flag } from '../../program/spec.ts';
-import { memory, trusted } from '../../program/trusted.ts';
+import { demanded, memory, trusted } from '../../program/trusted.ts';
 
 const executionId = { name: 'executionId', description: 'Report, such as rex_…' } as const;
 const shareId = { name: 'shareId', description: 'Share link, such as shr_…' } as const;
@@ -153,17 +153,19 @@ export const reportLogo = command({
 export const reportVerify = command({
   name: 'report verify',
   prints:
-    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null history?:object',
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array completeness:object notShown:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null history?:object',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
     'Trusted keys come from --key, --trust or the trust file of the chosen context; never from the report.',
     'The log signs the data hash. A report of an earlier version has no signature: require the data hash that you have from another source, such as gov report get or a letter, with --hash.',
     'Pages that another version of gov wrote may come out otherwise. Then gov says that they were not compared, and the report is not verified. Use the version that the file names, or judge the attached data alone: --data-only.',
+    '"none missing" speaks of what the attached answers and proofs list, in the words of gov proofs verify, and of the weakest of them. It does not speak of tables that the report marks NOT SHOWN; they are named. --require-completeness refuses less, and a JSON report, which has no files.',
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
   flags: {
     ...trusted,
+    ...demanded,
     ...memory,
     hash: flag.text('HASH', 'Require this data hash', { pattern: '^(?:sha256:)?[0-9a-f]{64}$' }),
     signature: flag.text(
@@ -181,7 +183,7 @@ export const reportVerify = command({
   exitCodes: {
     0: 'verified',
     2: 'no key is trusted, or the file could not be read as a report',
-    3: 'changed, not authentic, not signed and without --hash, its pages were not compared, or the log signed two histories',
+    3: 'changed, not authentic, not signed and without --hash, its pages were not compared, the log signed two histories, or less than --require-completeness shows that nothing is missing',
     11: 'authentic, but an attached proof shows that its run broke a policy',
   },
 });

@@ -6,8 +6,11 @@
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import type { ReportTable } from '../../../core/reports/model.ts';
+import { parseCheckpoint } from '../../../core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../core/note/key.ts';
+import { splitNote } from '../../../core/note/signed.ts';
 import type { Trust } from '../../../core/note/trust.ts';
+import { readAnswer } from '../../../core/proofs/answer.ts';
 import { verifyBundle } from '../../../core/proofs/verify.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { openOwn } from '../../log/checkpoints.ts';
@@ -70,11 +73,13 @@ export class Evidence {
   async shows(name: string, lists: readonly ListRows[], period = this.#period): Promise<Completeness> {
     const begin = fileNameOf(this.#source, name);
     const files: string[] = [];
+    const cosigners: (readonly string[])[] = [];
     for (const [at, list] of lists.entries()) {
       const file = `${begin}${lists.length === 1 ? '' : `-${at + 1}`}.govanswer.json`;
-      const refusal = await this.#shown(file, list, period);
-      if (refusal !== null) return refusal;
+      const shown = await this.#shown(file, list, period);
+      if ('status' in shown) return shown;
       files.push(file);
+      cosigners.push(shown.cosigners);
     }
     const leaves = lists.reduce((sum, { rows }) => sum + rows, 0);
     const named =
@@ -83,7 +88,7 @@ export class Evidence {
         : `${files.length} files ${begin}-….govanswer.json show it`;
     return {
       status: 'proven',
-      detail: `By the index that the operator signed, the log has exactly ${count(leaves, 'such entry', 'such entries')}. Nobody else checked that index. ${named}; gov proofs verify checks it offline.`,
+      detail: `By the index that the operator signed, the log has exactly ${count(leaves, 'such entry', 'such entries')}. ${checkedText(cosigners)} ${named}; gov proofs verify checks it offline.`,
     };
   }
 
@@ -95,12 +100,12 @@ export class Evidence {
     return this.shows(spec.id, [{ key: ['leaf', type], rows: population }]);
   }
 
-  /** Why a list is not shown; null where an answer confirms it. */
+  /** Why a list is not shown; or, where an answer confirms it, who else than the log signed its checkpoint. */
   async #shown(
     file: string,
     { key, rows, whole = false }: ListRows,
     period: Period,
-  ): Promise<Completeness | null> {
+  ): Promise<Completeness | { readonly cosigners: readonly string[] }> {
     const { startMs, endMs, asOfMs, firstMs, prunedBelow } = period;
     if (prunedBelow > 0 && period.from < prunedBelow && !whole)
       return notShown('Part of the period was pruned, so its entries are not counted by time.');
@@ -132,7 +137,7 @@ export class Evidence {
         `The index of the log has ${answer.count} such entries and the report ${rows}. Run gov log fsck.`,
       );
     this.attachments.set(file, answer.bytes);
-    return null;
+    return { cosigners: cosignersOf(answer.bytes) };
   }
 
   /** Attaches the bundle of a proof, and verifies it with the keys of the log. */
@@ -144,6 +149,25 @@ export class Evidence {
     this.attachments.set(file, bytes);
     return verifyBundle(bytes, trustOf(this.#source)).authentic ? 'authentic' : 'not authentic';
   }
+}
+
+/** The names of those who signed the checkpoint of an answer, without the log itself. */
+function cosignersOf(answer: Uint8Array): string[] {
+  const { text, signatures } = splitNote(readAnswer(answer).checkpoint);
+  const { origin } = parseCheckpoint(text);
+  return [...new Set(signatures.map(({ name }) => name))].filter((name) => name !== origin);
+}
+
+/**
+ * Who checked the index, as far as a report knows. Its reader chooses the index witnesses and their keys in the trust file.
+ * So no report says that a witness derived the index, nor who cosigned: anybody can write a name into a signature line.
+ */
+function checkedText(files: readonly (readonly string[])[]): string {
+  const [first = []] = files;
+  const all = first.filter((name) => files.every((names) => names.includes(name)));
+  return all.length === 0
+    ? 'Nobody else checked that index.'
+    : `${count(all.length, 'other name', 'other names')} signed its checkpoint: gov report verify --trust FILE says whether index witnesses that you trust derived that index.`;
 }
 
 /** Refusals that a report states, and that do not fail it: too many questions, no index, no room, a bundle too large. */

@@ -1,9 +1,15 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dataHash, toCsv, toJson } from '../../../../src/core/reports/artifacts.ts';
+import { ed25519Cosigner, openCheckpoint } from '../../../../src/core/note/checkpoint.ts';
+import { parseVerifierKey, signatureLine } from '../../../../src/core/note/signed.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
+import { answerText } from '../../../../src/core/proofs/answer.ts';
+import type { ReportAttachment } from '../../../../src/core/reports/inputs.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
+import { answer } from '../../../core/proofs/asked.ts';
 import { logSigner, origin, trust } from '../../../core/proofs/log.ts';
 import { sampleReport, signatureOf, signedPdf } from '../../../core/reports/sample.ts';
 import { emptyDirectory, govHere } from '../../support/tool.ts';
@@ -91,6 +97,47 @@ describe('gov report verify', () => {
   it('another data hash than the required one gives exit code 3', async () => {
     const argv = ['report', 'verify', pdf, '--trust', trustFile, '--hash', '0'.repeat(64)];
     expect((await govHere(argv)).code).toBe(3);
+  });
+
+  it('less than --require-completeness gives exit code 3, and the strength is the weakest of the attached files', async () => {
+    const asked = answer(['run', 'run-0']);
+    const witness = ed25519Cosigner('w1.example', generateKeyPairSync('ed25519').privateKey);
+    const [text = ''] = asked.checkpoint.split('\n\n');
+    const line = signatureLine(`${text}\n`, witness, { timestampSeconds: 1_764_000_000 });
+    const cosigned = answerText({ ...asked, checkpoint: asked.checkpoint + line });
+    const index = { witnesses: [{ name: 'W1', key: parseVerifierKey(witness.verifierKey) }], quorum: 1 };
+    const naming = file('naming', formatTrust({ ...trust, index }));
+    const attached = { name: 'run.govanswer.json', bytes: Buffer.from(cosigned) };
+    const verify = async (attachments: readonly ReportAttachment[], ...more: string[]) => {
+      const { size, root } = openCheckpoint(asked.checkpoint, trust.keys, origin).checkpoint;
+      // the report is of the log that answers: a report of another history would be found
+      const rootHash = Buffer.from(root).toString('base64');
+      const log = { origin, treeSize: size, rootHash, checkpoint: asked.checkpoint };
+      const made = { ...sampleReport({ rows: 5, attachments }), log };
+      const path = file('strength.pdf', await signedPdf(made, { fonts, attachments }));
+      // other tests have kept heads of another history of this origin
+      const env = { GOV_CONFIG_DIR: emptyDirectory() };
+      return govHere(['report', 'verify', path, ...more], { env });
+    };
+    const rows: [readonly ReportAttachment[], string, string, number, string][] = [
+      [[attached], naming, 'witnessed', 0, 'proven to 1 of 1 index witnesses (W1)'],
+      [[attached], trustFile, 'witnessed', 3, "by the operator's own index"],
+      [[attached], trustFile, 'own_index', 0, "by the operator's own index"],
+      [[], naming, 'own_index', 3, 'not checked'],
+    ];
+    for (const [attachments, by, required, code, words] of rows) {
+      const argv = ['--trust', by, '--require-completeness', required];
+      const result = await verify(attachments, ...argv, '-o', 'table');
+      expect([required, attachments.length, result.code]).toEqual([required, attachments.length, code]);
+      expect(result.stdout).toContain(`none missing: ${words}`);
+      expect(result.stdout).toContain('not shown of ');
+      expect(result.stdout.includes('less strongly than you require')).toBe(code === 3);
+    }
+    const json = file('strength.json', toJson(report));
+    file('strength.dsse.json', signatureOf(report));
+    const argv = ['report', 'verify', json, '--trust', naming, '--require-completeness', 'own_index'];
+    const expected = { code: 3, stdout: expect.stringContaining('COMPLETENESS_TOO_WEAK') };
+    expect(await govHere(argv)).toMatchObject(expected);
   });
 
   it('a file that is no report, a CSV, and a missing file give exit code 2 with the reason', async () => {
