@@ -12,6 +12,7 @@ import { GovError } from '../../src/contract/problems.ts';
 import { draftLeaf } from '../../src/core/events/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { auditEpochOrigin } from '../../src/core/planes/usage-report.ts';
+import { shellWord } from '../../src/core/shell-word.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { replacePrivate, syncDirectory, writePrivate } from '../../src/host/files/private.ts';
@@ -129,7 +130,7 @@ function endedLogs(dataDir: string): EndedLog[] {
   const heads = headsIn(path) ?? [];
   if (!compareKnownHeads(dataDir, heads).some(({ is }) => is === 'behind' || is === 'contradicted')) {
     const detail = `expected a log that lacks what was signed of it, but that of ${dataDir} does not`;
-    throw new GovError('CONFLICT', `${detail}; it can go on: gov plane serve --data ${dataDir}`);
+    throw new GovError('CONFLICT', `${detail}; it can go on: gov plane serve --data ${shellWord(dataDir)}`);
   }
   return logsOf(dataDir).map(({ origin, size }) => {
     const head = heads.find((each) => each.origin === origin);

@@ -8,6 +8,7 @@
 import type { RunCoverage } from '../../src/contract/coverage.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { isSystemRun } from '../../src/contract/system-runs.ts';
+import { shellWord } from '../../src/core/shell-word.ts';
 import type { Log } from '../../src/service/call/log.ts';
 import { Poller } from '../../src/service/call/poller.ts';
 import type { TaskRunner } from '../../src/service/call/work.ts';
@@ -80,7 +81,7 @@ export class CoverageWatch implements ReportingBackground {
     const isMany = others.length > named;
     const own = found
       .filter(({ ranDenied }) => ranDenied || !isMany)
-      .map(({ runId, has }) => `coverage: ${has}; see gov runs coverage ${runId}`);
+      .map(({ runId, has }) => `coverage: ${has}; see gov runs coverage ${shellWord(runId)}`);
     if (!isMany) return own;
     const first = others.slice(0, named).map(({ has }) => has);
     return [

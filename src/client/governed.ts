@@ -12,6 +12,7 @@ import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
 import { visibleText } from '../core/visible.ts';
+import { shellWord } from '../core/shell-word.ts';
 import type { Client } from './create.ts';
 import { GovApiError, GovError } from './errors.ts';
 import { lossesOf } from './losses.ts';
@@ -301,7 +302,7 @@ async function recordLosses(client: Client): Promise<void> {
 /** What a person did about the call, or has to do, as the end of a message. */
 function personOf(approval: Approval | null): string {
   if (approval?.status === 'pending')
-    return `; approve it with: gov approvals approve ${approval.approvalId}`;
+    return `; approve it with: gov approvals approve ${shellWord(approval.approvalId)}`;
   if (approval?.status !== 'denied') return '';
   return `; denied by ${approval.decidedBy}${approval.comment === null ? '' : `: ${approval.comment}`}`;
 }

@@ -6,6 +6,7 @@ import { createPublicKey, hash } from 'node:crypto';
 import type { Approval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
 import { sshNamespace } from '../../core/approvals/statement.ts';
+import { shellWord } from '../../core/shell-word.ts';
 
 type Signature = NonNullable<Approval['signature']>;
 
@@ -39,7 +40,7 @@ export const verifyCommands = (
 ): string[] => {
   if (ssh !== null)
     return [
-      `ssh-keygen -Y verify -f allowed_signers -I ${principal} -n ${sshNamespace} -s statement.json.sig < statement.json`,
+      `ssh-keygen -Y verify -f allowed_signers -I ${shellWord(principal)} -n ${sshNamespace} -s statement.json.sig < statement.json`,
     ];
   const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
   const challenge =

@@ -14,6 +14,7 @@ import { argumentsHash } from '../../core/decided/evaluation.ts';
 import { isCount } from '../../core/count.ts';
 import { hiddenCount, hiddenNotices } from '../../core/hidden-text.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { homeOf, type Variables } from '../context/config.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -107,7 +108,7 @@ const viewOf = ({ view }: JsonObject, shown: ShownApproval): Record<string, unkn
 export function otherCountNotice({ view, hidden }: JsonObject, shown: ShownApproval): string | null {
   const own = hiddenCount(shown);
   if (view === undefined || hidden === own) return null;
-  return `the service states ${clipped(hidden)} hidden characters, this gov counts ${own}: their versions of Unicode differ, or the service is wrong; gov approvals show ${shown.approvalId} --signed shows every character`;
+  return `the service states ${clipped(hidden)} hidden characters, this gov counts ${own}: their versions of Unicode differ, or the service is wrong; gov approvals show ${shellWord(shown.approvalId)} --signed shows every character`;
 }
 
 /** Whether a value in it is replaced: `{"redacted":true,…}`. The person sees the replacement. */

@@ -2,6 +2,7 @@
  * Asks the service or plane whose credential a call has, and shows the answer, for `gov auth status` and
  * `gov auth whoami`. Tested by `test/cli/auth/signed-in.test.ts`.
  */
+import { shellWord } from '../../core/shell-word.ts';
 import { GovApiError } from '../../client/errors.ts';
 import { masked } from '../context/credentials.ts';
 import type { Invocation } from '../context/command.ts';
@@ -18,7 +19,7 @@ export async function showIdentity({ out, session }: Pick<Invocation, 'out' | 's
   const isPlane = context?.context.kind === 'plane';
   const next = isPlane
     ? 'gov context show'
-    : `gov auth login${context === null ? ` --base-url ${baseUrl}` : ` -C ${context.name}`}`;
+    : `gov auth login${context === null ? ` --base-url ${shellWord(baseUrl)}` : ` -C ${shellWord(context.name)}`}`;
   if (credential === null)
     throw notSignedIn(isPlane ? `no API key: ${where}` : `nobody is signed in: ${where}`, next);
   const client = await session.client();

@@ -4,6 +4,7 @@
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { environments } from '../../contract/auth-words.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import { readUserConfig } from '../context/config.ts';
 import { addressIn, checkName, environmentAt, pairOf } from '../context/definition.ts';
@@ -92,7 +93,7 @@ export function checkFree(
     if (kind !== undefined && kind !== replaceable)
       throw usage(
         `context ${name} has a stored ${kind === 'person' ? 'sign-in' : 'API key'} already`,
-        `${hint}, or remove it first: gov auth logout -C ${name}`,
+        `${hint}, or remove it first: gov auth logout -C ${shellWord(name)}`,
       );
   }
 }

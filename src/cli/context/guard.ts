@@ -3,6 +3,7 @@
  * production asks first, if nobody named the context and the context has a sandbox. A write to a log cannot be undone.
  * Tested by `test/cli/context/guard.test.ts`.
  */
+import { shellWord } from '../../core/shell-word.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Prompter } from '../terminal/ask.ts';
 import type { CommandSpec } from '../program/spec.ts';
@@ -36,7 +37,7 @@ export async function guardProduction(session: Session, asking: Prompter): Promi
   const { name, sandbox } = found;
   await confirm(
     `this changes production (context ${name}); its sandbox is context ${sandbox}`,
-    `-C ${name} or -C ${sandbox}, or --yes`,
+    `-C ${shellWord(name)} or -C ${shellWord(sandbox)}, or --yes`,
     asking,
   );
 }

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GovNetworkError } from '../../client/errors.ts';
 import { parseRunFile, runFileName, type RunFile } from '../../core/planes/run-file.ts';
+import { shellWord } from '../../core/shell-word.ts';
 
 /** Returns no member if the plane does not serve, or this user may not read the file. */
 export function readRunFile(dataDir: string): RunFile {
@@ -24,6 +25,6 @@ export function unserved(dataDir: string, url: string): GovNetworkError {
   const message = `could not reach ${new URL(url).origin}: no process serves ${dataDir}`;
   return new GovNetworkError('ECONNREFUSED', message, {
     retryable: true,
-    hint: `gov plane serve --data ${dataDir}`,
+    hint: `gov plane serve --data ${shellWord(dataDir)}`,
   });
 }

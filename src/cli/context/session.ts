@@ -9,6 +9,7 @@ import type { Client, ClientNote } from '../../client/create.ts';
 import type { ReceiptedAnswer } from '../../client/receipts/receipted.ts';
 import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { configPath, readSecret, readUserConfig, receiptsFolder } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
 import { planeFolderAt } from './folder.ts';
@@ -214,7 +215,7 @@ export class Session {
       return { value: stored.token, from: `context ${name} (${placeOf(env, stored)})` };
     throw usage(
       `context ${name} is now at ${target}, and its credential is for ${stored.origin}`,
-      `sign in again: gov auth login -C ${name}`,
+      `sign in again: gov auth login -C ${shellWord(name)}`,
     );
   }
 

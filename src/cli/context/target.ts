@@ -4,6 +4,7 @@
  */
 import { GovApiError } from '../../client/errors.ts';
 import { noOperation } from '../../contract/problems.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Io } from '../terminal/io.ts';
 import { readUserConfig } from './config.ts';
@@ -73,7 +74,7 @@ function notHere(command: string, { session, io }: { session: Session; io: Io },
     hint:
       others.length === 0
         ? add
-        : `choose a context that has it: ${others.map((name) => `-C ${name}`).join(', ')}`,
+        : `choose a context that has it: ${others.map((name) => `-C ${shellWord(name)}`).join(', ')}`,
     cause,
   });
 }

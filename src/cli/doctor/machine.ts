@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { build } from '../../client/version.ts';
 import { bytesText } from '../../core/byte-size.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import {
   configPath,
   homeOf,
@@ -60,13 +61,13 @@ export function lookAtConfiguration(io: Io): CheckResult {
       const fault = faultIn(key as Storable, text, io.now());
       return fault === null
         ? []
-        : [{ detail: `${file}: ${key} is ${fault}`, next: `gov config unset ${key}` }];
+        : [{ detail: `${file}: ${key} is ${fault}`, next: `gov config unset ${shellWord(key)}` }];
     }),
   );
   if (currentContext !== undefined && !Object.hasOwn(contexts, currentContext))
     return failed(
       `${path}: the current context ${JSON.stringify(currentContext)} does not exist`,
-      `gov context use ${Object.keys(contexts)[0] ?? 'NAME'}`,
+      `gov context use ${shellWord(Object.keys(contexts)[0] ?? 'NAME')}`,
     );
   const unknown = Object.keys(readObject(path) ?? {}).filter((key) => !known.has(key));
   if (unknown.length > 0)
@@ -151,7 +152,7 @@ function shellsOf(env: Variables): Readonly<Record<string, Shell>> {
     fish: {
       files: [join(fish, 'completions/gov.fish')],
       startup: [join(fish, 'config.fish')],
-      next: `gov completion fish > ${join(fish, 'completions/gov.fish')}`,
+      next: `gov completion fish > ${shellWord(join(fish, 'completions/gov.fish'))}`,
     },
   };
 }

@@ -2,10 +2,10 @@
  * The check of `gov doctor` on the data directory of a plane on this machine: the worst of what `gov plane doctor` finds.
  * Tested by `test/cli/doctor/run.test.ts`.
  */
+import { shellWord } from '../../core/shell-word.ts';
 import type { Session } from '../context/session.ts';
 import type { Io } from '../terminal/io.ts';
 import { failed, ok, skipped, warning, type CheckResult } from './finding.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 /** It does not ask the service of the plane, which may take longer than a check: `gov plane doctor` does. */
 export async function lookAtPlane(session: Session, { env }: Io): Promise<CheckResult> {

@@ -14,6 +14,7 @@ import { build } from '../../client/version.ts';
 import type { Integrity } from '../../contract/operations.ts';
 import { openTrustedCheckpoint } from '../../core/note/checkpoint.ts';
 import { GovError } from '../../contract/problems.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { ownCertificate } from '../context/certificate.ts';
 import { readCredentials } from '../context/credentials.ts';
 import { CliError, exit } from '../program/exit.ts';
@@ -22,7 +23,6 @@ import type { Io } from '../terminal/io.ts';
 import { readTrust } from '../trust/read.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
 import type { CheckResult } from './finding.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 /** What the server says of its health. */
 export interface Health {
@@ -92,7 +92,7 @@ export class ServerChecks {
     url.protocol = 'https:';
     return warning(
       `${detail}, without TLS: others may read the key`,
-      `gov context set NAME --base-url ${url.href}`,
+      `gov context set NAME --base-url ${shellWord(url.href)}`,
     );
   }
 
@@ -106,7 +106,7 @@ export class ServerChecks {
         `gov plane serve --data ${shellWord(chosen.context.dataDir)}`,
       );
     if (cause instanceof GovTimeoutError)
-      return failed(message, `curl -sv ${this.#session.baseUrl().value}/health/live`);
+      return failed(message, `curl -sv ${shellWord(`${this.#session.baseUrl().value}/health/live`)}`);
     if (cause instanceof GovNetworkError) return failed(message, cause.hint ?? 'gov context show');
     throw cause;
   }
@@ -139,7 +139,7 @@ export class ServerChecks {
     const isPlane = chosen?.context.kind === 'plane';
     const next = isPlane
       ? 'gov context show'
-      : `gov auth login${chosen === null ? '' : ` -C ${chosen.name}`}`;
+      : `gov auth login${chosen === null ? '' : ` -C ${shellWord(chosen.name)}`}`;
     await this.#keyReady();
     const key = this.#session.apiKey();
     if (key === null) return warning('none: the server answers public questions only', next);
@@ -168,7 +168,7 @@ export class ServerChecks {
         ? skipped('there is no context')
         : warning(
             'none: proofs cannot be checked without naming keys',
-            `gov trust fetch --out ${chosen.name}.trust && gov context set ${chosen.name} --trust ${chosen.name}.trust`,
+            `gov trust fetch --out ${shellWord(`${chosen.name}.trust`)} && gov context set ${shellWord(chosen.name)} --trust ${shellWord(`${chosen.name}.trust`)}`,
           );
     const trust = readTrust(file);
     return this.#answered(async () => {

@@ -1,12 +1,12 @@
 /** Creates an export and waits for it. Tested by `test/cli/download/run.long.test.ts` against a real service. */
 import type { ExportFilters, ExportInput, ExportJob } from '../../contract/exports.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Client } from '../../client/create.ts';
 import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { exportCreate, exportDownload } from '../specs/prove/export.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 type CreateFlags = Omit<FlagValues<typeof exportCreate>, 'wait'>;
 

@@ -8,6 +8,7 @@ import { GovNetworkError } from '../../client/errors.ts';
 import { exportFormats, exportResources, type ExportJob } from '../../contract/exports.ts';
 import { isOpen } from '../../contract/job-words.ts';
 import { verifyExport } from '../../core/exports/verify.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import type { FlagValues } from '../program/spec.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -22,7 +23,6 @@ import { startProgress } from '../progress/show.ts';
 import { isExportId, partOf, PartFile, requireFree } from './file.ts';
 import { RowPipe } from './rows.ts';
 import { counted } from '../terminal/numbers.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 type Flags = FlagValues<typeof exportDownload>;
 export type Delivery = Pick<Invocation<typeof exportDownload>, 'flags' | 'out' | 'io' | 'session' | 'signal'>;

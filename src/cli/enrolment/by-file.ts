@@ -3,6 +3,7 @@
  * contain a secret in the clear. Tested by `test/cli/commands/plane/enroll-by-file.test.ts`.
  */
 import { canonicalize } from '../../core/json/parse.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import { usage } from '../program/exit.ts';
 import { isStdout, openOutput, refuseSame } from '../terminal/output-file.ts';
@@ -43,7 +44,9 @@ export async function writeRequest(
     output.close();
   }
   if (isStdout(file, call)) return;
-  await out.note(safe`wrote ${file}; at the service: gov planes enroll ID ${file} -O answer.json`);
+  await out.note(
+    safe`wrote ${shellWord(file)}; at the service: gov planes enroll ID ${shellWord(file)} -O answer.json`,
+  );
 }
 
 /** Stores the answer. The other options say how to reach the service, as for online enrolment. */

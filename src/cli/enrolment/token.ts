@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Client } from '../../client/create.ts';
 import { GovError } from '../../contract/problems.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { CliError, exit, exitOf } from '../program/exit.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
@@ -30,7 +31,8 @@ export async function showToken(
   undo: (dataPlaneId: string) => string,
 ): Promise<void> {
   refuseOpenPlace(out, flags);
-  const path = flags.out === undefined ? undefined : resolve(io.cwd, flags.out);
+  const { out: name } = flags;
+  const path = name === undefined ? undefined : resolve(io.cwd, name);
   const file = path === undefined ? null : reserveSecretFile(path, flags);
   const client = await session.client();
   const { body } = await ask(client).catch((cause: unknown) => {
@@ -47,9 +49,10 @@ export async function showToken(
   }
   const token = path === undefined ? { enrolmentToken } : { tokenFile: path };
   const service = session.baseUrl().value;
-  const word = path === undefined ? `--token ${enrolmentToken}` : `--token-file ${flags.out}`;
+  const word =
+    name === undefined ? `--token ${shellWord(enrolmentToken)}` : `--token-file ${shellWord(name)}`;
   const again = dataPlane.status === 'pending' ? '' : ' --force';
-  const next = `gov plane enroll --service ${service} ${word}${again}`;
+  const next = `gov plane enroll --service ${shellWord(service)} ${word}${again}`;
   if (out.isJson || out.format === 'yaml') {
     await out.one({ dataPlane, ...token, expiresAt, next }, plainView([]));
     return;

@@ -3,6 +3,7 @@
  * it to a shell, so that a quote, a semicolon or a dollar sign in it runs nothing. A command wins over an alias of its name.
  * Tested by `test/cli/grammar/alias.test.ts`.
  */
+import { shellWord } from '../../core/shell-word.ts';
 import { nouns, otherNumber } from '../specs/nouns.ts';
 import { readAliases } from '../context/config.ts';
 import type { Aliases } from '../context/config.ts';
@@ -45,7 +46,7 @@ function followed(name: string, aliases: Aliases, seen: readonly string[] = []):
   if (seen.includes(name))
     throw usage(
       `alias ${[...seen, name].join(' → ')}: this leads back to itself`,
-      `gov alias delete ${name}`,
+      `gov alias delete ${shellWord(name)}`,
     );
   const words = wordsOf(aliases[name] ?? '', name);
   const next = words[commandAt(words)] ?? '';

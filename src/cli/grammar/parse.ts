@@ -3,6 +3,7 @@
  * from a failure. Global flags count before and after the verb. Tested by `test/cli/grammar/parse.test.ts`.
  */
 import { Command, CommanderError, Option } from 'commander';
+import { shellWord } from '../../core/shell-word.ts';
 import { version, versionLine } from '../../client/version.ts';
 import { commandAt } from './alias.ts';
 import { otherVerbs, type CommandSpec, type FlagSpec } from '../program/spec.ts';
@@ -224,12 +225,12 @@ class Tool {
 
   /** What a word too many was meant for: `--run ID`, `--json=FIELDS`, or a command that lists without the word list. */
   #flagFor(spec: CommandSpec): string | undefined {
-    const at = this.#words.findIndex((_, at) => at > 0 && this.#words[at - 1] === '--json=');
-    if (at > 0 && !this.#words[at]?.startsWith('-')) return `--json=${this.#words[at]}`;
+    const fields = this.#words.find((_, at) => this.#words[at - 1] === '--json=');
+    if (fields?.startsWith('-') === false) return `--json=${shellWord(fields)}`;
     const last = this.#words.at(-1) ?? '';
     if (last === 'list' && (spec.args ?? []).length === 0) return `gov ${spec.name}`;
-    const isNamed = this.#words.some((word) => word.startsWith('--run'));
-    return spec.flags?.['run'] === undefined || isNamed || last.startsWith('-') ? undefined : `--run ${last}`;
+    const isNamed = spec.flags?.['run'] === undefined || this.#words.some((word) => word.startsWith('--run'));
+    return isNamed || last.startsWith('-') ? undefined : `--run ${shellWord(last)}`;
   }
 }
 

@@ -4,13 +4,13 @@
  */
 import { resolve } from 'node:path';
 import type { ApiKeyRecord } from '../../contract/keys.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { parseDuration, readFlag } from '../program/flags.ts';
 import { safe } from '../terminal/safe.ts';
 import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import { plainView } from '../terminal/view.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 interface IssuedKey {
   readonly key: string;

@@ -18,6 +18,7 @@ import { isObject } from '../../core/json/object.ts';
 import { needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { standingAfterLists, type ToolState, type ToolListRequest } from './listing.ts';
 import { captured, describeRun, type Run } from './outcome.ts';
 import type { Pins } from './pins.ts';
@@ -229,7 +230,7 @@ function refusedText(server: string, tool: string, standing: RefusedTool): strin
   const { pinned, definition } = standing;
   return (
     `not run: the definition of ${tool} of ${server} has changed: pinned ${pinned}, now ${definition.hash}. ` +
-    `A person reads the change with gov mcp list ${server}, and accepts it with gov mcp pin ${server} ${tool}.`
+    `A person reads the change with gov mcp list ${shellWord(server)}, and accepts it with gov mcp pin ${shellWord(server)} ${shellWord(tool)}.`
   );
 }
 

@@ -2,8 +2,8 @@
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
 import type { Policy, PolicyVersion } from '../../contract/policies.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { CliError, exit } from '../program/exit.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 /** Returns the policy, or null for an unknown id. */
 export async function findPolicy(client: Client, policyId: string): Promise<Policy | null> {

@@ -9,6 +9,7 @@ import { GovApiError, GovNetworkError, GovSpoolError } from '../../client/errors
 import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
 import type { FieldError } from '../../contract/problems.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { codeOf, whyUnwritable } from './write-fault.ts';
 
 export const exit = {
@@ -239,7 +240,7 @@ function deniedPath(thrown: unknown): string | undefined {
 /** The commands for the plane whose process holds this lock; empty for the lock of something else. */
 function aboutServing(lock: unknown): string[] {
   if (typeof lock !== 'string' || !existsSync(join(dirname(lock), 'plane.json'))) return [];
-  return ['status', 'stop'].map((verb) => `gov plane ${verb} --data ${dirname(lock)}`);
+  return ['status', 'stop'].map((verb) => `gov plane ${verb} --data ${shellWord(dirname(lock))}`);
 }
 
 /** System error codes that mean: no file of any command can be written there. */

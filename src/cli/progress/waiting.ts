@@ -8,10 +8,10 @@ import { pause } from '../../client/retry.ts';
 import { isOpen } from '../../contract/job-words.ts';
 import type { Table } from '../../contract/table.ts';
 import { backoffMs } from '../../core/backoff.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { CliError, exit } from '../program/exit.ts';
 import type { Invocation } from '../context/command.ts';
 import { startProgress } from './show.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 export type Job = Answer<Table['getJob']>['body'];
 

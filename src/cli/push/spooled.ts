@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { limits } from '../../contract/limits.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { usage } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { type Finding, ReceiptKeeper } from '../../client/sending/keeper.ts';
@@ -14,7 +15,6 @@ import { SpoolQueue } from '../../client/sending/spool-queue.ts';
 import { counted } from '../terminal/numbers.ts';
 import { explained, interrupted, transfer } from './transfer.ts';
 import { planOf, type PushWork } from './work.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 export async function pushThroughSpool(work: PushWork, directory: string): Promise<void> {
   const { io, sources, report } = work;

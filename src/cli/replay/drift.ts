@@ -4,6 +4,7 @@
 import type { Client } from '../../client/create.ts';
 import type { ReplayResult } from '../../contract/replay.ts';
 import { driftSeverities } from '../../contract/replay-words.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import type { Check, Checks } from '../ci/checks.ts';
 import { reported } from '../ci/report.ts';
@@ -16,7 +17,6 @@ import type { Safe } from '../terminal/safe.ts';
 import type { replayGraph } from '../specs/prove/replay.ts';
 import { plainView } from '../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../progress/waiting.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 type ReplayCall = Pick<Invocation<typeof replayGraph>, 'flags' | 'out' | 'io' | 'settings' | 'signal'>;
 

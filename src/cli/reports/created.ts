@@ -7,6 +7,7 @@ import type { ReportExecution, ReportFormat, ReportSignature } from '../../contr
 import { idPattern } from '../../contract/text-patterns.ts';
 import { canonicalText } from '../../core/json/canonical.ts';
 import { signatureNameOf } from '../../core/reports/artifacts.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { partOf, PartFile, requireFree } from '../download/file.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
@@ -16,7 +17,6 @@ import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
 import { startProgress } from '../progress/show.ts';
 import { defaultWaitMs, waitUntil } from '../progress/waiting.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 type Call = Pick<Invocation, 'out' | 'io' | 'settings' | 'signal'>;
 

@@ -11,7 +11,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
 import { evaluatedTool } from '../../core/decided/evaluation.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
-import { shellWord } from '../program/shell-word.ts';
+import { shellWord } from '../../core/shell-word.ts';
 
 /** A decision about a call, and the policies that made it. */
 interface ShownDecision {

@@ -8,8 +8,8 @@ import type { AuditEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { policyActions } from '../../contract/policy-words.ts';
 import { clientIdPattern } from '../../contract/text-patterns.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { counted } from '../terminal/numbers.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 interface SearchHit {
   readonly kind: 'run' | 'event' | 'proof' | 'policy' | 'approval';

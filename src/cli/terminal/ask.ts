@@ -3,6 +3,7 @@
  * Tested by `test/cli/terminal/ask.test.ts`.
  */
 import { createInterface } from 'node:readline';
+import { shellWord } from '../../core/shell-word.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import type { Io } from './io.ts';
 import type { Out } from './out.ts';
@@ -37,7 +38,7 @@ export async function confirmName(
   if (given !== undefined)
     throw usage(`--confirm: expected ${JSON.stringify(name)}, got ${JSON.stringify(given)}`);
   if (!out.settings.interactive)
-    throw usage(fact, `nobody can answer here: give --confirm ${JSON.stringify(name)}, or --yes`);
+    throw usage(fact, `nobody can answer here: give --confirm ${shellWord(name)}, or --yes`);
   await out.prompt(safe`${fact}. Type its name to continue (${name}): `);
   if ((await readLine(asking)).trim() !== name) throw declined();
 }

@@ -1,7 +1,7 @@
 /** How a verdict says whether a log shows one history. Tested by `test/cli/commands/proofs/history.test.ts`. */
 import type { HistoryResult } from '../../core/evidence/history.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { safe, type Safe, type Styles } from './safe.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 export interface History {
   readonly result: HistoryResult;

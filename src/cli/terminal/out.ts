@@ -4,6 +4,7 @@
  * Tested by `test/cli/terminal/out.test.ts` and `test/cli/pipes.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { counted } from './numbers.ts';
 import { failureOf, withoutKeys } from '../program/exit.ts';
 import type { Failure } from '../program/exit.ts';
@@ -224,7 +225,7 @@ export class Out {
     if (nextCursor === null) return;
     const rest = isWhole && count >= limits.wholeListItems ? '-o ndjson' : '--all';
     await this.note(
-      safe`cut: ${counted(count, 'row')} shown, there are more: ${rest}, or --cursor ${nextCursor}`,
+      safe`cut: ${counted(count, 'row')} shown, there are more: ${rest}, or --cursor ${shellWord(nextCursor)}`,
     );
   }
 

@@ -8,6 +8,7 @@ import { isVacuous, vacuousCodes, verdictCodes } from '../../core/proofs/verdict
 import type { CheckResult, Compliance, VacuousCode, ProofVerdict } from '../../core/proofs/verdict.ts';
 import { completenessOf, strengthText, type Completeness } from '../../core/proofs/strength.ts';
 import { signedByText, unsigned } from '../../core/note/signed-by.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { exit } from '../program/exit.ts';
 import { historyLines, historyRows, type History } from './history.ts';
 import type { Out } from './out.ts';
@@ -17,7 +18,6 @@ import { csvLine } from './table.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 import { counted } from './numbers.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 interface Layer {
   readonly name: string;

@@ -4,12 +4,12 @@
  */
 import { resolve } from 'node:path';
 import type { WebhookEndpoint, WebhookSigning } from '../../contract/webhooks.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { refuseOpenPlace, reserveSecretFile, type SecretPlace } from '../context/secret-file.ts';
 import type { Invocation } from '../context/command.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
-import { shellWord } from '../program/shell-word.ts';
 
 interface IssuedSecret {
   /** Null with `v1a`: the receiver verifies with the public key. */

@@ -4,6 +4,7 @@
  * the call run after exit code 2 without a text. Hidden characters of a call appear as escapes. Tested by `test/core/agents/hook-input.test.ts`.
  */
 import type { ToolDecision } from '../../contract/tools.ts';
+import { shellWord } from '../shell-word.ts';
 import { visibleText } from '../visible.ts';
 import type { AgentClient } from './clients.ts';
 
@@ -42,7 +43,7 @@ function refusalText({ decision, reason, evaluationId, approvalId }: ToolDecisio
     return `gov denied this call: ${reason} (decision ${evaluationId}). It did not run.`;
   return (
     `gov: a person must approve this call: ${reason} (approval ${approvalId}). It did not run. ` +
-    `The person sees it with: gov approvals show ${approvalId}. After the approval, make the same call again.`
+    `The person sees it with: gov approvals show ${shellWord(approvalId)}. After the approval, make the same call again.`
   );
 }
 

@@ -2,6 +2,7 @@
  * Messages that the proxy writes itself: the answer to a call that did not run, and to a message that it refuses. A model
  * reads them, so they say what happened and what a person can do. Tested by `test/cli/commands/mcp/stdio.test.ts`.
  */
+import { shellWord } from '../shell-word.ts';
 import { visibleText } from '../visible.ts';
 import type { CallMessage } from './message.ts';
 
@@ -25,7 +26,7 @@ export function needsApproval(
   call: CallHead,
   { approvalId, reason }: { readonly approvalId: string; readonly reason: string },
 ): string {
-  const how = `A person approves it elsewhere: gov approvals approve ${approvalId}`;
+  const how = `A person approves it elsewhere: gov approvals approve ${shellWord(approvalId)}`;
   const text = `not run: approval needed: ${approvalId} (${reason}). ${how}. Then repeat the call unchanged.`;
   if (call.era !== '2026' || !call.elicits || call.answered !== undefined) return notRun(call, text);
   const question = `gov: this call needs an approval: ${approvalId} (${reason}). ${how}. An answer here does not approve it; accept to try again.`;

@@ -16,6 +16,7 @@ import {
 } from '../../core/note/checkpoint.ts';
 import { signatureLine } from '../../core/note/signed.ts';
 import { isKeyName, parseVerifierKey, type VerifierKey } from '../../core/note/key.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Log } from '../../service/call/log.ts';
 import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
@@ -187,7 +188,7 @@ export const removeLogKeys = (dataDir: string, vkeys: readonly string[]): string
     if (unknown.length > 0)
       throw new GovError(
         'NOT_FOUND',
-        `expected keys of witnessed logs, got ${unknown.join(', ')}; see gov witness logs --data ${dataDir} -o wide`,
+        `expected keys of witnessed logs, got ${unknown.join(', ')}; see gov witness logs --data ${shellWord(dataDir)} -o wide`,
       );
     return vkeys.filter((vkey) => store.removeKey(vkey));
   });

@@ -206,7 +206,7 @@ describe('stored credentials', () => {
     const env = await signedUp('http://127.0.0.1:1');
     expect(await govHere(['context', 'delete', 'acme'], { env })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/this machine forgets the API key\n.*--confirm "acme"/),
+      stderr: expect.stringMatching(/this machine forgets the API key\n.*--confirm acme/),
     });
     expect((await govHere(['context', 'delete', 'acme', '--confirm', 'acm'], { env })).code).toBe(2);
     expect(Object.keys(readCredentials(env))).toEqual(['acme', 'acme-sandbox']);

@@ -85,7 +85,7 @@ describe('a name', () => {
       /--confirm: expected "acme", got "other"/,
     );
     await expect(named({ terminal: false })).rejects.toMatchObject({
-      hint: 'nobody can answer here: give --confirm "acme", or --yes',
+      hint: 'nobody can answer here: give --confirm acme, or --yes',
     });
   });
 });

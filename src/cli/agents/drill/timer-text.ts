@@ -3,6 +3,7 @@
  * Tested by `test/cli/agents/timer.test.ts`.
  */
 import { hash } from 'node:crypto';
+import { quotedWord } from '../../../core/shell-word.ts';
 
 export interface DrillTimer {
   readonly everyMs: number;
@@ -94,8 +95,8 @@ export function cronLines(table: string, scheduled: DrillTimer | null): string {
   const others = table.replace(block, '');
   if (scheduled === null) return others;
   const { words, variables } = scheduled;
-  const set = Object.entries(variables).map(([name, value]) => `${name}=${shellWord(value)}`);
-  const line = [`${cronTime(scheduled)} env`, ...set, ...words.map(shellWord), '>/dev/null 2>&1'].join(' ');
+  const set = Object.entries(variables).map(([name, value]) => `${name}=${cronWord(value)}`);
+  const line = [`${cronTime(scheduled)} env`, ...set, ...words.map(cronWord), '>/dev/null 2>&1'].join(' ');
   const end = others === '' || others.endsWith('\n') ? '' : '\n';
   return `${others}${end}${opening}${line}\n${closing}`;
 }
@@ -111,4 +112,4 @@ function cronTime({ everyMs, machine }: DrillTimer): string {
 }
 
 /** cron ends a command at a percent sign that is not escaped, inside quotes too. */
-const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`.replaceAll('%', '\\%');
+const cronWord = (text: string): string => quotedWord(text).replaceAll('%', '\\%');

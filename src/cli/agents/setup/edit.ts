@@ -3,6 +3,7 @@
  * taken back. `claude-code.ts` and the other files of this folder have one each.
  */
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
+import { quotedWord } from '../../../core/shell-word.ts';
 import type { Variables } from '../../context/config.ts';
 import { CliError, exit } from '../../program/exit.ts';
 
@@ -58,8 +59,6 @@ export interface Setup {
   edits(place: SetupTarget, wanted: HookSettings): readonly Edit[];
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
 /**
  * The shell line of a hook. `env -i` keeps out the variables that a project can set for its agent, such as NODE_OPTIONS.
  * Where it gates, every end but an answer becomes exit code 2 with a text: Codex takes 2 without a text as a failure, and
@@ -67,7 +66,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
  * result, or start the turn again without end (measured: Gemini CLI 0.61.0, AfterAgent with 127).
  */
 export function hookLine(client: AgentClient, { node, entry, config }: HookSettings, gates: boolean): string {
-  const line = `/usr/bin/env -i ${[node, entry].map(quoted).join(' ')} hook ${client} --config ${quoted(config)}`;
+  const line = `/usr/bin/env -i ${[node, entry].map(quotedWord).join(' ')} hook ${client} --config ${quotedWord(config)}`;
   if (!gates) return `${line} || exit 1`;
   return `${line} || { [ $? -eq 2 ] || echo 'gov: the call did not run: the hook of gov failed. See gov agents doctor.' >&2; exit 2; }`;
 }

@@ -1,5 +1,6 @@
 /** `gov agents drill [CLIENT]`. Tested by `test/cli/agents/drill.test.ts`. */
 import { drillRun } from '../../../core/agents/drills.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { drill, ensurePolicy, type DrillResult } from '../../agents/drill/judge.ts';
 import { drillable } from '../../agents/drill/start.ts';
 import { installTimer, plannedTimer } from '../../agents/drill/timer.ts';
@@ -37,7 +38,7 @@ export const run: Run<typeof spec> = async (call) => {
       stopped: said(result.stopped),
       recorded: said(result.recorded),
     })),
-    foot: [out.styles.dim(safe`results: gov events list --run ${drillRun}`)],
+    foot: [out.styles.dim(safe`results: gov events list --run ${shellWord(drillRun)}`)],
   });
   return out.verdict;
 };

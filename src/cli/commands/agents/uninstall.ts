@@ -1,6 +1,7 @@
 /** `gov agents uninstall [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import { plannedUninstall, readInstalled, uninstall, writeInstalled } from '../../agents/install.ts';
 import { ownKeyFile } from '../../agents/key.ts';
 import { removeTimer, plannedRemoval } from '../../agents/drill/timer.ts';
@@ -13,7 +14,6 @@ import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { agentsUninstall as spec } from '../../specs/decide/agents.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, io, out } = call;

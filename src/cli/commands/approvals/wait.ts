@@ -2,6 +2,7 @@
  * `gov approvals wait ID`: exit 0 approved, 3 denied or expired, 8 at the deadline.
  * Tested by `test/cli/commands/tools/exec.test.ts`.
  */
+import { shellWord } from '../../../core/shell-word.ts';
 import { pause } from '../../../client/retry.ts';
 import type { Run } from '../../context/command.ts';
 import { printApproval } from '../../approvals/decide.ts';
@@ -28,7 +29,7 @@ export const run: Run<typeof spec> = async ({ args, out, session, settings, sign
     if (left <= 0) {
       throw new CliError(exit.pending, `nobody has decided ${approvalId} yet: ${reasonOf(body)}`, {
         code: 'PENDING',
-        next: [`gov approvals approve ${approvalId}`],
+        next: [`gov approvals approve ${shellWord(approvalId)}`],
       });
     }
     await pause(Math.min(delay, left), signal);

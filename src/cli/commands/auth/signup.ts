@@ -5,6 +5,7 @@
  */
 import { resolve } from 'node:path';
 import type { SignedUp } from '../../../contract/auth.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { idTokenOf } from '../../auth/id-token.ts';
 import { keep } from '../../auth/sign-in.ts';
 import type { NewContext } from '../../auth/sign-in.ts';
@@ -37,7 +38,9 @@ export const run: Run<typeof spec> = async (call) => {
   const current = await keep(call, keptOf(body, target));
   const names = target.places.map(({ name }) => name);
   const sandbox = target.places.find(({ environment }) => environment === 'sandbox')?.name ?? '';
-  const use = names.includes(current) ? safe`` : safe`; to use this service: gov context use ${sandbox}`;
+  const use = names.includes(current)
+    ? safe``
+    : safe`; to use this service: gov context use ${shellWord(sandbox)}`;
   await out.note(safe`stored as contexts ${names.join(' and ')}; current context: ${current}${use}`);
 };
 
@@ -62,7 +65,7 @@ async function show(
   const value = { orgId, projectId, ...where, contexts };
   if (!isShown && flags.out === undefined)
     await out.note(
-      safe`the keys are not shown, because standard output is no terminal; the contexts have them: gov auth token -C ${contexts[0] ?? ''}`,
+      safe`the keys are not shown, because standard output is no terminal; the contexts have them: gov auth token -C ${shellWord(contexts[0] ?? '')}`,
     );
   if (!out.isHuman) return out.one(value, plainView(Object.keys(value)));
   await out.lines([

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Environment } from '../../../contract/auth-words.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserState } from '../../context/config-write.ts';
 import { checkName, environmentAt, fullAddress } from '../../context/definition.ts';
@@ -27,7 +28,7 @@ export const run: Run<typeof spec> = async (call) => {
     if (flags.apiKeyFile !== undefined && credential !== undefined && Object.hasOwn(credentials, credential))
       throw usage(
         `context ${name} has a stored credential already`,
-        `remove it first: gov auth logout -C ${name}`,
+        `remove it first: gov auth logout -C ${shellWord(name)}`,
       );
     isNew = before === undefined;
     current = config.currentContext ?? name;

@@ -5,6 +5,7 @@
 import type { ErasureDone, ErasureInput } from '../../../contract/erasure.ts';
 import { limits } from '../../../contract/limits.ts';
 import { isTypeId } from '../../../core/id.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { confirm } from '../../terminal/ask.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
@@ -66,7 +67,9 @@ async function printFound({ flags, out }: Call, found: ErasureDone, what: string
   }
   await out.lines([
     safe`${what}${flags.dryRun ? ' would be erased' : ': nothing to erase'}${keyDestroyed ? ', and the key of the subject' : ''}`,
-    ...(second === undefined ? [] : [safe`  another credential carries it out with --request ${second}`]),
+    ...(second === undefined
+      ? []
+      : [safe`  another credential carries it out with --request ${shellWord(second)}`]),
   ]);
 }
 

@@ -2,12 +2,12 @@
  * `gov export create`: returns at once, or with --wait after the export is complete.
  * Tested by `test/cli/download/run.long.test.ts`.
  */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { completed, inputOf } from '../../download/created.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { exportCreate as spec } from '../../specs/prove/export.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session, settings } = invocation;

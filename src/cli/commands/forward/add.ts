@@ -1,5 +1,6 @@
 /** `gov forward add`: writes a target into the configuration. Tested by `test/cli/commands/forward.test.ts`. */
 import { resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -31,7 +32,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session, io }) =
     await out.lines([safe`added ${added.name}: ${added.format} to ${added.to}, from ${added.from}`]);
   else await out.one(present(given), plainView(['name', 'to']));
   return out.note(
-    safe`gov forward test ${added.name} tries it; a serving process sends after its next start`,
+    safe`gov forward test ${shellWord(added.name)} tries it; a serving process sends after its next start`,
   );
 };
 

@@ -3,6 +3,7 @@
  * Tested by `test/plane/data/recover.test.ts`.
  */
 import { resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { logRecover as spec } from '../../specs/prove/log.ts';
@@ -29,5 +30,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   await out.warn(
     safe`erasures do not reach the archive ${args.from}; to erase people’s data there, ${hasSubjectKeys ? 'delete its subjects.db (then no data about people is readable, and everything still verifies), or the whole archive' : 'delete it'}`,
   );
-  return out.note(safe`next: gov plane serve --data ${flags.data}; keep ${args.from} as the archive`);
+  return out.note(
+    safe`next: gov plane serve --data ${shellWord(flags.data)}; keep ${args.from} as the archive`,
+  );
 };

@@ -1,11 +1,11 @@
 /** `gov mcp list SERVER`. Tested by `test/cli/commands/mcp/pin.test.ts`. */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import { readTools } from '../../mcp/tools.ts';
 import type { mcpList as spec } from '../../specs/decide/mcp.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['tool', 'status', 'newest', 'pinned', 'seenAt']);
 

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { GovError } from '../../../contract/problems.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import {
   applied,
   diffLines,
@@ -102,7 +103,7 @@ function serversIn(path: string, text: string): ServerList {
 function adviceFor(name: string, why: string): string {
   const [, url] = /^it is at (\S+)$/.exec(why) ?? [];
   if (url === undefined) return '';
-  const proxy = `gov mcp proxy --name ${spelledName(name)} --url ${url} --listen 127.0.0.1:7480`;
+  const proxy = `gov mcp proxy --name ${shellWord(spelledName(name))} --url ${shellWord(url)} --listen 127.0.0.1:7480`;
   return `. Run a proxy for it, and write the address that it prints into the configuration: ${proxy}`;
 }
 

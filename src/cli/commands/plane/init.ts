@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
@@ -48,9 +49,14 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const current = readUserConfig(io.env).currentContext;
   if (context !== null && current !== undefined && context !== current)
     await out.note(
-      safe`commands go on with context ${current}; for this plane: gov context use ${context}, -C ${context}, or work in its folder`,
+      safe`commands go on with context ${current}; for this plane: gov context use ${shellWord(context)}, -C ${shellWord(context)}, or work in its folder`,
     );
-  const which = context === null ? ` --data ${made.dataDir}` : context === current ? '' : ` -C ${context}`;
+  const which =
+    context === null
+      ? ` --data ${shellWord(made.dataDir)}`
+      : context === current
+        ? ''
+        : ` -C ${shellWord(context)}`;
   return out.note(safe`next: gov plane serve${which}`);
 };
 
@@ -77,7 +83,7 @@ function freeName(contexts: Contexts, { dataDir, name }: { dataDir: string; name
   const place = taken.kind === 'plane' ? `the plane in ${taken.dataDir}` : `the service at ${taken.baseUrl}`;
   throw usage(
     `expected a free name for the context, got ${JSON.stringify(name)}, which names ${place}`,
-    `give another one, --name NAME; or first free this one: gov context delete ${name}`,
+    `give another one, --name NAME; or first free this one: gov context delete ${shellWord(name)}`,
   );
 }
 
@@ -90,7 +96,7 @@ function refuseRenamed(
   if (name === undefined || known === undefined || known === name) return;
   throw usage(
     `expected --name ${known}, the context of ${dataDir}, got ${name}; nothing was changed`,
-    `for a second name: gov context set ${name} --data ${dataDir}`,
+    `for a second name: gov context set ${shellWord(name)} --data ${shellWord(dataDir)}`,
   );
 }
 

@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/plane/places.test.ts`.
  */
 import { resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
@@ -55,7 +56,7 @@ export const run: Run<typeof spec> = async (call) => {
   ];
   if (needed.length > 0) await out.note(safe`next: put ${needed.join(' and ')} into ${restored.dataDir}`);
   else if (restored.verdict !== 'behind')
-    await out.note(safe`next: gov plane serve --data ${restored.dataDir}`);
+    await out.note(safe`next: gov plane serve --data ${shellWord(restored.dataDir)}`);
   return out.verdict;
 };
 
@@ -95,7 +96,7 @@ function told({ verdict, dataDir, createdAt, logs, known }: RestoreResult, style
     ...(verdict === 'behind'
       ? [
           safe`  find a newer backup. If there is none, start a new log with gov log recover, and keep this one to`,
-          safe`  verify and to read: gov log fsck --data ${dataDir}`,
+          safe`  verify and to read: gov log fsck --data ${shellWord(dataDir)}`,
         ]
       : []),
   ];

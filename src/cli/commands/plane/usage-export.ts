@@ -3,11 +3,11 @@
  * Tested by `test/cli/commands/plane/telemetry.test.ts`.
  */
 import { resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { isStdout, writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeUsageExport as spec } from '../../specs/operate/plane-telemetry.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, out, session, io } = call;

@@ -3,6 +3,7 @@
  * Tested by `test/cli/context/plane-directory.test.ts`.
  */
 import { canonicalize, type Json } from '../../../core/json/parse.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, refuseExisting, writeOutput } from '../../terminal/output-file.ts';
@@ -26,7 +27,7 @@ export const run: Run<typeof spec> = async (call) => {
     await writeOutput(flags.out, Buffer.from(text), call, 0o600);
     await out.note(safe`wrote ${flags.out}: configuration ${bundleVersion}, ${bundleHash}`);
     if (verifierKey !== null) await out.note(safe`signed by the service, whose key is ${verifierKey}`);
-    return out.note(safe`on the plane: gov plane config apply ${flags.out}`);
+    return out.note(safe`on the plane: gov plane config apply ${shellWord(flags.out)}`);
   }
   return out.settings.tty ? out.line(Safe.json(signed, 2)) : out.raw(Buffer.from(text));
 };

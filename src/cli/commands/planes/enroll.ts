@@ -4,6 +4,7 @@
  */
 import type { EnrolmentRequest } from '../../../contract/telemetry.ts';
 import { canonicalize } from '../../../core/json/parse.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { isStdout, openOutput } from '../../terminal/output-file.ts';
@@ -35,7 +36,7 @@ export const run: Run<typeof spec> = async (call) => {
   }
   if (isStdout(target, call)) return;
   await out.note(safe`wrote ${target}; only data plane ${dataPlaneId} can open it`);
-  return out.note(safe`on the plane: gov plane enroll --answer ${target}`);
+  return out.note(safe`on the plane: gov plane enroll --answer ${shellWord(target)}`);
 };
 
 const lost =
@@ -43,6 +44,6 @@ const lost =
   (cause: unknown): never => {
     if (!(cause instanceof CliError)) throw cause;
     const message = `the service answered data plane ${dataPlaneId}, and the answer is lost: ${cause.message}`;
-    const next = [`gov planes enroll ${dataPlaneId} ${file} -O FILE`];
+    const next = [`gov planes enroll ${shellWord(dataPlaneId)} ${shellWord(file)} -O FILE`];
     throw new CliError(exit.error, message, { code: cause.code, next, cause });
   };

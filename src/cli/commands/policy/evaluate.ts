@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/policy/create.test.ts`.
  */
 import { policyActions } from '../../../contract/policy-words.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { exit } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
@@ -11,7 +12,6 @@ import { summaryFacts, combinedLine } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { policyEvaluate as spec } from '../../specs/decide/policy.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision', 'severity', 'outcome', 'reasoning']);
 

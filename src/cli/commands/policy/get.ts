@@ -6,6 +6,7 @@ import type { Policy, PolicyVersion } from '../../../contract/policies.ts';
 import { nameOf } from '../../../contract/policy-words.ts';
 import type { Json } from '../../../core/json/parse.ts';
 import { parseCondition } from '../../../core/policies/language/parse.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import type { Out } from '../../terminal/out.ts';
@@ -17,7 +18,10 @@ import { viewOf } from '../../terminal/answer-view.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
   if (flags.version !== undefined && out.format !== 'policy') {
-    throw usage('--version: expected together with -o policy', `gov policy versions ${args.policyId}`);
+    throw usage(
+      '--version: expected together with -o policy',
+      `gov policy versions ${shellWord(args.policyId)}`,
+    );
   }
   const client = await session.client();
   const { body } = await client.getPolicy({ params: { policyId: args.policyId } });

@@ -4,6 +4,7 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { shellWord } from '../../../core/shell-word.ts';
 import { starters, type Starter } from '../../policies/starters.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
@@ -12,7 +13,6 @@ import { printReport, textColumns } from '../../terminal/report.ts';
 import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 import type { policyStarterAdd as spec } from '../../specs/decide/policy.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = args.starter.map(named);

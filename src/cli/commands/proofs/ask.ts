@@ -5,6 +5,7 @@
 import type { AnswerVerdict } from '../../../core/proofs/answer.ts';
 import { verifyAnswer } from '../../../core/proofs/answer.ts';
 import { requireStrength } from '../../../core/proofs/strength.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { trustFrom } from '../../context/trust.ts';
@@ -14,7 +15,6 @@ import { isStdout, refuseTerminal, writeOutput } from '../../terminal/output-fil
 import { safe } from '../../terminal/safe.ts';
 import type { proofsAsk as spec } from '../../specs/prove/proofs.ts';
 import { counted } from '../../terminal/numbers.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags, out, session } = invocation;

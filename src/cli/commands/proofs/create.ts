@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/proofs/verify.test.ts`.
  */
 import { completenessHeader, type ComplianceProof, type ProofRequest } from '../../../contract/proofs.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, failureOf, usage, type ExitCode } from '../../program/exit.ts';
 import { isStdout, refuseExisting } from '../../terminal/output-file.ts';
@@ -12,7 +13,6 @@ import { noteUnchecked, openPlace, printProof, saveBundle, type NamedOutput } fr
 import type { proofsCreate as spec } from '../../specs/prove/proofs.ts';
 import { plainView } from '../../terminal/view.ts';
 import { defaultWaitMs, unfinished, waitForJob } from '../../progress/waiting.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { flags } = invocation;
@@ -111,7 +111,7 @@ async function save(call: Invocation<typeof spec>, proofId: string, place: Named
         code: name,
         cause: failure,
         ...(hint === undefined ? {} : { hint }),
-        next: [`gov proofs get ${proofId} --bundle --out FILE`],
+        next: [`gov proofs get ${shellWord(proofId)} --bundle --out FILE`],
       },
     );
   }

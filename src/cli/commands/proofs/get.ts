@@ -8,6 +8,7 @@ import { openBundle, type OpenBundle } from '../../../client/open.ts';
 import { bundleTlogProof } from '../../../core/proofs/bundle.ts';
 import { readFrame } from '../../../core/proofs/read-bundle.ts';
 import type { ComplianceProof } from '../../../contract/proofs.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { trustFrom } from '../../context/trust.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
@@ -23,7 +24,6 @@ import { Safe, safe } from '../../terminal/safe.ts';
 import type { proofsGet as spec } from '../../specs/prove/proofs.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { counted } from '../../terminal/numbers.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (invocation) => {
   const { args, flags, out, session } = invocation;

@@ -11,6 +11,7 @@ import { explain, type Explanation } from '../../../core/proofs/bundle.ts';
 import { FrameReader } from '../../../core/proofs/read-bundle.ts';
 import { requireStrength, type DerivedLog } from '../../../core/proofs/strength.ts';
 import { isUnread } from '../../../core/proofs/verdict.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { proofChecks } from '../../ci/proof.ts';
 import { checkReports, reported } from '../../ci/report.ts';
@@ -66,7 +67,7 @@ async function verifyOne(invocation: Call): Promise<number> {
     if (!flags.offline) return verifyByService(invocation, { proofId: args.proof });
     throw usage(
       '--offline: expected a bundle, got a proof id',
-      `gov proofs get ${args.proof} --bundle --out FILE`,
+      `gov proofs get ${shellWord(args.proof)} --bundle --out FILE`,
     );
   }
   const given = await openGiven(invocation);
@@ -245,7 +246,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   if (flags.requireCompleteness !== undefined)
     throw usage(
       '--require-completeness: expected a file, since the service’s answer does not show whether entries are missing',
-      `gov proofs get ${artifact.proofId} --bundle --out FILE`,
+      `gov proofs get ${shellWord(artifact.proofId)} --bundle --out FILE`,
     );
   const shown = await verdictOfService(await session.client(), artifact);
   out.verdict = exitOfVerdict(shown);
@@ -253,7 +254,7 @@ async function verifyByService(invocation: Call, artifact: Artifact): Promise<nu
   await printVerdict(out, shown);
   if (out.isHuman) {
     await out.note(
-      safe`this is the service’s word. To verify without it: gov proofs get ${artifact.proofId} --bundle --out FILE`,
+      safe`this is the service’s word. To verify without it: gov proofs get ${shellWord(artifact.proofId)} --bundle --out FILE`,
     );
   }
   if (flags.explain) await out.warn(safe`--explain needs a bundle: the service’s response has no preimages`);
@@ -287,10 +288,6 @@ async function verifyHere(invocation: Call, { read }: RepeatableSource): Promise
 const exitOf = (shown: VerdictFacts): number =>
   shown.code === 'NO_TRUSTED_KEY' || isUnread(shown.code) ? exit.usage : exitOfVerdict(shown);
 
-/** Returns a path as one word of a shell line. */
-const quoted = (path: string): string =>
-  /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
-
 async function explained(read: RepeatableSource['read'], file: string): Promise<Explanation[]> {
   const frame = new FrameReader();
   for await (const chunk of read()) frame.push(chunk);
@@ -298,6 +295,6 @@ async function explained(read: RepeatableSource['read'], file: string): Promise<
     name,
     preimage,
     hash,
-    how: how.replace('FILE', () => quoted(file)),
+    how: how.replace('FILE', () => shellWord(file)),
   }));
 }

@@ -10,6 +10,7 @@ import { createClient, type Client } from '../../../client/create.ts';
 import { makeFolder } from '../../../client/sending/make-folder.ts';
 import { limits } from '../../../contract/limits.ts';
 import { parseTrust } from '../../../core/note/trust.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { readRunFile } from '../../context/run-file.ts';
@@ -38,7 +39,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (flags.keep && existsSync(join(folder, 'plane'))) {
     throw usage(
       `--keep: expected a folder without a plane, got ${folder}`,
-      `start that plane: gov plane serve --data ${join(folder, 'plane')}; or give another folder: --data DIR`,
+      `start that plane: gov plane serve --data ${shellWord(join(folder, 'plane'))}; or give another folder: --data DIR`,
     );
   }
   makeFolders(folder);
@@ -217,7 +218,11 @@ async function next(
   const shown = shellPath(folder, io.cwd);
   const verify = `gov proofs verify ${shown}/${proofFile} --trust ${shown}/trust`;
   const lines = flags.keep
-    ? [verify, `gov runs show ${runId} -C quickstart`, 'gov events list --decision deny -C quickstart']
+    ? [
+        verify,
+        `gov runs show ${shellWord(runId)} -C quickstart`,
+        'gov events list --decision deny -C quickstart',
+      ]
     : [verify, 'gov plane init --data ./my-plane', 'gov plane serve --data ./my-plane'];
   const tool = toolName(io);
   const typed = lines.map((line) => safe`  ${Safe.clean(line.replace(/^gov/, () => tool))}`);
@@ -231,8 +236,7 @@ async function next(
 /** A path near the working directory is shorter without it; a word for the shell. */
 function shellPath(path: string, cwd: string): string {
   const near = relative(cwd, path);
-  const shown = near === '' ? '.' : near.startsWith('..') ? path : near;
-  return /^[A-Za-z0-9_./:@-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
+  return shellWord(near === '' ? '.' : near.startsWith('..') ? path : near);
 }
 
 /** Returns how to call this tool: its name if it is on PATH, else its path. */

@@ -1,13 +1,13 @@
 /** `gov report create`: returns at once, after the report is complete, or with the file. Tested by `test/cli/commands/report/run.test.ts`. */
 import type { DeliveryInput } from '../../../contract/report-parts.ts';
 import { deliveryChannels, reportFormats } from '../../../contract/report-parts.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { checkTarget, completed, deliver } from '../../reports/created.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportCreate as spec } from '../../specs/prove/report.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 const defaultDays = 30;
 

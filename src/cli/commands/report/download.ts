@@ -1,4 +1,5 @@
 /** `gov report download ID`: to a file or a pipe. Tested by `test/cli/commands/report/run.test.ts`. */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { checkTarget, deliver } from '../../reports/created.ts';
@@ -25,7 +26,7 @@ export const run: Run<typeof spec> = async (call) => {
       `expected a completed report, got ${executionId}, which is ${body.status}`,
       {
         code: 'REPORT_NOT_READY',
-        next: [`gov report get ${executionId}`],
+        next: [`gov report get ${shellWord(executionId)}`],
       },
     );
   await deliver(client, body, { call, target, format: flags.format });

@@ -1,4 +1,5 @@
 /** `gov report schedules create TEMPLATE NAME`. Tested by `test/cli/commands/report/schedules.test.ts`. */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { deliveriesOf, membersOf } from '../../schedules/input.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
@@ -33,6 +34,6 @@ export const run: Run<typeof spec> = async (call) => {
   await out.one(body, viewOf('createReportSchedule'));
   if (out.isHuman && body.nextRunAt !== null)
     await out.note(
-      safe`its first report is due at ${body.nextRunAt}; see it: gov report schedules get ${body.scheduleId}`,
+      safe`its first report is due at ${body.nextRunAt}; see it: gov report schedules get ${shellWord(body.scheduleId)}`,
     );
 };

@@ -1,10 +1,10 @@
 /** `gov report share ID`: shows the link once. Tested by `test/cli/commands/report/run.test.ts`. */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportShare as spec } from '../../specs/prove/report.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, session, settings }) => {
   const client = await session.client();

@@ -1,13 +1,13 @@
 /** `gov report templates create [NAME]`. Tested by `test/cli/commands/report/templates.test.ts`. */
 import type { Client } from '../../../client/create.ts';
 import type { ReportTemplateInput } from '../../../contract/report-templates.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { copied, membersOf, templateIn } from '../../reports/template.ts';
 import { viewOf } from '../../terminal/answer-view.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { reportTemplatesCreate as spec } from '../../specs/prove/report-templates.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out, session, settings } = call;

@@ -11,6 +11,7 @@ import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import { defaultLayers } from '../../../contract/proofs.ts';
 import { digestOf } from '../../../core/json/digest.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
@@ -54,7 +55,7 @@ function requireProgram(program: string, path = ''): void {
     return;
   throw usage(
     `expected a program to start, and ${program} is not on PATH`,
-    `did you mean gov runs ${program}?`,
+    `did you mean gov runs ${shellWord(program)}?`,
   );
 }
 
@@ -140,7 +141,7 @@ async function prove({ out }: Call, client: Client, runId: string): Promise<void
     const failed = answer.body.layers.filter(({ verified }) => !verified).map(({ name }) => name);
     const found = failed.length === 0 ? '' : `; not satisfied: ${failed.join(', ')}`;
     await out.note(safe`run ${runId}: proof ${answer.body.proofId}${found}`);
-    if (failed.includes('x-coverage')) await out.note(safe`see why: gov runs coverage ${runId}`);
+    if (failed.includes('x-coverage')) await out.note(safe`see why: gov runs coverage ${shellWord(runId)}`);
   } catch (failure) {
     await out.warn(safe`run ${runId} could not be proved: ${failureOf(failure).message}`);
   }

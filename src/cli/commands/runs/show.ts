@@ -1,5 +1,6 @@
 /** `gov runs show RUN`. Tested by `test/cli/commands/runs/show.test.ts`. */
 import { limits } from '../../../contract/limits.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { standing } from '../../approvals/standing.ts';
 import type { Run } from '../../context/command.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
@@ -74,7 +75,14 @@ function footOf(
   const { bold, yellow } = styles;
   const left: Cut[] =
     shownCalls < calls.length
-      ? [{ part: 'calls', shown: shownCalls, of: calls.length, next: `gov runs show ${runId} -o json` }]
+      ? [
+          {
+            part: 'calls',
+            shown: shownCalls,
+            of: calls.length,
+            next: `gov runs show ${shellWord(runId)} -o json`,
+          },
+        ]
       : [];
   return [
     ...approvals.map(
@@ -82,7 +90,7 @@ function footOf(
         safe`approval ${approval.approvalId} ${bold(approval.status)}  ${approval.tool?.name ?? ''}  ${standing(approval, now)}`,
     ),
     ...(proof === null
-      ? [safe`${yellow('not proved')}: gov proofs create --run ${runId}`]
+      ? [safe`${yellow('not proved')}: gov proofs create --run ${shellWord(runId)}`]
       : proofLines(proof, styles)),
     ...[...left, ...cut].map(
       ({ part, shown, of, next }) =>

@@ -2,6 +2,7 @@
  * `gov service init`: makes the directory; with PostgreSQL it also checks the database.
  * Tested by `test/cli/commands/service/serve.test.ts`.
  */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -37,7 +38,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
       safe`register at ${issuer} as redirect URI of ${clientId ?? ''}: ${origin}/console/callback`,
     );
   }
-  if (made.engine === 'sqlite') return out.note(safe`next: gov service serve --data ${dataDir}`);
+  if (made.engine === 'sqlite') return out.note(safe`next: gov service serve --data ${shellWord(dataDir)}`);
   const { doctor } = await import('../../../host/service/doctor.ts');
   const { checks } = await doctor({ dataDir, env: io.env });
   const database = checks.filter(
@@ -46,7 +47,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   for (const line of checkLines(database, out.styles)) await out.note(line);
   return out.note(
     database.length === 0
-      ? safe`next: gov service serve --data ${dataDir}`
-      : safe`next: gov service migrate --database URL, as the owner; then gov service doctor --data ${dataDir}`,
+      ? safe`next: gov service serve --data ${shellWord(dataDir)}`
+      : safe`next: gov service migrate --database URL, as the owner; then gov service doctor --data ${shellWord(dataDir)}`,
   );
 };

@@ -9,11 +9,11 @@ import { exit, usage } from '../../program/exit.ts';
 import { failsOn } from '../../program/fail-on.ts';
 import { objectOf, readInput } from '../../terminal/input.ts';
 import { isObject } from '../../../core/json/object.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { painted } from '../../policies/decisions.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsEvaluate as spec } from '../../specs/decide/tools.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 const columns = textColumns(['policyId', 'version', 'decision']);
 

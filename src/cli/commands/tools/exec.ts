@@ -14,6 +14,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { isObject } from '../../../core/json/object.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { toolsExec as spec } from '../../specs/decide/tools.ts';
 
@@ -67,13 +68,12 @@ function callOf({ args, flags }: Invocation<typeof spec>): GovernedCall {
   };
 }
 
-function refusal({ message, approval, decision }: GovToolRefused): CliError {
-  const approvalId = approval?.approvalId ?? decision.approvalId;
+function refusal({ message, approval }: GovToolRefused): CliError {
   const isOpen = approval?.status === 'pending';
   return new CliError(exit.checkFailed, `nothing ran: ${message.replace(/; approve it with: .*$/, '')}`, {
     code: 'TOOL_REFUSED',
     ...(isOpen ? { hint: waitingHint(approval.expiresAt) } : {}),
-    next: isOpen ? [`gov approvals approve ${approvalId}`] : [],
+    next: isOpen ? [`gov approvals approve ${shellWord(approval.approvalId)}`] : [],
   });
 }
 

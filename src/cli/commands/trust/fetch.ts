@@ -13,6 +13,7 @@ import { SignedHead } from '../../../core/note/heads.ts';
 import { keyIdText, parseVerifierKey, type VerifierKey } from '../../../core/note/key.ts';
 import { provenKeys } from '../../../core/note/key-history.ts';
 import { formatTrust, type Trust } from '../../../core/note/trust.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { readText } from '../../program/flags.ts';
@@ -39,7 +40,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (history?.result === 'split')
     throw new CliError(exit.checkFailed, `the log signed two histories: ${history.detail ?? ''}`, {
       code: 'SPLIT_VIEW',
-      hint: `gov evidence verify ${history.evidence ?? ''} shows it to anybody`,
+      hint: `gov evidence verify ${shellWord(history.evidence ?? '')} shows it to anybody`,
     });
   const text = judged.text ?? newFile(judged.trust, opened);
   await print(call, { ...judged, text, opened, isFirst: present === null && expected.length === 0 });
@@ -196,5 +197,6 @@ async function print(call: Call, { trust, text, keys, opened, isFirst }: Checked
     await out.warn(
       safe`this first fetch proves that the keys signed the log, and not whose log it is: compare each fingerprint with the operator’s by another channel, such as gov trust show on their machine`,
     );
-  if (file !== null) await out.note(safe`wrote ${file}; next: gov context set NAME --trust ${file}`);
+  if (file !== null)
+    await out.note(safe`wrote ${shellWord(file)}; next: gov context set NAME --trust ${shellWord(file)}`);
 }

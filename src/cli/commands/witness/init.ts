@@ -2,6 +2,7 @@
  * `gov witness init`: makes the directory and prints the verifier keys for planes and verifiers.
  * Tested by `test/docs/witness.test.ts`.
  */
+import { shellWord } from '../../../core/shell-word.ts';
 import type { Run } from '../../context/command.ts';
 import { shortKey } from '../../terminal/keys.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -22,6 +23,6 @@ export const run: Run<typeof spec> = async ({ flags, out }) => {
     ...others.map((key) => safe`  or       ${shortKey(key)} (ML-DSA-44; -o json shows it whole)`),
   ]);
   return out.note(
-    safe`next: gov witness add-log --data ${dataDir}, then gov witness serve --data ${dataDir}`,
+    safe`next: gov witness add-log --data ${shellWord(dataDir)}, then gov witness serve --data ${shellWord(dataDir)}`,
   );
 };

@@ -10,10 +10,10 @@ import { relativeTime } from '../../terminal/table.ts';
 import { number } from '../../terminal/numbers.ts';
 import { scalar, yamlLines } from '../../terminal/yaml.ts';
 import { aboutDuration } from '../../../core/duration.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { namedId } from '../../approvals/standing.ts';
 import { textLines, type Text } from '../lists.ts';
 import type { Common } from '../model.ts';
-import { shellWord } from '../../program/shell-word.ts';
 
 /** The lines from `scroll` on, and the greatest useful `scroll`. */
 export const approvalText = (approval: ShownApproval, state: Common): Text =>

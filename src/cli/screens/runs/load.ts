@@ -14,6 +14,7 @@ import { findPolicy, findVersion } from '../../policies/stored.ts';
 import { spool } from '../../terminal/spool.ts';
 import { coverageLine, gapLines } from '../../runs/coverage.ts';
 import { evaluatedTool } from '../../../core/decided/evaluation.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import { readRun } from '../../runs/gather.ts';
 import { verdictHere, verdictOfService } from '../../runs/judge.ts';
 import { stylesFor } from '../../terminal/safe.ts';
@@ -71,7 +72,9 @@ export async function loadRun(client: Client, runId: string): Promise<RunDetail>
       String(coverageLine(coverage, plain)),
       ...gapLines(coverage).map(String),
       ...(approved === '' ? [] : [`approvals: ${approved}`]),
-      ...(left > 0 ? [`${left} older events are not shown: gov events list --run ${runId} --all`] : []),
+      ...(left > 0
+        ? [`${left} older events are not shown: gov events list --run ${shellWord(runId)} --all`]
+        : []),
     ],
     proofId: proofs.data[0]?.proofId ?? null,
   };
@@ -157,7 +160,7 @@ export async function loadProof(
   const layout = { styles: stylesFor(false), columns };
   if (source === null) {
     const shown = await verdictOfService(client, { proofId });
-    const hint = `this is the service’s word. To verify without it: gov proofs get ${proofId} --bundle --out FILE`;
+    const hint = `this is the service’s word. To verify without it: gov proofs get ${shellWord(proofId)} --bundle --out FILE`;
     return [...verdictLines(shown, layout).map(String), '', hint];
   }
   const bundle = await spool((await openBundle(client, { params: { proofId } })).chunks, limits.bundleBytes);

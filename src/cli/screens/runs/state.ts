@@ -3,6 +3,7 @@
  * the command loads it and sends it back with the same request. Tested by `test/cli/screens/runs.test.ts`.
  */
 import type { Run } from '../../../contract/events.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import type { KeyAction } from '../keys.ts';
 import {
   bodyRows,
@@ -226,7 +227,7 @@ function openProof(state: RunsState): RunsState {
   const { runId } = state;
   const { proofId } = state.run.value;
   if (proofId === null) {
-    const value = ['not proved', `  gov proofs create --run ${runId}`];
+    const value = ['not proved', `  gov proofs create --run ${shellWord(runId)}`];
     return { ...into(state, 'proof'), proof: { state: 'ready', value } };
   }
   return { ...into(state, 'proof'), proof: loading, wanted: { kind: 'proof', proofId } };

@@ -86,7 +86,7 @@ describe('gov projects', () => {
     const asked = await account.gov(['projects', 'delete', one]);
     expect([asked.code, asked.stderr]).toEqual([
       2,
-      expect.stringMatching(/sandbox project "one"[^]*--confirm "one"/),
+      expect.stringMatching(/sandbox project "one"[^]*--confirm one/),
     ]);
     const wrong = await account.gov(['projects', 'delete', one, '--confirm', 'two']);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('expected "one", got "two"')]);

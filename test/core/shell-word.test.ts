@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { shellWord } from '../../../src/cli/program/shell-word.ts';
-import { safe } from '../../../src/cli/terminal/safe.ts';
+import { shellWord } from '../../src/core/shell-word.ts';
+import { safe } from '../../src/cli/terminal/safe.ts';
 
 const read = (word: string): string =>
   execFileSync('bash', ['-c', `printf %s ${word}`], {
