@@ -254,7 +254,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     download: { doors: 'begun created deliver file' },
     runs: {},
     search: {},
-    push: { doors: 'client-sink import-time run' },
+    // The watch makes passes of a push over files that it finds, and says what became of them as a push does.
+    push: { doors: 'client-sink file-report folder import-time pass run source target work' },
+    watch: { doors: 'report run' },
     receipts: { doors: 'checked' },
     update: {},
     completion: { doors: 'complete scripts' },

@@ -26,7 +26,7 @@ export async function balanceOf(
   },
 ): Promise<FileBalance> {
   const { balanceFile } = await import('../../core/intake/balance-file.ts');
-  return balanceFile({ name: basename(source.path ?? source.name), bytes, runs, refused });
+  return balanceFile({ name: source.knownAs ?? basename(source.path ?? source.name), bytes, runs, refused });
 }
 
 /** Returns the refusal of a file that does not balance: the first place, and the sums of its kind. */

@@ -40,6 +40,8 @@ export class FileReport {
   readonly #noted = new Map<string, Noted>();
   readonly #files: PushedFileSummary[] = [];
   readonly #became = new Map<PushedFileSummary['became'], number>();
+  /** Why the first part of a file was refused, here or by the service. */
+  readonly refusals = new Map<string, string>();
 
   /** `others`: files that are not read, because their names are not those of recordings. */
   constructor(out: Pick<Out, 'note'>, others: readonly string[]) {
@@ -91,7 +93,15 @@ export class FileReport {
       refused,
     } as const;
     if (this.#files.length < limits.pushListedResults) this.#files.push(summary);
-    await this.#out.note(lineOf(summary));
+    await this.#out.note(fileLine(summary));
+  }
+
+  rejected({ source, line, reason }: { source: string; line: number; reason?: string }): void {
+    if (!this.refusals.has(source)) this.refusals.set(source, `${line}: ${reason ?? 'no reason given'}`);
+  }
+
+  get files(): readonly PushedFileSummary[] {
+    return this.#files;
   }
 
   /** Members of the value that `json` and `yaml` print. */
@@ -114,7 +124,7 @@ export class FileReport {
   }
 }
 
-function lineOf({ file, became, formats, runs, events, known, refused }: PushedFileSummary): Safe {
+export function fileLine({ file, became, formats, runs, events, known, refused }: PushedFileSummary): Safe {
   const what = formats.length === 0 ? safe`` : safe`${formats.join(', ')}, `;
   const run =
     runs.length === 1

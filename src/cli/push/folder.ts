@@ -14,12 +14,18 @@ export interface FolderFile {
   readonly name: string;
   readonly path: string;
   readonly size: number;
+  /** Which file it is, whatever its name. */
+  readonly device: number;
+  readonly inode: number;
+  readonly modifiedMs: number;
 }
 
 export interface FolderFiles {
   readonly files: readonly FolderFile[];
   /** Names below the folder of what is not read. */
   readonly others: readonly string[];
+  /** The folder itself and those below it, by their names. */
+  readonly folders: readonly string[];
 }
 
 /** A compressed recording is named as one, and refused by its content. */
@@ -42,11 +48,13 @@ export function filesBelow(
 ): FolderFiles {
   const files: FolderFile[] = [];
   const others: string[] = [];
+  const folders: string[] = [];
   const open: { readonly name: string; readonly depth: number }[] = [{ name: '', depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { name: below, depth } = next;
     const entries = entriesOf(join(folder, below), depth === 0);
     if (entries === undefined) others.push(below);
+    else folders.push(below);
     for (const entry of entries ?? []) {
       const name = join(below, entry.name);
       if (entry.isDirectory()) {
@@ -55,14 +63,14 @@ export function filesBelow(
         open.push({ name, depth: depth + 1 });
         continue;
       }
-      const size = isRecordingName(name) ? sizeOf(join(folder, name)) : undefined;
-      if (size === undefined) others.push(name);
-      else files.push({ name, path: join(folder, name), size });
+      const file = isRecordingName(name) ? fileAt(folder, name) : undefined;
+      if (file === undefined) others.push(name);
+      else files.push(file);
     }
     if (files.length > mostFiles)
       throw usage(`${folder}: expected at most ${mostFiles} recordings, got more`);
   }
-  return { files: files.toSorted(byName), others: others.toSorted() };
+  return { files: files.toSorted(byName), others: others.toSorted(), folders };
 }
 
 const byName = (a: FolderFile, b: FolderFile): number => (a.name < b.name ? -1 : Number(a.name > b.name));
@@ -76,11 +84,20 @@ function entriesOf(path: string, isTop: boolean): readonly Dirent[] | undefined 
   }
 }
 
-/** Undefined for what is no file, such as a pipe, a socket or a broken link. */
-function sizeOf(path: string): number | undefined {
+/** Returns undefined for what is no file, such as a pipe, a socket or a broken link. */
+export function fileAt(folder: string, name: string): FolderFile | undefined {
+  const path = join(folder, name);
   try {
     const stat = statSync(path);
-    return stat.isFile() ? stat.size : undefined;
+    if (!stat.isFile()) return undefined;
+    return {
+      name,
+      path,
+      size: stat.size,
+      device: stat.dev,
+      inode: stat.ino,
+      modifiedMs: stat.mtimeMs,
+    };
   } catch {
     return undefined;
   }

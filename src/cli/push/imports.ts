@@ -182,7 +182,7 @@ async function runsOf(
   const container = containerOf(bytes);
   if (container !== undefined)
     throw new GovError('VALIDATION_ERROR', `${source.name}:1: expected a recording, got ${container}`);
-  const sourceName = source.path === null ? '' : basename(source.path);
+  const sourceName = source.knownAs ?? (source.path === null ? '' : basename(source.path));
   const request = decodeRequest(bytes);
   const mayBeOtlp = request !== undefined || bytes.includes('"resourceSpans"');
   const traces = mayBeOtlp && reading.paths.length > 1 ? await tracesOf(reading) : undefined;

@@ -40,15 +40,20 @@ interface ImportCount {
 }
 
 const columns = ['line', 'source', 'status', 'eventId', 'clientEventId', 'reason'] as const;
+/** What a push says, and where. */
+export type PushOut = Pick<Out, 'format' | 'json' | 'line' | 'lines' | 'note' | 'detail' | 'warn'>;
+
 export class Report {
   accepted = 0;
   rejected = 0;
   duplicates = 0;
   /** Events that were not sent, because the service has them. */
   known = 0;
+  /** An event that the service has. */
+  lastEventId: string | null = null;
   /** Last judged line of each source; exact with one lane. */
   readonly lastLine = new Map<string, number>();
-  readonly #out: Out;
+  readonly #out: PushOut;
   readonly #progress: PushProgress;
   /** Writes to standard error, also with --quiet. */
   readonly #tell: (text: Safe) => Promise<void>;
@@ -71,7 +76,7 @@ export class Report {
   #muted = false;
 
   constructor(
-    out: Out,
+    out: PushOut,
     {
       progress,
       tell,
@@ -99,6 +104,7 @@ export class Report {
           ? event
           : { runId: null, clientEventId: null };
       if (status === 'accepted' && typeof runId === 'string') this.#countRun(runId);
+      if (status === 'accepted') this.lastEventId = eventId;
       await this.#verdict({
         line: lines[index] ?? 0,
         source: sourceName,
@@ -215,6 +221,7 @@ export class Report {
     if (verdict.status === 'accepted') this.accepted += 1;
     else {
       this.rejected += 1;
+      this.#files?.rejected(verdict);
       if (verdict.reason?.startsWith('client_event_id_conflict') === true) this.#conflicts += 1;
       if (verdict.reason?.startsWith('missing_field: /runId') === true) this.#runless += 1;
       if (this.rejected <= limits.pushListedRejections) await this.#listRejection(verdict);

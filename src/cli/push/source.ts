@@ -23,6 +23,10 @@ export interface InputSource {
   readonly size: number | null;
   /** Nobody named the file: it was found in a folder. What is wrong with it concerns it alone. */
   readonly isFound?: true;
+  /** Bytes to read; absent: all. */
+  readonly until?: number;
+  /** The name by which recordings without an id are known; absent: that of the path. */
+  readonly knownAs?: string;
 }
 
 export interface Sources {
@@ -71,11 +75,13 @@ function distinct(sources: readonly InputSource[]): InputSource[] {
 }
 
 /** The file of a session comes before the files of its subagents, in the folder of its name: a cause before its effects. */
-function sessionsFirst(sources: readonly InputSource[]): InputSource[] {
+export function sessionsFirst<Source extends Pick<InputSource, 'path'>>(
+  sources: readonly Source[],
+): Source[] {
   const folders = new Set(
     sources.flatMap(({ path }) => (path?.endsWith('.jsonl') === true ? [path.slice(0, -6)] : [])),
   );
-  const isBelow = ({ path }: InputSource): number => {
+  const isBelow = ({ path }: Source): number => {
     for (let at = path?.lastIndexOf(sep) ?? 0; at > 0; at = path?.lastIndexOf(sep, at - 1) ?? 0)
       if (folders.has(path?.slice(0, at) ?? '')) return 1;
     return 0;
@@ -107,7 +113,14 @@ export async function* readChunks(
   source: InputSource,
   { stdin, signal, counted, givenUp }: SourceOptions,
 ): AsyncGenerator<Uint8Array> {
-  const stream = source.path === null ? stdin : createReadStream(source.path, { highWaterMark: 256 * 1024 });
+  const { until } = source;
+  const stream =
+    source.path === null
+      ? stdin
+      : createReadStream(source.path, {
+          highWaterMark: 256 * 1024,
+          ...(until === undefined ? {} : { end: until - 1 }),
+        });
   const stop = (): void => void stream.destroy();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });

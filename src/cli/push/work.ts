@@ -2,7 +2,6 @@
 import type { Readable } from 'node:stream';
 import type { FormatName } from '../../core/intake/names.ts';
 import { failureOf } from '../program/exit.ts';
-import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
 import type { LogClient } from '../../client/sending/keeper.ts';
@@ -11,7 +10,7 @@ import type { Progress } from '../progress/show.ts';
 import type { PushProgress } from './progress.ts';
 import type { ReadPlan } from './reader.ts';
 import type { PushedFiles } from './pushed.ts';
-import type { Report } from './report.ts';
+import type { PushOut, Report } from './report.ts';
 import type { InputFormat, InputSource } from './source.ts';
 import type { Position } from '../../client/sending/spool.ts';
 
@@ -41,7 +40,7 @@ export interface PushOptions {
 }
 
 export interface PushIo {
-  readonly out: Out;
+  readonly out: PushOut;
   readonly stdin: Readable;
   readonly cwd: string;
   readonly now: () => number;

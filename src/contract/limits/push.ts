@@ -18,6 +18,19 @@ export const push = {
   pushFolderDepth: 32,
   /** Events that a push keeps of the runs that it has read, to compare further files with them. */
   pushKeptEvents: 200_000,
+  /** How often `events watch` looks at all files, also where the system reports no change. */
+  watchPollSeconds: 5,
+  /** How long it waits after a change, and between two readings of one file: at least, and in times of the last reading. */
+  watchSettleMs: 250,
+  watchPauseMs: 1000,
+  watchPauseTimes: 10,
+  /** How long a document that is written as a whole must be unchanged before it is read. */
+  watchDocumentMs: 2000,
+  /** Files of one pass, after which the places are kept on disk. */
+  watchPassFiles: 32,
+  watchPassBytes: 64 * MiB,
+  /** Bytes at the beginning of a file by which it is known again. */
+  watchHeadBytes: 1024,
   /** Parts that a balance lists of what it leaves out, and the longest place and reason of one. */
   balanceParts: 50,
   balancePartChars: 300,

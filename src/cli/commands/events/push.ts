@@ -11,6 +11,7 @@ import { clientSink } from '../../push/client-sink.ts';
 import { startProgress } from '../../progress/show.ts';
 import { stateDirectory } from '../../push/import-time.ts';
 import { eventsPush, type PushOptions } from '../../push/run.ts';
+import { targetOf } from '../../push/target.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { eventsPush as spec } from '../../specs/record/events.ts';
 
@@ -87,10 +88,4 @@ function keyPrefixOf(key: string | undefined): string {
   if (key === undefined) return 'push-';
   if (key.length <= keyPrefixChars) return `${key}-`;
   throw usage(`--idempotency-key: expected at most ${keyPrefixChars} characters here, got ${key.length}`);
-}
-
-/** A plane is known by its directory, because its address may change; a service by its address. */
-function targetOf({ session, settings }: PushCall): string {
-  const context = settings.baseUrl === undefined ? session.context()?.context : undefined;
-  return context?.kind === 'plane' ? `the data plane in ${context.dataDir}` : session.baseUrl().value;
 }

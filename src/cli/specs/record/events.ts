@@ -78,6 +78,38 @@ export const eventsPush = command({
   ],
 });
 
+export const eventsWatch = command({
+  name: 'events watch',
+  prints:
+    'time kind folder?:string file?:string from?:string files?:integer others?:integer became?:string formats?:array runs?:array events?:integer known?:integer refused?:integer refusal?:string reason?:string',
+  summary: 'Follow a folder of recordings, and record what is new while it is written',
+  changes: true,
+  details: [
+    'Records the sessions below a folder, and then each line that programs add to them: sessions begin, grow, are renamed, rotated, cut and removed. A last line that is half written waits. gov events push explains what becomes of a recording.',
+    'Its place in each file is in the state directory, so that a watch that was killed continues without loss or repetition. If the service cannot be reached, gov says so and waits; the files keep what is new. Ctrl-C ends it.',
+    'On a terminal it prints a line for each session that it read, and in a pipe one JSON object a line: kind is watching, taken, renamed, rotated, truncated, vanished, waiting, resumed, forgotten or missing.',
+  ],
+  args: [{ name: 'folder', description: 'Folder of recordings, such as ~/.claude/projects' }],
+  flags: {
+    from: flag.text('SOURCE', 'Recordings of this program; default: auto', {
+      choices: ['auto', ...formatNames],
+    }),
+    runPrefix: flag.text('TEXT', 'Prefix of the run ids of recordings'),
+    allowRemainder: flag.on('Record a recording that does not balance, and state what is left out'),
+    once: flag.on('Record what is new now, and end'),
+  },
+  exitCodes: {
+    0: 'with --once: all that is new was recorded',
+    9: 'with --once: a recording was refused, all others recorded',
+    10: 'with --once: could not reach the service',
+  },
+  examples: [
+    'gov events watch ~/.claude/projects',
+    'gov events watch ~/.codex/sessions -o ndjson >> watched.ndjson',
+    'gov events watch ~/.claude/projects --once',
+  ],
+});
+
 export const eventsList = command({
   name: 'events list',
   prints: '=listEvents|searchEvents',

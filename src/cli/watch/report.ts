@@ -1,0 +1,65 @@
+/**
+ * What a watch says: on a terminal one line for each reading of a session, in a pipe one JSON object a line.
+ * Tested by `test/cli/watch/run.test.ts`.
+ */
+import { fileLine } from '../push/file-report.ts';
+import type { FileOutcome } from '../push/pass.ts';
+import { counted } from '../terminal/numbers.ts';
+import type { Out } from '../terminal/out.ts';
+import { safe, type Safe } from '../terminal/safe.ts';
+import type { Change } from './look.ts';
+
+export type WatchNote =
+  | { readonly kind: 'watching'; readonly folder: string; readonly files: number; readonly others: number }
+  | Change
+  | ({ readonly kind: 'taken' } & FileOutcome)
+  /** The service cannot be reached: nothing is lost, because the files stay. */
+  | { readonly kind: 'waiting'; readonly reason: string }
+  | { readonly kind: 'resumed' }
+  /** The service does not have what was recorded: all files are read again. */
+  | { readonly kind: 'forgotten' }
+  | { readonly kind: 'missing'; readonly folder: string };
+
+export class WatchReport {
+  readonly #out: Out;
+  readonly #now: () => number;
+
+  constructor(out: Out, now: () => number) {
+    this.#out = out;
+    this.#now = now;
+  }
+
+  async say(note: WatchNote): Promise<void> {
+    const time = new Date(this.#now()).toISOString();
+    if (this.#out.isHuman)
+      await this.#out.line(safe`${this.#out.styles.dim(time.slice(11, 19))} ${textOf(note)}`);
+    else await this.#out.json({ time, ...note }, 0);
+  }
+}
+
+function textOf(note: WatchNote): Safe {
+  switch (note.kind) {
+    case 'watching':
+      return safe`watching ${note.folder}: ${counted(note.files, 'recording')}; ${counted(note.others, 'other file')}`;
+    case 'taken':
+      return note.refusal === undefined
+        ? fileLine(note)
+        : safe`${fileLine(note)}; the first at line ${note.refusal}`;
+    case 'renamed':
+      return safe`${note.file}: renamed from ${note.from}`;
+    case 'rotated':
+      return safe`${note.file}: another file has this name now`;
+    case 'truncated':
+      return safe`${note.file}: cut or written again; gov reads it from its beginning`;
+    case 'vanished':
+      return safe`${note.file}: removed; what was recorded stays`;
+    case 'waiting':
+      return safe`the service cannot be reached (${note.reason}); gov waits, and the files keep what is new`;
+    case 'resumed':
+      return safe`the service answers again`;
+    case 'forgotten':
+      return safe`the service does not have what was recorded; gov reads all files again`;
+    case 'missing':
+      return safe`${note.folder} is missing; gov waits for it`;
+  }
+}
