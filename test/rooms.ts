@@ -315,8 +315,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     keys: { may: 'files config' },
     pictures: { may: '' },
     reports: { may: 'config' },
-    exports: { may: 'files config' },
-    outbound: { may: 'files config', doors: 'allowed config open senders smtp' },
+    exports: { may: 'config' },
+    outbound: { may: 'config', doors: 'allowed config open senders smtp' },
     identity: { may: 'config', doors: 'config dev-issuer id-token issuer-keys portal' },
     forwards: { may: 'files config', doors: 'archive bucket config gather open secure transport verify' },
     // Puts a serving process together and runs it, whatever it serves.

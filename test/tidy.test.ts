@@ -11,12 +11,12 @@ import { projectRoot } from './paths.ts';
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
 
-const makeFolder = 'src/client/sending/make-folder.ts';
-
 /** Folder → what its files may import; a name that ends in / or : stands for all below it. `lazy` only by import(). */
 const law: Readonly<Record<string, { readonly may: readonly string[]; readonly lazy?: readonly string[] }>> =
   {
     'src/contract/': { may: ['typebox'] },
+    // What every floor with files of its own needs of the system.
+    'src/files/': { may: ['node:'] },
     // Reading protobuf's wire format is someone else's solved problem, and pure: OTLP files and requests need it.
     // Setting text into PDF is one too, and a report's verifier must render it again; only a report pays for loading it. zlib computes too: it opens what a PDF has compressed.
     // So is the calendar of cron expressions through every change of daylight saving time.
@@ -25,7 +25,9 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       may: ['src/contract/', 'node:crypto', 'node:zlib', '@bufbuild/protobuf', 'croner'],
       lazy: ['pdfkit', 'uqr', 'd3-shape'],
     },
-    'src/store/': { may: ['src/contract/', 'src/core/', makeFolder, 'better-sqlite3', 'pg', 'node:'] },
+    'src/store/': {
+      may: ['src/contract/', 'src/core/', 'src/files/', 'better-sqlite3', 'pg', 'node:'],
+    },
     // Handlers know the store by its port alone, so that one engine can stand in for the other.
     'src/service/': {
       may: ['src/contract/', 'src/core/', 'src/store/port/store.ts', 'typebox', 'node:'],
@@ -48,7 +50,10 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
     },
     // Stands in for Node where there is none: hashes and signatures of @noble, and a Buffer.
     'src/client/web/': { may: ['src/client/', '@noble/', 'buffer', 'fflate'] },
-    'src/client/': { may: ['src/contract/', 'src/core/', 'ws', 'node:'], lazy: ['better-sqlite3'] },
+    'src/client/': {
+      may: ['src/contract/', 'src/core/', 'src/files/', 'ws', 'node:'],
+      lazy: ['better-sqlite3'],
+    },
     // Only open.ts and shell.ts need them; the build makes a module of its own of these two.
     'src/cli/screens/': {
       may: ['src/cli/', 'src/contract/', 'src/core/', 'src/client/', 'ink', 'react', 'node:'],
@@ -58,6 +63,7 @@ const law: Readonly<Record<string, { readonly may: readonly string[]; readonly l
       may: [
         'src/contract/',
         'src/core/',
+        'src/files/',
         'src/client/',
         '@napi-rs/keyring',
         'commander',

@@ -12,7 +12,8 @@ import { parseJson, type JsonBounds } from '../../src/core/json/parse.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { isOutOfFiles, problemOf } from '../../src/store/file/faults.ts';
-import { replacePrivate, syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
+import { replacePrivate } from '../../src/host/files/private.ts';
 
 const bounds: JsonBounds = {
   depth: limits.planeConfigDepth,

@@ -6,10 +6,10 @@
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeFolder } from '../../src/client/sending/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import type { GovError } from '../../src/contract/problems.ts';
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
-import { syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
 import { logKeyFiles, readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import { openReader } from '../../src/store/sqlite/store.ts';

@@ -6,13 +6,14 @@
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { makeFolder } from '../../src/client/sending/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import { build } from '../../src/client/version.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { fitting, syncDirectory, writePrivate } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
+import { fitting, writePrivate } from '../../src/host/files/private.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { manifestHashOf, noteUpkeep } from '../../src/host/files/upkeep.ts';
 import { copyDatabase, copyStore, type CopiedLog } from '../../src/store/file/copies.ts';

@@ -7,7 +7,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { makeFolder } from '../../src/client/sending/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { draftLeaf } from '../../src/core/events/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
@@ -15,7 +15,8 @@ import { auditEpochOrigin } from '../../src/core/planes/usage-report.ts';
 import { shellWord } from '../../src/core/shell-word.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
-import { replacePrivate, syncDirectory, writePrivate } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
+import { replacePrivate, writePrivate } from '../../src/host/files/private.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { headsIn, logsOf, rememberHeads, compareKnownHeads } from '../../src/store/file/copies.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';

@@ -7,11 +7,11 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { makeFolder } from '../../src/client/sending/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { VerifierKey } from '../../src/core/note/signed.ts';
-import { syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
 import { fsck } from '../../src/host/data/fsck.ts';
 import {
   logsOf,

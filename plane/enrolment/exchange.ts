@@ -17,7 +17,7 @@ import { parseVerifierKey, signNote } from '../../src/core/note/signed.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { possessionText, type PlaneIdentity } from '../../src/core/planes/usage-report.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
-import { syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
 import { readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';
 import { basePaths } from '../../src/http/call/route.ts';
 import { explain, type JsonSchema } from '../../src/service/call/explain.ts';

@@ -11,7 +11,8 @@ import { draftLeaf } from '../../src/core/events/record.ts';
 import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
-import { replacePrivate, syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
+import { replacePrivate } from '../../src/host/files/private.ts';
 import {
   logKeyFile,
   logKeyFiles,

@@ -6,13 +6,14 @@
  */
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { makeFolder } from '../../src/client/sending/make-folder.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
 import { GovError } from '../../src/contract/problems.ts';
 import { ed25519Signer, formatTrust, mlDsa44Signer, parseTrust } from '../../src/core/note/checkpoint.ts';
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
 import { verifierKeyText } from '../../src/core/note/key.ts';
 import type { PlaneConfig } from '../../src/host/data/config.ts';
-import { replacePrivate, syncDirectory } from '../../src/host/files/private.ts';
+import { syncDirectory } from '../../src/files/durable.ts';
+import { replacePrivate } from '../../src/host/files/private.ts';
 import { type HostKeys, keyName, logKeyFiles, readKeys, readPrivateKey } from '../../src/host/keys/disk.ts';
 import { logKeys } from '../../src/service/log/keys.ts';
 import type { StoreReader } from '../../src/store/port/store.ts';

@@ -9,7 +9,7 @@ import { lstatSync, writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { versionLine } from '../client/version.ts';
-import { makeFolder } from '../client/sending/make-folder.ts';
+import { makeFolder } from '../files/make-folder.ts';
 
 const OLDEST_NODE = 24;
 

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { isObject } from '../../core/json/object.ts';
 import { readObject } from '../context/config.ts';
 import { CliError, exit, usage } from '../program/exit.ts';

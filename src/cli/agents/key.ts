@@ -14,7 +14,7 @@ import type { Session } from '../context/session.ts';
 import { usage } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import type { Scope } from './setup/edit.ts';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 export interface HookKey {
   readonly key: string;

@@ -14,7 +14,7 @@ import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
 import { codeOf, whyUnwritable } from '../program/write-fault.ts';
 import { takeLock } from '../../client/sending/lock.ts';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** Longer than a keychain may take. */
 const lockWaitMs = 8000;

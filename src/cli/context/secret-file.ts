@@ -3,7 +3,8 @@
  * a writable place. Only the user can read it. A crash in between leaves an empty file, which the next call rejects.
  * Tested by `test/cli/commands/keys/create.test.ts`.
  */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { writeAll } from '../../files/durable.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { isStreamAt } from '../terminal/output-file.ts';
 
@@ -67,8 +68,7 @@ export function reserveSecretFile(path: string, { force }: { force: boolean }): 
   return {
     write: (text) => {
       try {
-        const bytes = Buffer.from(text);
-        for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+        writeAll(file, Buffer.from(text));
         fsyncSync(file);
         closeSync(file);
         if (force) renameSync(draft, path);

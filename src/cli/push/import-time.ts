@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { parseTimestamp } from '../../core/time.ts';
 import { xdgFolder } from '../context/config.ts';
 import type { Io } from '../terminal/io.ts';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** Returns the directory of the tool's state: `$XDG_STATE_HOME/gov`, else `~/.local/state/gov`. */
 export function stateDirectory(env: Io['env']): string {

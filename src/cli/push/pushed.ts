@@ -13,7 +13,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Batch } from '../../client/sending/batch.ts';
 import type { DeliveryResult, Sink } from '../../client/sending/deliver.ts';
 import type { InputSource } from './source.ts';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 interface Note {
   readonly target: string;

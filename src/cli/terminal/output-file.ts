@@ -19,6 +19,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
+import { writeAll } from '../../files/durable.ts';
 import { pause } from '../../client/retry.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { codeOf, whyUnwritable } from '../program/write-fault.ts';
@@ -159,9 +160,7 @@ function partOf(path: string, mode: number) {
   const file = openSync(part, 'wx', mode);
   let isPlaced = false;
   return {
-    add: (bytes: Uint8Array): void => {
-      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
-    },
+    add: (bytes: Uint8Array): void => writeAll(file, bytes),
     place: (): void => {
       fsyncSync(file);
       renameSync(part, path);

@@ -3,9 +3,10 @@
  * Tested by `test/cli/commands/proofs/large.long.test.ts`.
  */
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { writeAll } from '../../files/durable.ts';
 import type { Io } from './io.ts';
 import { whyUnwritable } from '../program/write-fault.ts';
 import { CliError, exit } from '../program/exit.ts';
@@ -87,7 +88,7 @@ function openNameless(): number {
 
 function write(file: number, bytes: Uint8Array): void {
   try {
-    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    writeAll(file, bytes);
   } catch (cause) {
     throw unwritable(cause);
   }

@@ -28,7 +28,7 @@ import { writeWhole } from '../terminal/output-file.ts';
 import { historyLines, type History } from '../terminal/history.ts';
 import { safe } from '../terminal/safe.ts';
 import { plainView } from '../terminal/view.ts';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 type Call = Pick<Invocation, 'io' | 'out'>;
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { version } from '../../client/version.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Variables } from '../context/config.ts';

@@ -15,9 +15,9 @@ import {
   readFileSync,
   readSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncDirectory, writeAll } from '../../files/durable.ts';
 import { GovSpoolError } from '../errors.ts';
 
 export interface Entry {
@@ -133,7 +133,7 @@ export class Journal {
     if (this.#broken) throw new Error(`expected a writable journal at ${this.path}, an earlier write failed`);
     const line = lineOf(value);
     try {
-      for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
+      writeAll(this.#file, line);
       fsyncSync(this.#file);
     } catch (failure) {
       // after a failed fsync the content of the disk is unknown, so no record may follow
@@ -148,16 +148,6 @@ export class Journal {
 
   close(): void {
     closeSync(this.#file);
-  }
-}
-
-/** Makes created and removed names of a directory durable. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
 

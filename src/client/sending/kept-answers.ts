@@ -12,7 +12,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from '
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { isObject } from '../../core/json/object.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { ReceiptedAnswer } from '../receipts/receipted.ts';
 
 const newest = 'answers.ndjson';

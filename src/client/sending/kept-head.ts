@@ -2,11 +2,11 @@
  * The largest tree that a log proved to be an extension of all receipts, in `kept.json` of the spool. Later trees have to
  * extend it too. One that does not is remembered beside it. Tested by `test/client/receipts/keeper.test.ts`.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject } from '../../core/json/object.ts';
 import { parseJson } from '../../core/json/parse.ts';
-import { syncDirectory } from './journal.ts';
+import { syncDirectory, writeAll } from '../../files/durable.ts';
 
 export interface KeptHeads {
   /** Signed note of the newest tree; null before the first one. */
@@ -42,7 +42,7 @@ export function writeKeptHeads(path: string, { newest, contradicted }: KeptHeads
   const text = JSON.stringify({ newest, contradicted: contradicted.slice(-mostContradicted) });
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeSync(file, text);
+    writeAll(file, Buffer.from(text));
     fsyncSync(file);
   } finally {
     closeSync(file);

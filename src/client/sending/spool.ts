@@ -19,9 +19,10 @@ import type { BatchReceipt } from '../receipts/answered.ts';
 import { GovSpoolError } from '../errors.ts';
 import type { Batch } from './batch.ts';
 import type { DeliveryResult } from './deliver.ts';
-import { Journal, readEntry, readJournal, remove, syncDirectory } from './journal.ts';
+import { syncDirectory } from '../../files/durable.ts';
+import { Journal, readEntry, readJournal, remove } from './journal.ts';
 import { lockDirectory } from './directory-lock.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** The part of a session's input that is in the spool. */
 export interface Position {

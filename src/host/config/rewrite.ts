@@ -6,7 +6,8 @@ import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
 import { editedText } from '../../core/text.ts';
-import { syncDirectory, writePrivate } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
+import { writePrivate } from '../files/private.ts';
 
 /** `undefined` removes a member. `check` reads the new file before it replaces the old one, and throws where it is wrong. */
 export function rewriteMembers(

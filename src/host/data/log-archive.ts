@@ -25,7 +25,8 @@ import { canonicalize, canonicalText, type Json, readJson } from '../../core/jso
 import { Frontier, leafHash, verifyConsistency } from '../../core/merkle/tree.ts';
 import { parseVerifierKey } from '../../core/note/key.ts';
 import { syncFile } from '../../store/file/paths.ts';
-import { fitting, removeDrafts, syncDirectory } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
+import { fitting, removeDrafts } from '../files/private.ts';
 
 export const archiveMediaType = 'application/vnd.gov.archive.v1+ndjson';
 

@@ -6,7 +6,7 @@
 import { open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
   artifactLost,
@@ -17,7 +17,7 @@ import {
   type ByteRange,
 } from '../../service/hosting/artifacts.ts';
 import { isOutOfFiles, problemOf } from '../../store/file/faults.ts';
-import { syncDirectory } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
 
 export function fileArtifacts(directory: string, randomBytes: (size: number) => Uint8Array): Artifacts {
   const folderOf = ({ projectId }: ArtifactOf): string => join(directory, projectId);

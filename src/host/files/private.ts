@@ -11,19 +11,17 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { syncDirectory, writeAll } from '../../files/durable.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 
 /** Creates a durable file of mode 0600. Throws where one exists. A crash may leave a part of the file. */
 export function writePrivate(path: string, content: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
-    const bytes = Buffer.from(content);
-    // a nearly full disk may write only a part
-    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    writeAll(file, Buffer.from(content));
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -124,16 +122,6 @@ export async function fitting<Result>(
       `expected space for ${what} at ${path}, but that disk is full; nothing of it is left: ` +
       'free space there, or choose another disk';
     throw new GovError('STORAGE_FULL', detail, { cause });
-  }
-}
-
-/** Makes the names in a directory durable. */
-export function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
 

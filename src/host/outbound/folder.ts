@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { isFileName } from '../../service/reports/deliveries/file-name.ts';
 import type { Outbound, OutboundAnswer } from '../../service/hosting/outbound.ts';
-import { syncDirectory } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
 
 /** Older parts are of a crash: no delivery takes this long. */
 const partMs = 3_600_000;

@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { randomBytes } from '../process/clock.ts';
-import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
+import { makeDirectory, writePrivate } from '../files/private.ts';
 import { createKeys } from '../keys/disk.ts';
 import { type FixedSetting, refuseOther } from '../config/made-before.ts';
 import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../config/layers.ts';

@@ -7,7 +7,7 @@
  */
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 import { writePrivate } from '../files/private.ts';
 

@@ -20,7 +20,8 @@ import { shellWord } from '../../core/shell-word.ts';
 import type { Log } from '../../service/call/log.ts';
 import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
-import { makeDirectory, syncDirectory, writePrivate } from '../files/private.ts';
+import { syncDirectory } from '../../files/durable.ts';
+import { makeDirectory, writePrivate } from '../files/private.ts';
 import { privatePem, readPrivateKey } from '../keys/disk.ts';
 import {
   logLevels,

@@ -3,7 +3,7 @@
  * SQLite's documentation of `BEGIN IMMEDIATE`, WAL mode and `application_id`.
  * Proven by `test/store/sqlite/suite.alone.test.ts`.
  */
-import { makeFolder } from '../../client/sending/make-folder.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { sealWith } from '../file/body-seal.ts';
 import { openAcked } from '../acked/heads.ts';
 import { connect, type Connection } from '../file/connection.ts';

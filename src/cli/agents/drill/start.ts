@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import { limits } from '../../../contract/limits.ts';
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import type { Variables } from '../../context/config.ts';

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import { homeOf, xdgFolder, type Variables } from '../../context/config.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { writeWhole } from '../../terminal/output-file.ts';

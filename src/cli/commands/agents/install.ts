@@ -22,7 +22,7 @@ import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import type { agentsInstall as spec } from '../../specs/decide/agents.ts';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 
 type Call = Invocation<typeof spec>;
 

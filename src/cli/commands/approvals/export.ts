@@ -1,7 +1,7 @@
 /** `gov approvals export ID --out DIR`. Tested by `test/cli/commands/approvals/sign.test.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import { signatureFiles, verifyCommands } from '../../approvals/files.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';

@@ -12,7 +12,7 @@ import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
 import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 import type { policyStarterAdd as spec } from '../../specs/decide/policy.ts';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = args.starter.map(named);

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../../client/create.ts';
-import { makeFolder } from '../../../client/sending/make-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
 import { limits } from '../../../contract/limits.ts';
 import { parseTrust } from '../../../core/note/trust.ts';
 import { shellWord } from '../../../core/shell-word.ts';

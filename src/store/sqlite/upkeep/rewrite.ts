@@ -10,8 +10,9 @@
  * secure_delete`.
  * Proven by `test/store/sqlite/upkeep/rewrite.long.test.ts`.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { syncDirectory } from '../../../files/durable.ts';
 import { limits } from '../../../contract/limits.ts';
 import { GovError } from '../../../contract/problems.ts';
 import type { Connection } from '../../file/connection.ts';
@@ -58,7 +59,7 @@ export function dueRewrite(main: string): DueRewrite {
       removed = what;
       try {
         writeFileSync(path, `${what}\n`, { mode: 0o600, flush: true });
-        syncNames(dirname(path));
+        syncDirectory(dirname(path));
       } catch (error) {
         // the removal meets the same full disk
         if (!isFull(error)) throw error;
@@ -67,18 +68,9 @@ export function dueRewrite(main: string): DueRewrite {
     done: () => {
       removed = null;
       rmSync(path, { force: true });
-      syncNames(dirname(path));
+      syncDirectory(dirname(path));
     },
   };
-}
-
-function syncNames(folder: string): void {
-  const directory = openSync(folder, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }
 
 const isFull = (error: unknown): boolean =>

@@ -1,9 +1,9 @@
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeFolder } from '../../../src/client/sending/make-folder.ts';
-import { projectRoot } from '../../paths.ts';
-import { emptyDirectory } from '../../cli/support/tool.ts';
+import { makeFolder } from '../../src/files/make-folder.ts';
+import { projectRoot } from '../paths.ts';
+import { emptyDirectory } from '../cli/support/tool.ts';
 
 describe('makeFolder', () => {
   it('makes a folder and those above it with the mode, returns the first, and leaves one that is there', () => {

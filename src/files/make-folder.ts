@@ -1,6 +1,6 @@
 /**
  * Makes folders. Node's own `recursive` never returns below /proc, where the kernel answers ENOENT although the folder above
- * exists (Node 24.21). Tested by `test/client/sending/make-folder.test.ts`.
+ * exists (Node 24.21). Tested by `test/files/make-folder.test.ts`.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
