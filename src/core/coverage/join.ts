@@ -9,6 +9,12 @@ import { isObject } from '../json/object.ts';
 /** The type of the report of a further source. */
 export const observedType = 'x.tool.observed';
 
+/** The types of further reports, by the type that the event would have had; of others, `observedType`. */
+export const observedTypes: Readonly<Record<string, string>> = {
+  'prompt.submitted': 'x.prompt.observed',
+  'model.invoked': 'x.model.observed',
+};
+
 /** What a later event says of a recorded call or result: that another span of telemetry reports the same one. */
 export interface CallJoin {
   readonly type: 'tool.call' | 'tool.result';

@@ -17,6 +17,7 @@ import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
 import { observed, sourceIdOf, sourceNameOf, type SourceActivity } from './otlp/sources.ts';
+import { reportOfLog, reportOfSpan, type Report } from './otlp/history.ts';
 import type { KnownSpan, TraceCalls } from './otlp/joins.ts';
 import { callSpanOf, SpanTree, startedRun } from './otlp/tree.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
@@ -100,6 +101,8 @@ export interface ReceivedEvent {
   readonly source: string;
   /** The call or result that it reports, which another signal may report too. */
   readonly call: string | null;
+  /** What earlier requests may have reported already. */
+  readonly report: Report | null;
   /** Whether the event holds the number of its record in its session. */
   readonly isNumbered: boolean;
   /** The run in which `gov run` started the program, or null. */
@@ -140,6 +143,7 @@ interface PendingTraceRun {
   readonly record: number;
   readonly source: string;
   readonly startedIn: string | null;
+  readonly reportOf: (event: EventInput) => Report | null;
 }
 
 /** Returns the events of a batch, in the order of their times, in their runs. */
@@ -166,16 +170,18 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   };
   spans.forEach((span, record) => {
     const source = sourceIdOf(span.resource);
-    const isKept = write(tree.runOf(span), { record, source, startedIn: startedIn(span) }, (run) =>
+    const reportOf = (event: EventInput) => reportOfSpan(span, event);
+    const isKept = write(tree.runOf(span), { record, source, startedIn: startedIn(span), reportOf }, (run) =>
       describeSpan(span, { run, tree, awaits: true }),
     );
     if (isKept) remember(span.traceId);
   });
   logs.forEach((log, record) => {
     const source = sourceIdOf(log.resource);
+    const reportOf = ({ metadata = {}, ...event }: EventInput) => reportOfLog(log, { ...event, metadata });
     const isKept = write(
       runOfLog(log, tree),
-      { record: spans.length + record, source, startedIn: startedIn(log) },
+      { record: spans.length + record, source, startedIn: startedIn(log), reportOf },
       (run) => describeLog(log, run, logKey(log)),
     );
     if (isKept && isTraceId(log.traceId)) remember(log.traceId);
@@ -183,7 +189,8 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   for (const [trace, run] of fresh)
     if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));
   const events = [...builders.values()].flatMap((each) => eventsOf(each, options));
-  return { events, traces, filtered, calls: callsOf(spans, { ...options, traces, earlier }) };
+  const calls = [...callsOf(spans, { ...options, traces, earlier }), ...loggedCalls(logs, events, earlier)];
+  return { events, traces, filtered, calls };
 }
 
 /** A trace without a record of an agent may have any number of spans, and none of a call. */
@@ -200,6 +207,27 @@ function callsOf(
   return [...byTrace].map(([traceId, of]) => ({
     traceId,
     fresh: of.map(callSpanOf),
+    earlier: earlier.get(traceId) ?? [],
+  }));
+}
+
+/** Log records of calls of a model that name the span of the call. */
+function loggedCalls(
+  logs: readonly LogRecord[],
+  events: readonly ReceivedEvent[],
+  earlier: ReadonlyMap<string, readonly KnownSpan[]>,
+): TraceCalls[] {
+  const models = events.flatMap(({ event, record, report }) => {
+    // a request has spans or log records
+    const { traceId, spanId } = logs[record] ?? {};
+    const isCall = event.eventType === 'model.invoked' && report === null;
+    if (!isCall || !isTraceId(traceId) || spanId === undefined) return [];
+    return [{ traceId, spanId, eventId: event.clientEventId ?? '' }];
+  });
+  return [...Map.groupBy(models, ({ traceId }) => traceId)].map(([traceId, logged]) => ({
+    traceId,
+    fresh: [],
+    logged,
     earlier: earlier.get(traceId) ?? [],
   }));
 }
@@ -232,11 +260,11 @@ function eventsOf(
   for (const { timed } of sorted) run.add(recorded({ ...timed, metadata: capture(timed.metadata, policy) }));
   const { events } = run.finish(described.length);
   // one event for each that was added, in the same order
-  return sorted.flatMap(({ timed, ...described }, at) => {
+  return sorted.flatMap(({ timed, reportOf, ...described }, at) => {
     const event = events[at];
-    return event === undefined
-      ? []
-      : [{ event, ...described, call: callOf(run, timed), isNumbered: isNumbered(timed) }];
+    if (event === undefined) return [];
+    const [call, report] = [callOf(run, timed), reportOf(event)];
+    return [{ event, ...described, call, report, isNumbered: isNumbered(timed) }];
   });
 }
 

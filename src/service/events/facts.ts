@@ -17,7 +17,9 @@ export const factNames = {
   sequence: 'q:',
   /** The run of a trace. */
   trace: 't:',
-  /** Spans of tools in a trace. */
+  /** What was reported of a prompt, a message or the calls of a model. */
+  report: 'h:',
+  /** Spans of tools and models in a trace. */
   spans: 'k:',
   /** The signal that reported a tool call. */
   call: 'c:',

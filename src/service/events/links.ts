@@ -40,6 +40,7 @@ export const ofNoRecord = (event: EventInput, source: string): ReceivedEvent => 
   record: -1,
   source,
   call: null,
+  report: null,
   isNumbered: false,
   startedIn: null,
 });

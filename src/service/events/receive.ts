@@ -4,7 +4,6 @@
  * may come with other spans around it. Requests of one project follow each other, so that a call that a span and a log
  * report is recorded once. Proven by `test/http/otlp/receive.engines.test.ts`.
  */
-import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
@@ -26,8 +25,7 @@ import {
   type IntakeResult,
   type ReceivedEvent,
 } from '../../core/intake/receive.ts';
-import { joinCalls, type KnownSpan } from '../../core/intake/otlp/joins.ts';
-import { observationOf, reportKey } from '../../core/coverage/report.ts';
+import type { KnownSpan } from '../../core/intake/otlp/joins.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import { append } from '../writes/append.ts';
@@ -35,8 +33,9 @@ import { acceptedOf, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
 import { rejection, type JudgedEvent } from './judge.ts';
 import { recordEvents } from './judged.ts';
-import { linksOf, ofNoRecord, startsOf } from './links.ts';
-import { recordedCalls, type KnownCalls } from './recorded-calls.ts';
+import { eachOnce, factsOf } from './each-once.ts';
+import { linksOf, startsOf } from './links.ts';
+import { recordedCalls } from './recorded-calls.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 /** What became of the records of a request. */
@@ -162,13 +161,14 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   );
   const capture = caller.rules.settings.contentCapture;
   const received = receive(batch, { atMs, capture, known, earlier });
-  const calls = received.events.filter(({ call }) => call !== null);
-  await facts.load(calls.map(({ call }) => factNames.call + call));
+  const reports = received.events.filter(({ call, report }) => call !== null || report !== null);
+  await facts.load(reports.flatMap(factsOf));
   await facts.load(startsOf(received).map(({ name }) => name));
-  const others = await recordedCalls(services).of(services, projectId, calls);
+  const compared = reports.filter(({ call, report }) => call !== null || report?.kind === 'prompt');
+  const others = await recordedCalls(services).of(services, projectId, compared);
   const events = [
     ...linksOf(received, { known, atMs, facts }),
-    ...joined(received, unreported(received.events, { facts, batch, others }), { facts, atMs }),
+    ...eachOnce(received, { facts, signal: batch.signal, others, atMs }),
   ];
   const judged = await judgeAll(
     events.map(({ event }) => event),
@@ -178,57 +178,6 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
   noteSources(batch, { received, events, judged, facts, atMs });
   return { received, events, judged, facts };
-}
-
-/**
- * Leaves out calls and results that another signal has reported, and remembers the others. What another source than
- * telemetry recorded is an observation.
- */
-function unreported(
-  events: readonly ReceivedEvent[],
-  { facts, batch, others }: { readonly facts: Facts; readonly batch: Batch; readonly others: KnownCalls },
-): ReceivedEvent[] {
-  return events.flatMap((received) => {
-    const { call, event, isNumbered } = received;
-    if (call === null) return [received];
-    const by = facts.get(factNames.call + call) ?? batch.signal;
-    // a number that is left out would count as missing
-    if (by !== batch.signal && !isNumbered) return [];
-    facts.set(factNames.call + call, by);
-    const isKnown = by !== batch.signal || others.has(event.runId, reportKey(event));
-    return [isKnown ? { ...received, event: observationOf(event) } : received];
-  });
-}
-
-/**
- * Gives calls whose spans come in several requests one event (`core/intake/otlp/joins.ts`), and remembers their spans.
- * `reported`: the events that are left of the received ones.
- */
-function joined(
-  { events: received, calls }: IntakeResult,
-  reported: readonly ReceivedEvent[],
-  { facts, atMs }: { readonly facts: Facts; readonly atMs: number },
-): ReceivedEvent[] {
-  const byId = new Map(reported.map(({ event }) => [event.clientEventId ?? '', event]));
-  const elsewhere = new Set(
-    received.flatMap(({ call, event: { clientEventId = '', eventType } }) =>
-      call !== null && byId.get(clientEventId)?.eventType !== eventType ? [clientEventId] : [],
-    ),
-  );
-  const [observations, completions] = [new Set<string>(), new Array<EventInput>()];
-  for (const trace of calls) {
-    const result = joinCalls(trace, { events: byId, elsewhere, atMs });
-    for (const id of result.observations) observations.add(id);
-    completions.push(...result.completions);
-    if (result.known.length > 0) facts.set(factNames.spans + trace.traceId, JSON.stringify(result.known));
-  }
-  if (observations.size === 0 && completions.length === 0) return [...reported];
-  return [
-    ...reported.map((each) =>
-      observations.has(each.event.clientEventId ?? '') ? { ...each, event: observationOf(each.event) } : each,
-    ),
-    ...completions.map((event) => ofNoRecord(event, received[0]?.source ?? '')),
-  ];
 }
 
 interface NoteInput {

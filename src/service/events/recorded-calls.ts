@@ -1,5 +1,5 @@
 /**
- * Which calls, results and refusals of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK and
+ * Which calls, results, refusals and prompts of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK and
  * transcripts. They are read from the log when a request reports calls of the run, so that recording events costs nothing
  * more. A process remembers the newest runs; each event is read once. A run that only telemetry writes costs one row a
  * request. Tested by `test/service/coverage/handlers.engines.test.ts`.
@@ -8,12 +8,15 @@ import { limits } from '../../contract/limits.ts';
 import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
 import { valuesAt } from '../../core/events/bodies.ts';
 import { readRecord } from '../../core/events/run-entry.ts';
+import { contentHash } from '../../core/intake/otlp/history.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
 import type { LeafOutcome, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 
 export interface KnownCalls {
   has(runId: string, key: string | null): boolean;
+  /** How many prompts with this content, by its hash, others recorded in the run; null: with any content. */
+  prompts(runId: string, content: string | null): number;
 }
 
 interface KnownRun {
@@ -22,11 +25,13 @@ interface KnownRun {
   /** The newest leaf that was read. */
   through: number;
   readonly keys: Set<string>;
+  /** Prompts by the hash of their content; `null` for all. */
+  readonly prompts: Map<string | null, number>;
 }
 
-const members = ['toolCallId', 'importer', 'timestampSource', 'recordedBy', 'evaluationId'];
+const members = ['content', 'toolCallId', 'importer', 'timestampSource', 'recordedBy', 'evaluationId'];
 const wanted = new Set(members.map((member) => `/metadata/${member}`));
-const types = ['tool.call', 'tool.result', 'tool.denied'] as const;
+const types = ['tool.call', 'tool.result', 'tool.denied', 'prompt.submitted'] as const;
 const pageEvents = 500;
 
 class RecordedCalls {
@@ -38,7 +43,7 @@ class RecordedCalls {
     projectId: string,
     events: readonly ReceivedEvent[],
   ): Promise<KnownCalls> {
-    const found = new Map<string, ReadonlySet<string>>();
+    const found = new Map<string, KnownRun>();
     const slice = slices.of(projectId);
     for (const runId of new Set(events.map(({ event }) => event.runId))) {
       const run = await store.run(projectId, runId);
@@ -46,14 +51,17 @@ class RecordedCalls {
       if (run !== null && known.events !== run.events) {
         await extend(known, { store, projectId, run, breathe: () => slice.next() });
       }
-      found.set(runId, known.keys);
+      found.set(runId, known);
     }
-    return { has: (runId, key) => key !== null && found.get(runId)?.has(key) === true };
+    return {
+      has: (runId, key) => key !== null && found.get(runId)?.keys.has(key) === true,
+      prompts: (runId, content) => found.get(runId)?.prompts.get(content) ?? 0,
+    };
   }
 
   #known(projectId: string, runId: string): KnownRun {
     const name = `${projectId} ${runId}`;
-    const known = this.#runs.get(name) ?? { events: 0, through: -1, keys: new Set() };
+    const known = this.#runs.get(name) ?? { events: 0, through: -1, keys: new Set(), prompts: new Map() };
     this.#runs.delete(name);
     this.#runs.set(name, known);
     for (const oldest of this.#runs.keys()) {
@@ -106,13 +114,17 @@ async function extend(known: KnownRun, { store, projectId, run, breathe }: Calls
   known.through = lastIndex;
 }
 
-function note({ keys }: KnownRun, { record, disclosures }: Leaf): void {
+function note({ keys, prompts }: KnownRun, { record, disclosures }: Leaf): void {
   const values = disclosures === null ? new Map<string, never>() : valuesAt(disclosures, wanted);
   const metadata = Object.fromEntries(
     [...values].map(([pointer, value]) => [pointer.slice('/metadata/'.length), value]),
   );
   if (sourceOf(metadata) === 'otlp') return;
-  for (const key of claimedKeys({ eventType: readRecord(record)?.eventType ?? '', metadata })) keys.add(key);
+  const eventType = readRecord(record)?.eventType ?? '';
+  for (const key of claimedKeys({ eventType, metadata })) keys.add(key);
+  if (eventType !== 'prompt.submitted') return;
+  for (const content of new Set([null, contentHash(metadata['content'])]))
+    prompts.set(content, (prompts.get(content) ?? 0) + 1);
 }
 
 const byProcess = new WeakMap<Services['runs'], RecordedCalls>();

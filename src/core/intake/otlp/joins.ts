@@ -21,12 +21,16 @@ export interface KnownSpan extends EarlierSpan {
   /** Whether another source has the call, or the result. */
   readonly isCallElsewhere?: boolean | undefined;
   readonly isResultElsewhere?: boolean | undefined;
+  /** Of a model: whether the call has an event, from the span or from a log record that names it. */
+  readonly isReported?: boolean | undefined;
 }
 
 /** The spans of a trace in this request, and those of earlier ones. */
 export interface TraceCalls {
   readonly traceId: string;
   readonly fresh: readonly CallSpan[];
+  /** Log records of calls of a model, and the spans that they name. */
+  readonly logged?: readonly { readonly spanId: string; readonly eventId: string }[];
   readonly earlier: readonly KnownSpan[];
 }
 
@@ -53,7 +57,8 @@ const flags = { call: 'isCall', result: 'isResult' } as const;
 const elsewhereFlags = { call: 'isCallElsewhere', result: 'isResultElsewhere' } as const;
 
 /** Returns what becomes of the calls of a trace. Cost: once over its spans. */
-export function joinCalls({ traceId, fresh, earlier }: TraceCalls, options: JoinOptions): Joined {
+export function joinCalls(trace: TraceCalls, options: JoinOptions): Joined {
+  const { traceId, fresh, earlier } = trace;
   const old = new Map(earlier.map((span) => [span.spanId, span]));
   const all: KnownSpan[] = [...earlier, ...fresh.filter(({ spanId }) => !old.has(spanId))];
   const spans = new CallSpans(all, decidedBefore(earlier));
@@ -93,7 +98,25 @@ export function joinCalls({ traceId, fresh, earlier }: TraceCalls, options: Join
       });
     }
   }
+  for (const id of reportedModels(trace, known)) observations.add(id);
   return { observations, completions, known: newest([...known.values()], spans) };
+}
+
+/** A call of a model has one event: of its span, or of the first log record that names the span. Returns the others. */
+function reportedModels(
+  { traceId, fresh, logged = [] }: TraceCalls,
+  known: Map<string, KnownSpan>,
+): string[] {
+  const models = fresh.filter(({ role }) => role === 'model');
+  const reports = [
+    ...models.map((span) => ({ ...span, eventId: idOf(traceId, span, 'call') })),
+    ...logged.map((log) => ({ ...log, role: 'model' as const })),
+  ];
+  return reports.flatMap(({ eventId, ...span }) => {
+    const before = known.get(span.spanId);
+    known.set(span.spanId, { ...span, ...before, role: 'model', isReported: true });
+    return before?.isReported === true ? [eventId] : [];
+  });
 }
 
 /** The spans of one call. */
@@ -166,7 +189,8 @@ function completionsOf(
   });
 }
 
-/** The newest spans of tools, and spans that may stand between two of them. */
-function newest(all: readonly KnownSpan[], spans: CallSpans<KnownSpan>): readonly KnownSpan[] {
-  return all.filter((span) => span.role === 'tool' || spans.mayLead(span)).slice(-limits.otlpTraceSpans);
-}
+/** The newest spans of tools and models, and spans that may stand between two of them. */
+const newest = (all: readonly KnownSpan[], spans: CallSpans<KnownSpan>): readonly KnownSpan[] =>
+  all
+    .filter((span) => span.role === 'tool' || span.role === 'model' || spans.mayLead(span))
+    .slice(-limits.otlpTraceSpans);

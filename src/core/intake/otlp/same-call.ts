@@ -9,8 +9,8 @@
 export interface CallSpan {
   readonly spanId: string;
   readonly parentId?: string | undefined;
-  /** Absent: a span that a call may pass through, such as that of a request of HTTP. `end`: an agent, a model, a step. */
-  readonly role?: 'tool' | 'end' | undefined;
+  /** Absent: a span that a call may pass through, such as that of a request of HTTP. `end`: an agent, a retrieval. */
+  readonly role?: 'tool' | 'model' | 'end' | undefined;
   readonly tool?: string | undefined;
   /** The id that the agent gave the call. */
   readonly callId?: string | undefined;
@@ -61,7 +61,8 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
 
   /** Whether a span that is no tool may stand between a tool and a span that has not come yet, or another tool. */
   mayLead(span: Span): boolean {
-    return span.role === undefined && wayUp(span, this.#byId).end?.role !== 'end';
+    const { end } = wayUp(span, this.#byId);
+    return span.role === undefined && (end === undefined || end.role === 'tool');
   }
 }
 

@@ -83,7 +83,7 @@ export function callSpanOf(span: SpanRecord): CallSpan {
   const { spanId, parentId, side, attributes } = span;
   const kind = kindByAttributes(attributes);
   if (kind !== 'tool' || isLoggedToo(span))
-    return { spanId, parentId, role: kind === undefined ? undefined : 'end' };
+    return { spanId, parentId, role: kind === undefined || kind === 'model' ? kind : 'end' };
   return {
     spanId,
     parentId,

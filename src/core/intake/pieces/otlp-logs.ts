@@ -65,7 +65,7 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
           eventType: 'prompt.submitted',
           actor: { name: 'user', role: 'user' },
           action: 'submit',
-          metadata: { ...facts, content: attributes['prompt'] ?? log.body },
+          metadata: { ...facts, content: promptOf(name, log) },
         },
       ];
     case 'api_request':
@@ -104,6 +104,15 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
         { ...shared, rank: 0, eventType: 'agent.step', action: name, metadata: { ...facts, body: log.body } },
       ];
   }
+}
+
+/** Programs write this in place of a text that they do not send. */
+const withheld: ReadonlySet<unknown> = new Set(['<REDACTED>', '[REDACTED]']);
+
+/** The body of a program's record names the record. */
+function promptOf(name: string, { attributes, body }: LogRecord): unknown {
+  const prompt = attributes['prompt'] ?? (name === 'user_prompt' ? undefined : body);
+  return withheld.has(prompt) ? undefined : prompt;
 }
 
 interface OfTool extends Pick<TimedDraft, 'at' | 'key' | 'actor' | 'rank'> {
