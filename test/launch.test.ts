@@ -56,7 +56,7 @@ describe('bin/gov', () => {
     expect(start({}).stdout).toBe(`path ${root}/bin/../dist/gov.cjs proofs a b \n`);
   });
 
-  it('bin/gov limits the heap of a server and of a screen, and of no other command', () => {
+  it('bin/gov limits the heap of a server, a watch and a screen, and of no other command', () => {
     const bounds = '--max-semi-space-size=16 --heap-growing-percent=100';
     const entry = `${root}/bin/../dist/gov.cjs`;
     for (const noun of ['plane', 'service']) {
@@ -70,6 +70,9 @@ describe('bin/gov', () => {
         `path --max-semi-space-size=4 ${entry} ${screen}\n`,
       );
     }
+    expect(start({}, gov, ['events', 'watch', 'x']).stdout).toBe(
+      `path --max-semi-space-size=4 --heap-growing-percent=30 ${entry} events watch x\n`,
+    );
     expect(start({}, gov, ['events', 'tail']).stdout).toBe(`path ${entry} events tail\n`);
     expect(start({}, gov, []).stdout).toContain(` ${entry}\n`);
   });

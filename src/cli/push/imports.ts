@@ -72,7 +72,7 @@ export async function* readImport(
   let bytes: Buffer | undefined;
   try {
     bytes = await readWhole(source, chunks);
-    if (source.isFound === true && bytes.every((byte) => byte <= 0x20)) {
+    if (source.isFound === true && bytes.every((byte) => blank.includes(byte))) {
       reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
       return;
     }
@@ -93,6 +93,9 @@ export async function* readImport(
   if (count === 0 && refused.length === 0)
     reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
 }
+
+/** White space of JSON. */
+const blank = Buffer.from(' \t\r\n');
 
 type FileFailure = GovError | CliError;
 

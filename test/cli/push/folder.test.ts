@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filesBelow } from '../../../src/cli/push/folder.ts';
+import { balanceType, latestBalances, sumOf } from '../../../src/core/balance/statement.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { Folder, push } from './harness.ts';
 import { Listing } from './service.ts';
@@ -165,6 +166,29 @@ describe('a folder of sessions', () => {
     expect(code).toBe(2);
     expect(failure).toContain('expected a file, got a directory');
     expect(failure).toContain('gov events push --from auto x');
+  });
+});
+
+describe('the balance of a session that grows', () => {
+  it('a session pushed again has one balance, which counts the whole file', async () => {
+    const { main } = claude('one');
+    for (let lines = 1; lines <= main.length; lines++) {
+      const text = jsonl(main.slice(0, lines));
+      folder.write('x/one.jsonl', text);
+      for (const _ of ['new', 'unchanged']) expect((await importing('x')).code).toBe(0);
+      const all = service.recorded.filter(({ eventType }) => eventType === balanceType);
+      expect(all).toHaveLength(lines);
+      const [balance, ...others] = latestBalances(
+        service.recorded.map(({ eventType, metadata }) => ({ eventType: String(eventType), metadata })),
+      );
+      expect(others).toEqual([]);
+      expect(balance).toMatchObject({ source: { bytes: text.length }, leftOut: { parts: 0 } });
+      expect(sumOf([balance!.recorded])).toEqual(balance!.found);
+    }
+    const { found } = latestBalances(
+      service.recorded.map(({ eventType, metadata }) => ({ eventType: String(eventType), metadata })),
+    )[0]!;
+    expect(found).toEqual({ calls: 1, results: 1, prompts: 1, outputs: 1 });
   });
 });
 
