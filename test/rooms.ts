@@ -56,16 +56,16 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       doors: 'again align collector drift fields graph run-compare steps withdrawn',
     },
     // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
-    balance: { may: 'json', doors: 'scan statement' },
+    balance: { may: 'json', doors: 'kinds scan statement' },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
     coverage: { may: 'json events', doors: 'join judge report' },
     // Signatures of people over decisions, which a layer judges.
     approvals: { may: 'json events decided' },
     proofs: {
-      may: 'json merkle note events completeness graphs decided risk coverage approvals',
+      may: 'json merkle note events completeness graphs decided risk balance coverage approvals',
       doors:
         'answer answers artifact binding bundle completeness compliance coverage decision-lineage ' +
-        'determinism disclosed integrity layers read-bundle rests statement strength verdict ' +
+        'determinism disclosed integrity layers read-bundle recordings rests statement strength verdict ' +
         'verify',
     },
     receipt: { may: 'merkle note', doors: 'cose' },

@@ -14,6 +14,7 @@ export const layerNames = [
   'replay_determinism',
   'log_inclusion',
   'x-coverage',
+  'x-recordings',
 ] as const;
 export type LayerName = (typeof layerNames)[number];
 export const defaultLayers: readonly LayerName[] = [
@@ -100,6 +101,11 @@ const VerifyResult = Type.Object({
       name: Type.String(),
       passed: Type.Boolean(),
       code: Type.Optional(Type.String()),
+      says: Type.Optional(
+        Type.String({
+          description: 'What the layer found, such as "recordings balanced: 3 of 3 files, nothing left out"',
+        }),
+      ),
       basis: Type.Union([Type.Literal('recomputed'), Type.Literal('attested'), Type.Literal('not_checked')]),
     }),
   ),

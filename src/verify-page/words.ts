@@ -67,6 +67,7 @@ const layerSentences: Readonly<Record<string, string>> = {
   replay_determinism: 'A replay gave the same decisions',
   log_inclusion: 'The signed log contains the events',
   'x-coverage': 'A second source agrees on the tool calls',
+  'x-recordings': 'Every recording of the run was read whole',
 };
 
 const kinds: Readonly<Record<Verdict['kind'], string>> = {
@@ -233,8 +234,9 @@ function shownLayer(layer: {
   readonly passed: boolean;
   readonly basis: string;
   readonly code?: string;
+  readonly says?: string;
 }): ShownCheck {
-  const { name, passed, basis, code } = layer;
+  const { name, passed, basis, code, says } = layer;
   const result = basis === 'not_checked' ? 'not_checked' : passed ? 'passed' : 'failed';
   const said = layerSentences[name] ?? name;
   const how =
@@ -248,7 +250,7 @@ function shownLayer(layer: {
   return {
     result,
     word: words[result],
-    text: `${said}${how === '' ? '' : ` (${how})`}${vacuous}.${meaning}`,
+    text: `${said}${how === '' ? '' : ` (${how})`}${vacuous}.${meaning}${says === undefined ? '' : ` ${sentence(spoken(says))}`}`,
   };
 }
 

@@ -37,7 +37,7 @@ const nameOf = (kind: string, bytes: Uint8Array): string =>
 
 it('the page is one small file without addresses of other files', () => {
   const page = readFileSync(file, 'utf8');
-  expect(page.length).toBeLessThan(340_000);
+  expect(page.length).toBeLessThan(350_000);
   expect(page.replace(/<script>[^]*<\/script>/, '')).not.toMatch(/\b(?:src|href)="(?!data:)/);
   expect(/\beval\(|new Function\b/.test(page)).toBe(false);
   expect(page.match(/<script/g)).toHaveLength(1);

@@ -13,6 +13,7 @@ interface VerdictInput {
     readonly name: string;
     readonly passed: boolean;
     readonly code?: string | undefined;
+    readonly says?: string | undefined;
   }[];
   readonly checks?: readonly CheckResult<string>[];
 }
@@ -39,13 +40,17 @@ export function proofChecks(verdict: VerdictInput, group: string, file: string |
     command: 'proofs verify',
     checks: [
       whole,
-      ...layers.map(({ name, passed, code: why }): Check => ({
+      ...layers.map(({ name, passed, code: why, says = '' }): Check => ({
         group,
         name,
         outcome: passed ? 'passed' : 'failed',
         ...(passed && !isVacuous(why)
           ? {}
-          : found(name, passed ? 'warning' : 'error', meaningOf(why) || 'the layer does not hold')),
+          : found(
+              name,
+              passed ? 'warning' : 'error',
+              [meaningOf(why) || 'the layer does not hold', says].filter(Boolean).join(': '),
+            )),
       })),
       ...checks.map(({ id, result, code: why, detail: more = '' }): Check => ({
         group,

@@ -24,6 +24,7 @@ interface Layer {
   readonly passed: boolean;
   readonly basis: 'recomputed' | 'attested' | 'not_checked';
   readonly code?: string | undefined;
+  readonly says?: string | undefined;
 }
 
 /** The event that broke a policy, as far as the bundle shows it. */
@@ -103,7 +104,14 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
     ['compliant', compliantText(shown)],
     ...signedRows(shown),
     ...historyRows(shown.history),
-    ...shown.layers.map((layer) => ['layer', layer.name, resultOf(layer), layer.basis, layer.code]),
+    ...shown.layers.map((layer) => [
+      'layer',
+      layer.name,
+      resultOf(layer),
+      layer.basis,
+      layer.code,
+      ...(layer.says === undefined ? [] : [layer.says]),
+    ]),
     ...shown.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
   ];
   return cells.map((line) =>
@@ -238,11 +246,12 @@ const mark = (result: 'passed' | 'failed' | 'not_checked', { green, red, dim }: 
 const resultOf = ({ passed, basis }: Pick<Layer, 'passed' | 'basis'>): 'passed' | 'failed' | 'not_checked' =>
   basis === 'not_checked' ? 'not_checked' : passed ? 'passed' : 'failed';
 
-function layerLine({ name, passed, basis, code }: Layer, width: number, styles: Styles): Safe {
+function layerLine({ name, passed, basis, code, says }: Layer, width: number, styles: Styles): Safe {
   const vacuous = isVacuous(code);
   const sign = vacuous ? styles.yellow('!') : mark(resultOf({ passed, basis }), styles);
   const shout: Paint = (text) => styles.bold(styles.yellow(text));
-  const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${meaningOf(code)}`;
+  const found = [meaningOf(code), says ?? ''].filter((text) => text !== '').join(': ');
+  const said = vacuous ? shout(vacuousCodes[code].toUpperCase()) : safe`${found}`;
   return safe`  ${sign} ${name.padEnd(width)}  ${basis.replace('_', ' ').padEnd(11)}  ${said}`;
 }
 

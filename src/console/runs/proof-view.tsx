@@ -53,6 +53,10 @@ const layers: Readonly<
     question: 'compliant',
     says: 'The sources of the run agree that no tool call ran ungoverned.',
   },
+  'x-recordings': {
+    question: 'authentic',
+    says: 'Every recording of the run was read whole: each fact that its file shows is an event.',
+  },
 };
 
 const layerNames = Object.keys(layers) as LayerName[];
@@ -223,7 +227,7 @@ const bases: Readonly<Record<Layer['basis'], string>> = {
   not_checked: 'not checked',
 };
 
-const LayerLine = ({ layer: { name, passed, code, basis } }: { readonly layer: Layer }) => (
+const LayerLine = ({ layer: { name, passed, code, basis, says } }: { readonly layer: Layer }) => (
   <li>
     {basis === 'not_checked' ? (
       <Status tone="plain">not checked</Status>
@@ -235,6 +239,7 @@ const LayerLine = ({ layer: { name, passed, code, basis } }: { readonly layer: L
       <p class="quiet small">
         <code>{name}</code>, {bases[basis]}
         {code !== undefined && codeText(code)}
+        {says !== undefined && ` ${says}`}
       </p>
     </div>
   </li>

@@ -14,9 +14,7 @@
  */
 import { sha256Text } from '../hash.ts';
 import { pointerToken } from '../json/pointer.ts';
-
-export const kinds = ['calls', 'results', 'prompts', 'outputs'] as const;
-export type Kind = (typeof kinds)[number];
+import type { Kind } from './kinds.ts';
 
 /** One thing that the bytes hold. */
 export interface Found {

@@ -7,7 +7,7 @@
  * It is the word of the importer until someone repeats it with the file. Tested by `test/core/balance/statement.test.ts`.
  */
 import { isObject } from '../json/object.ts';
-import { kinds, type Kind } from './scan.ts';
+import { kinds, type Kind } from './kinds.ts';
 
 export const balanceType = 'gov.balance/1';
 
@@ -74,9 +74,12 @@ export function unbalanced(balance: Balance): readonly Kind[] {
   return kinds.filter((kind) => (given[kind] ?? 0) !== (became[kind] ?? 0));
 }
 
+/** Whether a balance states anything that is left out. A client may have written members that contradict each other. */
+export const leavesOut = ({ leftOut, remainder }: Balance): boolean =>
+  leftOut.parts > 0 || remainder.length > 0 || kinds.some((kind) => (leftOut[kind] ?? 0) > 0);
+
 /** Whether the sums come out and nothing is left out. */
-export const isWhole = (balance: Balance): boolean =>
-  unbalanced(balance).length === 0 && balance.leftOut.parts === 0;
+export const isWhole = (balance: Balance): boolean => unbalanced(balance).length === 0 && !leavesOut(balance);
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
@@ -118,20 +121,35 @@ export function readBalance(metadata: unknown): Balance | undefined {
   return isWellFormed ? (metadata as unknown as Balance) : undefined;
 }
 
-/** Returns the newest balance of each file: one that has grown was pushed again under its name. */
+/** The newest balance of each file: one that has grown was pushed again under its name. */
+export class LatestBalances<T = Balance> {
+  readonly #latest = new Map<string, T>();
+
+  /** Takes the metadata of the next event with a balance, and what is kept of it; false if it is none. */
+  add(metadata: unknown, kept: (balance: Balance) => T): boolean {
+    const balance = readBalance(metadata);
+    if (balance === undefined) return false;
+    const { name, format } = balance.source;
+    const key = JSON.stringify([name, format]);
+    // the order is that of the newest ones
+    this.#latest.delete(key);
+    this.#latest.set(key, kept(balance));
+    return true;
+  }
+
+  list(): readonly T[] {
+    return [...this.#latest.values()];
+  }
+}
+
+/** Returns the newest balance of each file. */
 export function latestBalances(
   events: Iterable<{ readonly eventType: string; readonly metadata?: unknown }>,
 ): readonly Balance[] {
-  const latest = new Map<string, Balance>();
-  for (const { eventType, metadata } of events) {
-    const balance = eventType === balanceType ? readBalance(metadata) : undefined;
-    if (balance === undefined) continue;
-    const { name, format } = balance.source;
-    const key = JSON.stringify([name, format]);
-    latest.delete(key);
-    latest.set(key, balance);
-  }
-  return [...latest.values()];
+  const latest = new LatestBalances<Balance>();
+  for (const { eventType, metadata } of events)
+    if (eventType === balanceType) latest.add(metadata, (balance) => balance);
+  return latest.list();
 }
 
 /** Returns the first term in which two balances of one file differ: by the kind, or undefined. */
@@ -157,13 +175,28 @@ export function differenceOf(a: Balance, b: Balance): string | undefined {
 }
 
 /** One line about the recordings of a run: `3 of 3 files, nothing left out`. */
-export function balanceWords(balances: readonly Balance[]): string {
-  const whole = balances.filter(isWhole).length;
-  const files = `${whole} of ${balances.length} ${balances.length === 1 ? 'file' : 'files'}`;
-  const parts = balances.reduce((sum, { leftOut }) => sum + leftOut.parts, 0);
-  const facts = sumOf(balances.map(({ leftOut }) => leftOut));
+export const balanceWords = (balances: readonly Balance[]): string =>
+  leftOutWords({
+    files: balances.length,
+    whole: balances.filter(isWhole).length,
+    parts: balances.reduce((sum, { leftOut }) => sum + leftOut.parts, 0),
+    facts: sumOf(balances.map(({ leftOut }) => leftOut)),
+  });
+
+/** The same from sums. `parts`: how many are left out; `facts`: what is in them. */
+export function leftOutWords({
+  files,
+  whole,
+  parts,
+  facts,
+}: {
+  readonly files: number;
+  readonly whole: number;
+  readonly parts: number;
+  readonly facts: Counts;
+}): string {
+  const of = `${whole} of ${files} ${files === 1 ? 'file' : 'files'}`;
   const named = kinds.flatMap((kind) => (facts[kind] === undefined ? [] : [`${facts[kind]} ${kind}`]));
-  if (parts === 0)
-    return whole === balances.length ? `${files}, nothing left out` : `${files}, the sums do not come out`;
-  return `${files}; left out: ${parts} ${parts === 1 ? 'part' : 'parts'}${named.length === 0 ? '' : ` with ${named.join(', ')}`}`;
+  if (parts === 0) return whole === files ? `${of}, nothing left out` : `${of}, the sums do not come out`;
+  return `${of}; left out: ${parts} ${parts === 1 ? 'part' : 'parts'}${named.length === 0 ? '' : ` with ${named.join(', ')}`}`;
 }

@@ -112,6 +112,12 @@ const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
 export class Calls {
   readonly #byId = new Map<string, CallFacts>();
   readonly #all = new Set<CallFacts>();
+  /** False for the first rules: they knew refusals and errors alone. */
+  readonly #hasEndings: boolean;
+
+  constructor({ hasEndings }: { readonly hasEndings: boolean }) {
+    this.#hasEndings = hasEndings;
+  }
 
   get all(): readonly CallFacts[] {
     return [...this.#all];
@@ -126,7 +132,8 @@ export class Calls {
     if (call === null) return null;
     const sighting = call.sightings.get(event.source) ?? unseen();
     call.sightings.set(event.source, sighting);
-    note(event, call, sighting);
+    if (event.type === 'tool.result' && !this.#hasEndings) noteFirst(event.metadata, sighting);
+    else note(event, call, sighting);
     call.tool ??= event.tool;
     call.firstMs = Math.min(call.firstMs, event.atMs, event.serverMs);
     call.lastMs = Math.max(call.lastMs, event.atMs);
@@ -245,6 +252,13 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       sighting.refused = true;
       if (governs(source)) call.decision ??= 'denied';
   }
+}
+
+/** By the first rules. */
+function noteFirst({ outcome, ok, extra }: ReadEvent['metadata'], sighting: Sighting): void {
+  if (outcome === 'refused' || isRefusal(extra)) sighting.refused = true;
+  else if (outcome === 'error' || ok === false) sighting.failed = true;
+  else sighting.ran = true;
 }
 
 function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, sighting: Sighting): void {

@@ -13,6 +13,13 @@ import { SourceFacts, type NumberGap } from './sources.ts';
 /** Verdicts that somebody has to look at. */
 export const alarms: ReadonlySet<CoverageVerdict> = new Set(['denied_but_ran', 'ungoverned', 'gap']);
 
+/**
+ * Verdicts of 1 knew no `unknown`, `failed` and `user_refused`, and few endings. A layer of a proof names its rules, so that
+ * one from before still recomputes.
+ */
+export const newestRules = 2;
+export type CoverageRules = 1 | typeof newestRules;
+
 export interface CoveredCall {
   /** The id that the client gave it; null where a source gave none. */
   readonly callId: string | null;
@@ -41,6 +48,7 @@ export interface Coverage {
   readonly isAlarming: boolean;
   /** Calls that two sources or more report. */
   readonly confirmed: number;
+  readonly rules: CoverageRules;
 }
 
 /** Whether a source may have reported a refusal: an error of a program that takes one for the other. */
@@ -59,10 +67,16 @@ export function countsOf(calls: readonly CoveredCall[]): Record<CoverageVerdict,
 
 /** Takes the events of a run in order. Cost: about 5 µs an event; memory: about 500 bytes a call. */
 export class CoverageJudge {
-  readonly #calls = new Calls();
+  readonly #rules: CoverageRules;
+  readonly #calls: Calls;
   readonly #sources = new SourceFacts();
   #events = 0;
   #lastServerMs = 0;
+
+  constructor(rules: CoverageRules = newestRules) {
+    this.#rules = rules;
+    this.#calls = new Calls({ hasEndings: rules > 1 });
+  }
 
   add(event: RunEvent): void {
     const read = readEvent(event);
@@ -91,6 +105,7 @@ export class CoverageJudge {
       gaps,
       isAlarming: gaps.length > 0 || calls.some(({ verdict }) => alarms.has(verdict)),
       confirmed: calls.filter(({ sources }) => sources.length > 1).length,
+      rules: this.#rules,
     };
   }
 
@@ -108,6 +123,7 @@ export class CoverageJudge {
     // a client reports a refusal as a failure too, and one of the proxy as a call that ended
     if (call.decision === 'denied') return [ran && !call.isStopped ? 'denied_but_ran' : 'governed', null];
     const hasFailed = seen.some((each) => each.failed);
+    if (this.#rules === 1) return this.#firstVerdictOf(call, ran || (hasFailed && !isRefused));
     const isSure =
       seen.some((each) => each.ran && !isMistakable(each)) ||
       (seen.some((each) => each.failed && !isMistakable(each)) && !isRefused);
@@ -118,6 +134,14 @@ export class CoverageJudge {
     if (isRefused && !isSure) return ['user_refused', null];
     if (seen.length === 1) return ['single_source', null];
     return [hasFailed && !seen.some((each) => each.succeeded) ? 'failed' : 'governed', null];
+  }
+
+  /** By the first rules. */
+  #firstVerdictOf(call: CallFacts, hasRun: boolean): readonly [CoverageVerdict, string | null] {
+    if (call.decision === null) return [hasRun ? 'ungoverned' : 'not_run', null];
+    const missing = this.#missing(call, hasRun);
+    if (missing !== null) return ['gap', missing];
+    return [call.sightings.size === 1 ? 'single_source' : 'governed', null];
   }
 
   /** What a source lacks of a call that it has to have; null if nothing, or if its report may still come. */

@@ -5,8 +5,8 @@
  * first fault refuses the import. Tested by `test/core/intake/balance.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
-import type { Found, Kind } from '../balance/scan.ts';
-import { kinds } from '../balance/scan.ts';
+import type { Found } from '../balance/scan.ts';
+import { kinds, type Kind } from '../balance/kinds.ts';
 import { fromEach, type Counts } from '../balance/statement.ts';
 import { sha256Text } from '../hash.ts';
 import { isObject } from '../json/object.ts';

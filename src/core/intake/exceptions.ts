@@ -4,7 +4,8 @@
  * left out of a balance. Tested by `test/core/intake/balance.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
-import type { Found, Kind } from '../balance/scan.ts';
+import type { Kind } from '../balance/kinds.ts';
+import type { Found } from '../balance/scan.ts';
 
 interface Named {
   readonly name: string;

@@ -7,6 +7,7 @@
 import { isCount } from '../count.ts';
 import { isObject } from '../json/object.ts';
 import type { Statement } from './statement.ts';
+import { isRecordingCode } from './verdict.ts';
 import type { Answers, CheckResult, Compliance, LayerVerification, Violation } from './verdict.ts';
 
 const layerName = 'policy_compliance';
@@ -37,7 +38,8 @@ const isRecorded = ({ name, passed, code }: LayerVerification): boolean =>
   passed ||
   code === 'DECISION_NOT_RUN' ||
   code === 'REPLAY_NOT_RUN' ||
-  (name === 'x-coverage' && code === 'LAYER_NOT_SATISFIED');
+  (name === 'x-coverage' && code === 'LAYER_NOT_SATISFIED') ||
+  (name === 'x-recordings' && isRecordingCode(code));
 
 function complianceOf(layer: LayerVerification | undefined): Compliance {
   if (layer === undefined || layer.basis === 'not_checked') return 'not_checked';

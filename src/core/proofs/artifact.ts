@@ -13,8 +13,10 @@ import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './binding.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
 import { bundleRests, failedUnder, layerRests, settled } from './rests.ts';
+import { recordingsText } from './recordings.ts';
 import {
   CheckList,
+  isRecordingCode,
   isVacuous,
   vacuousCodes,
   type DigestCounts,
@@ -248,14 +250,16 @@ function judgeLayer(
   if (!anchored) return { name, passed: false, basis: 'not_checked', code: anchorFault(checks) };
   const fault = faultUnder(name, checks);
   if (fault !== null) return { name, passed: false, basis: 'not_checked', code: fault };
+  const text = name === 'x-recordings' ? recordingsText(statement.claims) : null;
+  const says = text === null ? {} : { says: text };
   const same = recomputed?.get(name);
   const basis = same === undefined ? 'attested' : 'recomputed';
   if (same === false) return { name, passed: false, basis, code: 'LAYER_MISMATCH' };
   if (verified) {
     const vacuous = statement.claims['vacuous'] === true;
-    return { name, passed: true, basis, ...(vacuous ? { code: vacuousCode(statement) } : {}) };
+    return { name, passed: true, basis, ...(vacuous ? { code: vacuousCode(statement) } : {}), ...says };
   }
-  return { name, passed: false, basis, code: negativeCode(statement) };
+  return { name, passed: false, basis, code: negativeCode(statement), ...says };
 }
 
 /** The code of the first failed check that the layer rests on; null where none failed. */
@@ -279,7 +283,9 @@ function vacuousCode({ layer }: Statement): VerdictCode {
   return layer === 'x-coverage' ? 'NO_SECOND_SOURCE' : 'NO_POLICY_ACTIVE';
 }
 
-function negativeCode({ layer, verdict }: Statement): VerdictCode {
+function negativeCode({ layer, verdict, claims }: Statement): VerdictCode {
+  const { code } = claims;
+  if (layer === 'x-recordings' && isRecordingCode(code)) return code;
   if (verdict === 'not_run' && layer === 'decision_lineage') return 'DECISION_NOT_RUN';
   if (verdict === 'not_run' && layer === 'replay_determinism') return 'REPLAY_NOT_RUN';
   return 'LAYER_NOT_SATISFIED';

@@ -8,7 +8,8 @@ import type { CoverageVerdict } from '../../contract/coverage.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
-import { alarms, type Coverage } from '../coverage/judge.ts';
+import type { Json } from '../json/parse.ts';
+import { alarms, newestRules, type Coverage, type CoverageRules } from '../coverage/judge.ts';
 import { verdictOf, type LayerResult } from './statement.ts';
 
 /** Verdicts that came later stand only where a call has them, so that older statements of other runs stay the same. */
@@ -16,7 +17,12 @@ const later: ReadonlySet<string> = new Set<CoverageVerdict>(['unknown', 'failed'
 const shownCounts = (counts: Coverage['counts']): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).filter(([verdict, count]) => count > 0 || !later.has(verdict)));
 
-export function coverageLayer({ calls, counts, sources, gaps, confirmed }: Coverage): LayerResult {
+/** Returns the rules by which a layer was judged: the oldest ones have no number. Null: this version does not know them. */
+export function coverageRules({ rules = 1 }: { readonly rules?: Json }): CoverageRules | null {
+  return rules === 1 || rules === newestRules ? rules : null;
+}
+
+export function coverageLayer({ calls, counts, sources, gaps, confirmed, rules }: Coverage): LayerResult {
   const list = new ListRoot();
   for (const { eventId, verdict, sources: reported } of calls) {
     list.add(`\0${canonicalize({ eventId, sources: [...reported], verdict })}`);
@@ -32,6 +38,7 @@ export function coverageLayer({ calls, counts, sources, gaps, confirmed }: Cover
     layer: 'x-coverage',
     claims: {
       ...(isVacuous ? { code: 'NO_SECOND_SOURCE' } : {}),
+      ...(rules === 1 ? {} : { rules }),
       vacuous: isVacuous,
       calls: { n: list.size, root: hashText(list.root()) },
       confirmed,

@@ -22,6 +22,7 @@ export const layerOrder: readonly LayerName[] = [
   'replay_determinism',
   'log_inclusion',
   'x-coverage',
+  'x-recordings',
 ];
 const layersByDefault: readonly LayerName[] = layerOrder.slice(0, 3);
 

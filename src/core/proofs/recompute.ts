@@ -10,7 +10,7 @@ import { Disclosures } from './disclosed.ts';
 import type { ErasedDigests } from './erasures.ts';
 import { checkGraph, DerivationCheck } from './check-graph.ts';
 import { CoverageJudge } from '../coverage/judge.ts';
-import { coverageLayer } from './coverage.ts';
+import { coverageLayer, coverageRules } from './coverage.ts';
 import { IntegrityJudge, eventIntegrity, type IntegrityFacts, type TimestampSources } from './integrity.ts';
 import type { Json } from '../json/parse.ts';
 import { causalConsistency } from './layers.ts';
@@ -18,6 +18,7 @@ import { eventIndex } from '../id.ts';
 import { verifyInclusion } from '../merkle/tree.ts';
 import { readRunEvent, type RunEvent } from '../events/run-entry.ts';
 import { RunIndex } from '../events/run-index.ts';
+import { recordingNames, recordingsLayer, RecordingsJudge } from './recordings.ts';
 import { sharedRoot } from '../merkle/shared-path.ts';
 import { type Evidence, type LayerResult, layerStatement, type Statement } from './statement.ts';
 import type { CheckList, DigestCounts } from './verdict.ts';
@@ -50,8 +51,9 @@ export class Recomputation {
   readonly #disclosures: Disclosures;
   readonly #events: EventsCheck;
   readonly #derivation: DerivationCheck | null;
-  /** Null if the proof has no such layer. */
+  /** Null if the proof has no such layer, or judges it by rules that this version does not know. */
   readonly #coverage: CoverageJudge | null;
+  readonly #recordings: RecordingsJudge | null;
 
   constructor(frame: BundleFrame, stated: StatedEvidence, checks: CheckList) {
     const { evidence, erased } = stated;
@@ -61,7 +63,10 @@ export class Recomputation {
     this.#disclosures = new Disclosures(checks, erased);
     this.#events = new EventsCheck(frame, stated);
     this.#derivation = frame.graph === undefined ? null : new DerivationCheck(frame.graph, evidence.runId);
-    this.#coverage = stated.statements.has('x-coverage') ? new CoverageJudge() : null;
+    const covered = stated.statements.get('x-coverage');
+    const rules = covered === undefined ? null : coverageRules(covered.claims);
+    this.#coverage = rules === null ? null : new CoverageJudge(rules);
+    this.#recordings = stated.statements.has('x-recordings') ? new RecordingsJudge() : null;
   }
 
   add(enclosed: BundleEvent): void {
@@ -72,6 +77,7 @@ export class Recomputation {
     if (!this.#disclosures.complete) return;
     this.#derivation?.add(event);
     this.#coverage?.add(event);
+    this.#recordings?.add(event);
   }
 
   finish(): RecomputeResult {
@@ -101,8 +107,14 @@ export class Recomputation {
     if (integrity !== null && disclosed.complete && this.#coverage !== null) {
       compare(coverageLayer(this.#coverage.finish()), evidence);
     }
+    const notes = notesOf(this.#events.run.length, evidence);
+    if (integrity !== null && disclosed.complete && this.#recordings !== null) {
+      const recordings = this.#recordings.finish();
+      compare(recordingsLayer(recordings), evidence);
+      notes.push(...recordingNames(recordings));
+    }
     checkRecomputed(recomputed, checks);
-    return { recomputed, digests: disclosed.counts, notes: notesOf(this.#events.run.length, evidence) };
+    return { recomputed, digests: disclosed.counts, notes };
   }
 }
 

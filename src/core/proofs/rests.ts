@@ -70,4 +70,5 @@ export const layerRests: Readonly<Record<string, readonly CheckId[]>> = {
   replay_determinism: [],
   log_inclusion: [],
   'x-coverage': ['events', 'disclosures'],
+  'x-recordings': ['events', 'disclosures'],
 };

@@ -8,6 +8,19 @@ import type { SignatureFacts } from '../note/signed-by.ts';
 import type { Completeness } from './strength.ts';
 import { NoteError } from '../note/signed.ts';
 
+/** Why the layer `x-recordings` is not satisfied, or does not run. */
+const recordingCodes = {
+  NO_RECORDING: 'The run has no recording',
+  RECORDING_WITHOUT_BALANCE: 'A recording of the run has no balance',
+  RECORDING_NOT_COUNTED: 'The scanner finds nothing in the recordings, so no sum was compared',
+  RECORDING_UNBALANCED: 'The sums of a recording do not come out',
+  RECORDING_LEFT_OUT: 'Parts of a recording are in no event',
+} as const;
+export type RecordingCode = keyof typeof recordingCodes;
+
+export const isRecordingCode = (code: unknown): code is RecordingCode =>
+  typeof code === 'string' && Object.hasOwn(recordingCodes, code);
+
 /** Every code of a verdict, and its meaning. */
 export const verdictCodes = {
   // The verifier cannot judge the file, or the caller gave no trust.
@@ -74,6 +87,7 @@ export const verdictCodes = {
   LAYER_MISSING: 'A required layer is not part of the proof',
   DECISION_NOT_RUN: 'The run has no risk decisions',
   REPLAY_NOT_RUN: 'The run was never replayed',
+  ...recordingCodes,
   // Passed, but every output shows the code.
   NO_POLICY_ACTIVE: 'No policy was active, so the layer holds vacuously',
   NO_DECISION_REPLAYED: 'The run has no decisions to replay, so the layer holds vacuously',
@@ -140,6 +154,8 @@ export interface LayerVerification {
   /** recomputed: from leaves in the bundle; attested: stated by the signed log only. */
   readonly basis: 'recomputed' | 'attested' | 'not_checked';
   readonly code?: VerdictCode;
+  /** What the layer found, where its name does not say it. */
+  readonly says?: string;
 }
 
 export interface DigestCounts {

@@ -3,6 +3,7 @@
  * store. `src/host/process/thread-work.ts` runs them in a worker thread; tests may run them in place. Proven
  * by `test/host/process/thread-work.test.ts`.
  */
+import type { CoverageRules } from '../../core/coverage/judge.ts';
 import type { ExportFormat, ExportResource } from '../../contract/exports.ts';
 import type { RunCoverage } from '../../contract/coverage.ts';
 import type { LayerName } from '../../contract/proofs.ts';
@@ -148,6 +149,8 @@ export interface LayersInput extends RunOf {
   readonly events: number;
   /** For a recomputation: the timestamp sources of the first statement. */
   readonly statedSources?: Readonly<Record<string, number>>;
+  /** The rules of a stored layer x-coverage. Absent: the newest. */
+  readonly coverageRules?: CoverageRules | undefined;
   /** For a check of a proof: the leaf that must contain it. */
   readonly proofLeaf?: { readonly index: number; readonly proofId: string; readonly proofHash: string };
 }

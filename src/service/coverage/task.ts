@@ -7,6 +7,7 @@ import {
   countsOf,
   CoverageJudge,
   type Coverage,
+  type CoverageRules,
   type CoveredCall,
 } from '../../core/coverage/judge.ts';
 import type { PolicyTimeline } from '../../core/decided/timeline.ts';
@@ -14,9 +15,13 @@ import { runEvents } from '../events/run-stream.ts';
 import { LoggedPolicies } from '../in-force/logged.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
 
-/** Judges the events of a run below a leaf index. Cost: about 15 µs an event. */
-export async function coverageOf(context: TaskContext, run: RunOf, beforeIndex: number): Promise<Coverage> {
-  const judge = new CoverageJudge();
+/** Judges the events of a run below a leaf index. `rules`: of a proof from before. Cost: about 15 µs an event. */
+export async function coverageOf(
+  context: TaskContext,
+  run: RunOf & { readonly rules?: CoverageRules | undefined },
+  beforeIndex: number,
+): Promise<Coverage> {
+  const judge = new CoverageJudge(run.rules);
   for await (const chunk of runEvents(context, run, { fromSeq: 0, beforeIndex })) {
     for (const event of chunk) judge.add(event);
   }

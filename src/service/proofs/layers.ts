@@ -7,6 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { LayerName } from '../../contract/proofs.ts';
 import { GovError } from '../../contract/problems.ts';
 import { coverageLayer } from '../../core/proofs/coverage.ts';
+import { recordingsLayer, RecordingsJudge, type Recordings } from '../../core/proofs/recordings.ts';
 import { openCheckpoint, openTrustedCheckpoint, type Checkpoint } from '../../core/note/checkpoint.ts';
 import { sourcePointer } from '../../core/events/links.ts';
 import type { GraphFacts } from '../../core/graphs/rows.ts';
@@ -112,8 +113,20 @@ async function layerResult(
     case 'log_inclusion':
       return judgeLog(context.reader, input);
     case 'x-coverage':
-      return coverageLayer(await coverageOf(context, input, input.treeSize));
+      return coverageLayer(
+        await coverageOf(context, { ...input, rules: input.coverageRules }, input.treeSize),
+      );
+    case 'x-recordings':
+      return recordingsLayer(await recordingsOf(context, input));
   }
+}
+
+/** Cost: about 5 µs an event. */
+async function recordingsOf(context: TaskContext, input: LayersInput): Promise<Recordings> {
+  const judge = new RecordingsJudge();
+  for await (const chunk of runEvents(context, input, { fromSeq: 0, beforeIndex: input.treeSize }))
+    for (const event of chunk) judge.add(event);
+  return judge.finish();
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import type { ComplianceProof, LayerName, VerifyResult } from '../../contract/proofs.ts';
+import { coverageRules } from '../../core/proofs/coverage.ts';
 import { verifyArtifact } from '../../core/proofs/artifact.ts';
 import type { Json, JsonObject } from '../../core/json/parse.ts';
 import { readStatement, type Statement } from '../../core/proofs/statement.ts';
@@ -107,6 +108,7 @@ async function recomputation(
   ]);
   const nonces = statements.map(([name, statement]) => [name, statement?.nonce ?? ''] as const);
   const sources = statements.find(([name]) => name === 'event_integrity')?.[1]?.claims['timestampSources'];
+  const covered = statements.find(([name]) => name === 'x-coverage')?.[1]?.claims;
   const { cosigners, quorum } = statements.find(([name]) => name === 'log_inclusion')?.[1]?.claims ?? {};
   const origin = (await store.project(projectId))?.auditOrigin ?? '';
   return {
@@ -124,6 +126,7 @@ async function recomputation(
     },
     graph: graph === null ? null : logged(graph),
     ...(isCounts(sources) ? { statedSources: sources } : {}),
+    coverageRules: covered === undefined ? undefined : (coverageRules(covered) ?? undefined),
     proofLeaf: { index: leafIndex, proofId, proofHash: proof.proofHash },
   };
 }

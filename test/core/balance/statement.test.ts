@@ -32,6 +32,10 @@ describe('the statement of a balance', () => {
     expect(isWhole(balance)).toBe(false);
     const whole = { ...balance, found: { ...balance.found, calls: 8 }, leftOut: { parts: 0 } };
     expect(isWhole(whole)).toBe(true);
+    // members that contradict each other
+    expect(isWhole({ ...balance, leftOut: { calls: 1, parts: 0 } })).toBe(false);
+    const part = { where: 'line 1', why: 'unknown', bytes: 1, hash: '' };
+    expect(isWhole({ ...whole, remainder: [part] })).toBe(false);
     expect(balanceWords([whole])).toBe('1 of 1 file, nothing left out');
     expect(balanceWords([whole, balance])).toBe('1 of 2 files; left out: 1 part with 1 calls');
     expect(balanceWords([{ ...whole, found: {} }])).toBe('0 of 1 file, the sums do not come out');

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { EventInput } from '../../../src/contract/events.ts';
-import { CoverageJudge, type Coverage } from '../../../src/core/coverage/judge.ts';
+import { CoverageJudge, type Coverage, type CoverageRules } from '../../../src/core/coverage/judge.ts';
 import { saltPool } from '../../../src/core/events/disclosure.ts';
 import { draftEvent, sealEvent } from '../../../src/core/events/record.ts';
 import { readRunEvent, type RunEvent } from '../../../src/core/events/run-entry.ts';
@@ -151,7 +151,10 @@ export function reported(sources: readonly (readonly EventInput[] | ImportedRun)
 const salt = saltPool((bytes) => Buffer.alloc(bytes, 7));
 
 /** Events as leaves of a log, in this order. `serverMs`: when each was recorded. */
-const asLeaves = (events: readonly EventInput[], serverMs: (at: number) => number = () => 0): RunEvent[] =>
+export const asLeaves = (
+  events: readonly EventInput[],
+  serverMs: (at: number) => number = () => 0,
+): RunEvent[] =>
   events.map((event, index) => {
     const draft = draftEvent(event, parseTimestamp(event.timestamp) ?? 0, salt);
     if ('code' in draft) throw new Error(draft.detail);
@@ -159,8 +162,12 @@ const asLeaves = (events: readonly EventInput[], serverMs: (at: number) => numbe
     return readRunEvent({ index, record, disclosures: draft.disclosures });
   });
 
-export function judged(events: readonly EventInput[], serverMs?: (at: number) => number): Coverage {
-  const judge = new CoverageJudge();
+export function judged(
+  events: readonly EventInput[],
+  serverMs?: (at: number) => number,
+  rules?: CoverageRules,
+): Coverage {
+  const judge = new CoverageJudge(rules);
   for (const leaf of asLeaves(events, serverMs)) {
     judge.add({ ...readRunEvent(leaf), disclosures: leaf.disclosures });
   }

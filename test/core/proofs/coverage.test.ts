@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../../src/contract/events.ts';
-import { coverageLayer } from '../../../src/core/proofs/coverage.ts';
+import { CoverageJudge, type CoverageRules } from '../../../src/core/coverage/judge.ts';
+import { coverageLayer, coverageRules } from '../../../src/core/proofs/coverage.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
 import { leafHash, merkleRoot } from '../../../src/core/merkle/tree.ts';
+import type { Bundle } from '../../../src/core/proofs/bundle.ts';
 import { judged } from '../coverage/sessions.ts';
+import { ProofLog, verify } from './log.ts';
 
 const event = (eventType: string, metadata: Record<string, unknown>): EventInput => ({
   runId: 'r',
@@ -73,5 +76,58 @@ describe('the layer x-coverage', () => {
       });
     const { claims, verdict } = coverageLayer(judged([governed('1'), numbered(0), numbered(3)]));
     expect([verdict, claims['missingNumbers']]).toEqual(['fail', 2]);
+  });
+
+  it('names its rules, and recomputes a layer of the first rules, which had none, by those', () => {
+    const timedOut = event('tool.result', { toolCallId: '1', outcome: 'error', ok: false });
+    const telling = { ...seen('1'), eventType: 'tool.result' };
+    const ending = { ...telling, metadata: { ...telling.metadata, outcome: 'error' } };
+    const events = [governed('1'), timedOut, seen('1'), ending];
+    const newest = coverageLayer(judged(events)).claims;
+    const first = coverageLayer(judged(events, undefined, 1)).claims;
+    expect(newest).toMatchObject({ rules: 2, counts: { failed: 1, governed: 0 } });
+    expect(first).toMatchObject({ counts: { governed: 1 } });
+    expect(Object.keys(first)).not.toContain('rules');
+    expect(Object.keys(first['counts'] ?? {})).not.toContain('failed');
+    expect([coverageRules(newest), coverageRules(first), coverageRules({ rules: 3 })]).toEqual([2, 1, null]);
+  });
+
+  it('by the first rules an ending that they did not know is a call that ran', () => {
+    const ended = (outcome: string) => [
+      event('tool.call', { toolCallId: '1', timestampSource: 'source' }),
+      event('tool.result', { toolCallId: '1', timestampSource: 'source', outcome }),
+    ];
+    const verdicts = ['denied', 'refused', 'error', 'unknown'].map((outcome) => [
+      judged(ended(outcome), undefined, 1).calls[0]?.verdict,
+      judged(ended(outcome)).calls[0]?.verdict,
+    ]);
+    expect(verdicts).toEqual([
+      ['ungoverned', 'not_run'],
+      ['not_run', 'not_run'],
+      ['ungoverned', 'ungoverned'],
+      ['ungoverned', 'ungoverned'],
+    ]);
+  });
+
+  it('of a proof from before recomputes in its bundle by its own rules', () => {
+    const log = new ProofLog();
+    log.record({ ...governed('1'), runId: 'r' });
+    const failed = { toolCallId: '1', outcome: 'error', ok: false };
+    log.record({ ...event('tool.result', failed), runId: 'r' });
+    const told = { importer: 'otlp', signal: 'span', timestampSource: 'source' };
+    log.record({ ...seen('1'), runId: 'r' });
+    log.record({ ...event('tool.result', { ...failed, ...told }), runId: 'r' });
+    const proved = (rules: CoverageRules) => {
+      const judge = new CoverageJudge(rules);
+      for (const each of log.run('r')) judge.add(each);
+      const stated = coverageLayer(judge.finish());
+      return log.prove('r', { layers: ['x-coverage'], graph: false, disclose: () => true, stated });
+    };
+    const [before, now] = [proved(1), proved(2)];
+    const layerOf = (bundle: Bundle) => verify(bundle).layers.find(({ name }) => name === 'x-coverage');
+    for (const bundle of [before, now])
+      expect(layerOf(bundle)).toEqual({ name: 'x-coverage', passed: true, basis: 'recomputed' });
+    const [first, second] = [before, now].map(({ layerStatements }) => layerStatements['x-coverage'] ?? '');
+    expect([first?.includes('"rules"'), second?.includes('"rules":2')]).toEqual([false, true]);
   });
 });

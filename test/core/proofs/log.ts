@@ -92,6 +92,8 @@ export interface ProveOptions {
   readonly writtenTo?: 'proved' | 'sealed';
   /** What the log says in the layer `policy_compliance`. */
   readonly compliance?: LayerResult;
+  /** What the log says in another layer. */
+  readonly stated?: LayerResult;
 }
 
 export class ProofLog {
@@ -266,8 +268,9 @@ export class ProofLog {
           quorum: witnesses.length,
         }),
     };
+    const { stated } = options;
     return chooseLayers(options.layers).map((name) => {
-      const result = results[name]!();
+      const result = stated?.layer === name ? stated : results[name]!();
       const statement = layerStatement(result, evidence, seeded(`nonce ${name} ${size}`, 16)).preimage;
       return { name, statement, verified: result.verdict === 'pass' };
     });

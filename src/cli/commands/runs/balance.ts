@@ -14,7 +14,7 @@ import {
   type Balance,
   type Counts,
 } from '../../../core/balance/statement.ts';
-import { kinds } from '../../../core/balance/scan.ts';
+import { kinds } from '../../../core/balance/kinds.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { readRecording } from '../../runs/recording.ts';

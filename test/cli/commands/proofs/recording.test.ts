@@ -161,3 +161,62 @@ describe('proofs verify --recording', () => {
     expect([byId.code, byId.stderr]).toEqual([2, expect.stringContaining('expected a bundle with events')]);
   });
 });
+
+describe('the layer x-recordings of a proof', () => {
+  const layerOf = async (run: string, events = 'disclosed') => {
+    const made = await plane.gov(`proofs create --run ${run} --layers x-recordings -o json`);
+    const { proofId } = JSON.parse(made.stdout);
+    rmSync(join(plane.folder, `${run}.govproof.json`), { force: true });
+    await plane.gov(`proofs get ${proofId} --events ${events} --out ${run}.govproof.json`);
+    const flags = '--trust trust --no-remember';
+    const shown = await plane.gov(`proofs verify ${run}.govproof.json ${flags} -o json`);
+    const verdict = JSON.parse(shown.stdout);
+    const service = JSON.parse((await plane.gov(`proofs verify ${proofId} -o json`)).stdout);
+    const human = await plane.gov(`proofs verify ${run}.govproof.json ${flags}`, { columns: 200 });
+    const named = (layers: { name: string }[]) => layers.find(({ name }) => name === 'x-recordings');
+    return { exit: shown.code, verdict, layer: named(verdict.layers), service: named(service.layers), human };
+  };
+
+  it('passes for recordings that balance, with words in every output', async () => {
+    const words = 'recordings balanced: 1 of 1 file, nothing left out, by the word of the importer';
+    const found = await layerOf('whole');
+    const layer = { name: 'x-recordings', passed: true, basis: 'recomputed', says: words };
+    expect([found.exit, found.layer, found.service]).toEqual([0, layer, layer]);
+    expect(found.human.stdout).toContain(words);
+    expect((await layerOf('whole', 'none')).layer).toEqual({ ...layer, basis: 'attested' });
+  });
+
+  it('does not pass for a run without a recording, or with one without a balance, and stays authentic', async () => {
+    const live = await layerOf('live');
+    expect(live).toMatchObject({
+      exit: 3,
+      verdict: { authentic: true },
+      layer: { passed: false, code: 'NO_RECORDING', says: 'no recording' },
+    });
+    expect(live.human.stdout).toContain('no recording');
+    const { runs } = balanceOfBytes('old.jsonl', Buffer.from(session('old')));
+    await post(
+      'old',
+      runs.flatMap((run) => run.events),
+    );
+    expect(await layerOf('old')).toMatchObject({
+      exit: 3,
+      layer: { passed: false, code: 'RECORDING_WITHOUT_BALANCE', says: 'recordings without a balance' },
+    });
+  });
+
+  it('names what is left out', async () => {
+    const strange = session('strange').replace('"tool_use"', '"quantum_use"');
+    plane.write('strange.jsonl', strange);
+    await plane.gov('events push --from auto strange.jsonl --allow-remainder');
+    const { exit, layer, human, service } = await layerOf('strange');
+    expect(exit).toBe(3);
+    expect(layer).toMatchObject({
+      code: 'RECORDING_LEFT_OUT',
+      says: expect.stringContaining('0 of 1 file; left out: 1 part with 1 calls'),
+    });
+    expect(service).toMatchObject({ passed: false, code: 'RECORDING_LEFT_OUT' });
+    expect(human.stdout.replaceAll(/\s+/g, ' ')).toContain('LEFT OUT: strange.jsonl: 0 of 1 file;');
+    expect(human.stdout.replaceAll(/\s+/g, ' ')).toContain('first: line 2 /message/content/0: ');
+  });
+});
