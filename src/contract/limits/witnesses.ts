@@ -19,6 +19,8 @@ export const witnesses = {
   witnessLanes: 10_000,
   /** Records that wait for the size of an index leaf while a log is derived. */
   indexWaiting: 65_536,
+  /** Records before the cosigned ones in a file of newer records: an index witness continues from the newest index leaf. */
+  entriesOverlap: 8192,
   /** Sizes whose derived root stays in memory, for index leaves of older sizes. */
   indexRootsKept: 1024,
   /** A request for a cosignature waits so long for the derivation of the index; then the answer is 503. */

@@ -1,12 +1,13 @@
 /** The records of a log as a file: an honest index is derived from it, a false one is found, and a changed file is refused. */
 import { describe, expect, it } from 'vitest';
-import { deriveEntries, entriesHead } from '../../../src/core/evidence/entries-file.ts';
+import { deriveEntries, entriesHead, wholeLog } from '../../../src/core/evidence/entries-file.ts';
 import { hiddenLog, ways, type HiddenLog } from '../completeness/hidden.ts';
 import { inChunks } from '../exports/log.ts';
 import { trust } from '../proofs/log.ts';
 
 const textOf = ({ log }: HiddenLog): string =>
-  entriesHead(log.checkpoint(log.leaves.length)) + log.leaves.map(({ record }) => `${record}\n`).join('');
+  entriesHead(wholeLog(log.checkpoint(log.leaves.length))) +
+  log.leaves.map(({ record }) => `${record}\n`).join('');
 const derive = (text: string) => deriveEntries(() => inChunks(Buffer.from(text)), trust);
 const indexOf = ({ log, index }: HiddenLog): string => log.leaves[index]?.record ?? '';
 

@@ -24,11 +24,19 @@ export const logEntries = command({
   summary: 'Write every record of the log to a file, so that anybody derives its index',
   details: [
     'Records have ids, types, times and digests, and no values. The file begins with the newest signed checkpoint. gov proofs verify --entries FILE derives the index of the log from it.',
+    'With --since the file has the newer records and the 8,192 before them, for gov witness add by an index witness that has cosigned the first N records. A verifier needs every record.',
   ],
   flags: {
     out: flag.text('FILE', 'Write to this file', { short: 'O', required: true }),
+    since: flag.integer(
+      'N',
+      'Only what an index witness needs that has cosigned N records: the size in gov witness logs',
+      {
+        minimum: 1,
+      },
+    ),
   },
-  examples: ['gov log entries --out acme.goventries'],
+  examples: ['gov log entries --out acme.goventries', 'gov log entries --since 1200 --out newer.goventries'],
 });
 
 export const logRecover = command({

@@ -3,8 +3,8 @@
  * or refused for good. Proven by `test/host/witness/derived/operator.test.ts`.
  */
 import { GovError } from '../../../contract/problems.ts';
-import { listProofs } from '../../../core/completeness/list-proof.ts';
-import { readEntries } from '../../../core/evidence/entries-file.ts';
+import { listProofs, type ListProofs } from '../../../core/completeness/list-proof.ts';
+import { isRecords, readEntries, wholeLog, type EntriesHead } from '../../../core/evidence/entries-file.ts';
 import { leafHash } from '../../../core/merkle/tree.ts';
 import { originOf } from '../../../core/note/witness.ts';
 import type { Cosign, WitnessStore } from '../store.ts';
@@ -22,18 +22,19 @@ interface Options {
 
 /** Returns the signed note of the file with the cosignature. CONFLICT for a refused log, VALIDATION_ERROR. Attacker controlled. */
 export async function addEntries({ store, maps, cosign, nowSeconds, read }: Options): Promise<string> {
-  const { note, hashes } = await hashesIn(read());
+  const file = await hashesIn(read());
+  const { checkpoint: note } = file.head;
   const origin = originOf(note) ?? '';
   const known = store.logs().find((each) => each.origin === origin)?.size ?? 0;
-  const proof = known > 0 && known < hashes.n ? hashes.consistency(known) : [];
-  const request = { oldSize: known, proof, note };
+  const request = { oldSize: known, proof: proofFrom(known, file), note };
   const decided = store.decide(request);
   if (decided.status !== 200) throw new GovError('VALIDATION_ERROR', decided.detail);
   const { size } = decided.checkpoint;
-  if (hashes.n !== size)
+  const wanted = size - file.head.from;
+  if (file.hashes.n !== wanted)
     throw new GovError(
       'VALIDATION_ERROR',
-      `entries: expected the ${size} records of the checkpoint, got ${hashes.n}`,
+      `entries: expected the ${wanted} records of the checkpoint, got ${file.hashes.n}`,
     );
   const refusal = store.refusal(origin);
   if (refusal !== null) throw new GovError('CONFLICT', `the log is refused for good: ${refusal.detail}`);
@@ -54,16 +55,35 @@ export async function addEntries({ store, maps, cosign, nowSeconds, read }: Opti
   return note + (store.add(request, nowSeconds, cosign).lines ?? '');
 }
 
-async function hashesIn(bytes: AsyncIterable<Uint8Array>) {
-  const hashes: Buffer[] = [];
-  let note = '';
-  for await (const part of readEntries(bytes)) {
-    if (typeof part === 'string') note = part;
-    else hashes.push(...part.map(leafHash));
-  }
-  return { note, hashes: listProofs(Buffer.concat(hashes)) };
+interface EntriesRead {
+  readonly head: EntriesHead;
+  /** Of the records of the file. */
+  readonly hashes: ListProofs;
 }
 
+async function hashesIn(bytes: AsyncIterable<Uint8Array>): Promise<EntriesRead> {
+  const hashes: Buffer[] = [];
+  let head = wholeLog('');
+  for await (const part of readEntries(bytes)) {
+    if (isRecords(part)) hashes.push(...part.map(leafHash));
+    else head = part;
+  }
+  return { head, hashes: listProofs(Buffer.concat(hashes)) };
+}
+
+/** The consistency proof from the size that the witness knows. */
+function proofFrom(known: number, { head, hashes }: EntriesRead): readonly Buffer[] {
+  const { from, since, consistency } = head;
+  if (from === 0) return known > 0 && known < hashes.n ? hashes.consistency(known) : [];
+  if (since === known) return consistency;
+  const flag = known === 0 ? 'without --since' : `--since ${known}`;
+  throw new GovError(
+    'VALIDATION_ERROR',
+    `entries: this witness has cosigned ${known} records of the log, and the file continues ${since}: make it with gov log entries ${flag}`,
+  );
+}
+
+/** The records [from, to). Throws VALIDATION_ERROR where the file begins later. */
 async function* recordsOf(
   bytes: AsyncIterable<Uint8Array>,
   from: number,
@@ -71,8 +91,16 @@ async function* recordsOf(
 ): AsyncGenerator<readonly string[], void, undefined> {
   let at = 0;
   for await (const part of readEntries(bytes)) {
-    if (typeof part === 'string') continue;
-    yield part.slice(Math.max(0, from - at), Math.max(0, to - at));
-    at += part.length;
+    if (isRecords(part)) {
+      yield part.slice(Math.max(0, from - at), Math.max(0, to - at));
+      at += part.length;
+      continue;
+    }
+    at = part.from;
+    if (at > from)
+      throw new GovError(
+        'VALIDATION_ERROR',
+        `this witness has stored the derivation of ${from} records, and the file begins at ${at}: make it with gov log entries without --since`,
+      );
   }
 }

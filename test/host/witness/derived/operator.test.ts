@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { entriesHead } from '../../../../src/core/evidence/entries-file.ts';
+import { deriveEntries, entriesHead, wholeLog } from '../../../../src/core/evidence/entries-file.ts';
 import { verifyEvidence } from '../../../../src/core/evidence/file.ts';
 import { openTrustedCheckpoint, type Trust } from '../../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../../src/core/note/key.ts';
@@ -115,7 +115,9 @@ describe('an index witness that gets the records as a file', () => {
   const fileOf =
     ({ log, note }: Awaited<ReturnType<typeof startOperator>>) =>
     () =>
-      inChunks(Buffer.from(entriesHead(note()) + log.leaves.map(({ record }) => `${record}\n`).join('')));
+      inChunks(
+        Buffer.from(entriesHead(wholeLog(note())) + log.leaves.map(({ record }) => `${record}\n`).join('')),
+      );
 
   it('cosigns an honest log, also when it grew, and refuses a false one for good', async () => {
     const honest = await start([]);
@@ -135,12 +137,43 @@ describe('an index witness that gets the records as a file', () => {
     expect(honest.operator.asked).toEqual([]);
   });
 
+  it('cosigns newer records alone, and names the size from which it needs them', async () => {
+    const { operator, dataDir, stop, by } = await start([]);
+    await stop();
+    const { log } = operator;
+    const first = log.leaves.length;
+    await witnessAdd({ dataDir, read: fileOf(operator) });
+    for (const _ of [1, 2, 3]) log.record({ runId: 'later' });
+    const since = (
+      of: number,
+      from = first - 10,
+      consistency = log.consistency(first, log.leaves.length),
+    ) => {
+      const records = log.leaves.slice(from).map(({ record }) => `${record}\n`);
+      const head = entriesHead({ checkpoint: operator.note(), from, since: of, consistency });
+      return () => inChunks(Buffer.from(head + records.join('')));
+    };
+    const add = (read: () => AsyncIterable<Uint8Array>) => witnessAdd({ dataDir, read });
+    await expect(add(since(first + 1))).rejects.toThrow(`gov log entries --since ${first}`);
+    await expect(add(since(first - 1))).rejects.toThrow(`gov log entries --since ${first}`);
+    await expect(add(since(first, 1, []))).rejects.toThrow('expected a consistency proof');
+    await expect(add(since(first, first))).rejects.toThrow('gov log entries without --since');
+    expect(openTrustedCheckpoint(await add(since(first)), by()).index?.by).toEqual(['W1']);
+    // another witness has cosigned nothing yet
+    const other = await start([]);
+    await other.stop();
+    await expect(witnessAdd({ dataDir: other.dataDir, read: since(first) })).rejects.toThrow(
+      'gov log entries without --since',
+    );
+    await expect(deriveEntries(since(first), trust)).rejects.toThrow('gov log entries without --since');
+  });
+
   it('rejects a file that lacks its last record, and accuses nobody', async () => {
     const { operator, dataDir, stop } = await start([]);
     await stop();
     const whole = operator.log.leaves.map(({ record }) => `${record}\n`);
     const read = (records: readonly string[]) => () =>
-      inChunks(Buffer.from(entriesHead(operator.note()) + records.join('')));
+      inChunks(Buffer.from(entriesHead(wholeLog(operator.note())) + records.join('')));
     await expect(witnessAdd({ dataDir, read: read(whole.slice(0, -1)) })).rejects.toThrow(
       `expected the ${whole.length} records`,
     );
