@@ -329,11 +329,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     witness: { may: 'files config keys process', doors: 'config lacked-head server' },
     service: {
       may: 'files config keys reports exports outbound identity forwards process witness',
-      doors: 'config doctor init migrate operator serve',
+      doors: 'config doctor init migrate operator serve serving-config',
     },
     // Commands on a data directory, whether it is that of a plane or of a service.
     data: {
-      may: 'files config keys reports exports outbound forwards process witness service',
+      may: 'files config keys outbound forwards process service',
       doors: 'build-index compact config forwards fsck losses prune',
     },
   },

@@ -22,7 +22,8 @@ import {
   type CheckResult,
 } from '../../src/host/process/checks.ts';
 import { now } from '../../src/host/process/clock.ts';
-import { readPlaneConfig, type PlaneConfig, type PlaneFlags } from '../../src/host/data/config.ts';
+import { readPlaneConfig, type PlaneConfig } from '../../src/host/data/config.ts';
+import type { ServingFlags } from '../../src/host/service/serving-config.ts';
 import { refuseReadableByOthers } from '../../src/host/files/private.ts';
 import { isPresent, readUpkeep } from '../../src/host/files/upkeep.ts';
 import { scrubReasons } from '../../src/service/operations/reasons.ts';
@@ -46,7 +47,7 @@ import { examineService } from './reach.ts';
 import { holdToReported } from '../telemetry/reported.ts';
 import { telemetryStatus } from '../telemetry/status.ts';
 
-export interface PlaneDoctorOptions extends PlaneFlags {
+export interface PlaneDoctorOptions extends ServingFlags {
   readonly dataDir: string;
   readonly env?: Variables;
   /** Folders that may contain the unit. Defaults to the folders of systemd. */

@@ -8,13 +8,8 @@ import type { OperationId } from '../../src/contract/table.ts';
 import { assemble, type ServerParts, type Parts } from '../../src/host/process/assemble.ts';
 import { removeDrafts } from '../../src/host/files/private.ts';
 import type { HostKeys } from '../../src/host/keys/disk.ts';
-import {
-  configHash,
-  readPlaneConfig,
-  settingsOf,
-  type PlaneConfig,
-  type PlaneFlags,
-} from '../../src/host/data/config.ts';
+import { configHash, readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';
+import type { ServingFlags } from '../../src/host/service/serving-config.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { openTls } from '../../src/host/process/tls.ts';
 import type { OwnLog } from '../../src/host/witness/lacked-head.ts';
@@ -47,7 +42,7 @@ import { planeGauges, signedOf, type SignedSize } from './gauges.ts';
 import { planeOperations } from './operations.ts';
 import { planeUpkeep } from './upkeep.ts';
 
-export interface ServeOptions extends PlaneFlags {
+export interface ServeOptions extends ServingFlags {
   readonly dataDir: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Rebuilds a lost or older `heads.db` from the newest signed notes in the database. */

@@ -12,32 +12,16 @@ import { agentClients } from '../../core/agents/clients.ts';
 import type { DrillSchedule } from '../../core/agents/drills.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
-import type { ReceiptChoice } from '../../service/log/receipts.ts';
-import type { OnLoss } from '../../store/acked/losses.ts';
-import type { ExportHoldings, Project } from '../../store/port/store.ts';
-import {
-  layers,
-  oneOf,
-  parseAddress,
-  parseLogLevel,
-  parseOptionalAddress,
-  readConfigFile,
-  servingMembers,
-  text,
-  whole,
-  type Address,
-  type LogLevel,
-  type Variables,
-} from '../config/layers.ts';
-import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forwards/config.ts';
-import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
-import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
-import { outboundMembers, type OutboundFile } from '../outbound/config.ts';
-import { reportFontsMembers, type ReportFontsFile } from '../reports/config.ts';
+import type { Project } from '../../store/port/store.ts';
+import { oneOf, readConfigFile, text, whole, type Variables } from '../config/layers.ts';
 import { folderMembers, type SendersFile } from '../outbound/senders.ts';
-import { smtpMembers } from '../outbound/smtp.ts';
-import { schedulingMembers, type SchedulingFile } from '../process/scheduling.ts';
-import { witnessMembers, type WitnessesFile } from '../witness/config.ts';
+import {
+  servingConfigOf,
+  servingFileMembers,
+  type ServingConfig,
+  type ServingFile,
+  type ServingFlags,
+} from '../service/serving-config.ts';
 
 /** Settings for the configuration that a plane takes from its service. */
 export interface PlaneSync {
@@ -57,29 +41,13 @@ export interface PlaneSync {
 }
 
 /** `plane.json`, as `gov plane init` writes it. */
-export interface PlaneFile
-  extends
-    WitnessesFile,
-    ExportsFile,
-    OutboundFile,
-    SendersFile,
-    ReportFontsFile,
-    SchedulingFile,
-    ForwardsFile {
-  readonly listen: string;
-  readonly metricsListen: string | null;
+export interface PlaneFile extends ServingFile, SendersFile {
   readonly projectId: string;
   readonly organizationId: string;
   readonly environment: 'production' | 'sandbox';
   readonly origin: string;
   readonly meteringOrigin: string;
   readonly name?: string;
-  /** Base URL of problem pages. Absent: the plane itself. */
-  readonly problemBase?: string;
-  readonly logLevel?: LogLevel;
-  readonly memoryMiB?: number;
-  readonly onLoss?: OnLoss;
-  readonly receipts?: ReceiptChoice;
   /** Days until bodies are erased (at least 183 in production). Null or absent: never. */
   readonly retentionDays?: number | null;
   /** Blocks every erasure. */
@@ -90,10 +58,6 @@ export interface PlaneFile
   readonly subjectPointers?: readonly string[];
   /** What is kept of the content of received telemetry. Absent: `hashes`. */
   readonly contentCapture?: ContentCapture;
-  /** Paths of PEM files, relative to the data directory. */
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsClientCa?: string;
   readonly config?: PlaneSync;
   /** How often drills of agents must pass. Absent: a failed drill is reported, a missing one is not. */
   readonly drills?: DrillSchedule;
@@ -116,15 +80,8 @@ export const planeFileSchema: JsonSchema = {
     'meteringOrigin',
   ],
   properties: {
-    ...servingMembers,
-    ...witnessMembers,
-    ...outboundMembers,
-    ...smtpMembers,
+    ...servingFileMembers,
     ...folderMembers,
-    ...reportFontsMembers,
-    ...schedulingMembers,
-    ...exportMembers,
-    ...forwardMembers,
     projectId: typeIdOf('prj'),
     organizationId: typeIdOf('org'),
     environment: oneOf(['production', 'sandbox']),
@@ -175,52 +132,13 @@ export const planeFileSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-export interface PlaneConfig extends Omit<PlaneFile, 'listen' | 'metricsListen' | 'logLevel'> {
-  readonly dataDir: string;
-  readonly listen: Address;
-  readonly metricsListen: Address | null;
-  readonly logLevel: LogLevel;
-  readonly exportsMost: ExportHoldings;
-  readonly targets: readonly ForwardTarget[];
-  /** Null: HTTP without TLS. */
-  readonly tls: TlsFiles | null;
-}
-
-/** The values that flags may set. `metricsListen: 'off'` serves no metrics. */
-export interface PlaneFlags {
-  readonly listen?: string | undefined;
-  readonly metricsListen?: string | undefined;
-  readonly logLevel?: string | undefined;
-  readonly tlsCert?: string | undefined;
-  readonly tlsKey?: string | undefined;
-  readonly tlsClientCa?: string | undefined;
-}
+export interface PlaneConfig extends Omit<PlaneFile, keyof ServingConfig>, ServingConfig {}
 
 /** Reads and checks the configuration. VALIDATION_ERROR names the invalid file, variable or flag. */
-export function readPlaneConfig(dataDir: string, flags: PlaneFlags, env: Variables): PlaneConfig {
+export function readPlaneConfig(dataDir: string, flags: ServingFlags, env: Variables): PlaneConfig {
   const path = join(dataDir, 'plane.json');
   const file = readPlaneFile(path);
-  const pick = layers<keyof PlaneFlags>(flags, env, path);
-  return {
-    ...file,
-    dataDir,
-    exportHours: exportHoursOf(file.exportHours, env),
-    exportsMost: exportsMostOf(file, env),
-    targets: forwardsOf(file, { path, dataDir }),
-    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
-    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
-    metricsListen: parseOptionalAddress(
-      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
-    ),
-    tls: tlsFilesOf(
-      {
-        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
-        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
-        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
-      },
-      { dataDir, file: path, env },
-    ),
-  };
+  return { ...file, ...servingConfigOf(file, flags, { dataDir, path, env }) };
 }
 
 /**

@@ -7,7 +7,6 @@ import { join, resolve } from 'node:path';
 import type { Environment } from '../../contract/auth-words.ts';
 import { limits } from '../../contract/limits.ts';
 import { meteredTypes } from '../../contract/operation.ts';
-import type { ExportHoldings } from '../../store/port/store.ts';
 import type { ReceiptChoice } from '../../service/log/receipts.ts';
 import type { OnLoss } from '../../store/acked/losses.ts';
 import { parseSubnet } from '../../http/admit/address.ts';
@@ -15,8 +14,6 @@ import type { RateOptions } from '../../http/admit/rates.ts';
 import type { JsonSchema } from '../../service/call/explain.ts';
 import { defaultQuotas, type Quotas } from '../../service/call/settings.ts';
 import type { ReportingPlan } from '../../service/hosting/parts.ts';
-import { forwardMembers, forwardsOf, type ForwardsFile, type ForwardTarget } from '../forwards/config.ts';
-import { exportHoursOf, exportMembers, exportsMostOf, type ExportsFile } from '../exports/config.ts';
 import { refuseReadableByOthers } from '../files/private.ts';
 import { issuerOf, issuerSchema, type IssuerFile } from '../identity/config.ts';
 import type { IssuerConfig } from '../identity/id-token.ts';
@@ -25,44 +22,28 @@ import {
   invalid,
   layers,
   orNull,
-  parseAddress,
-  parseLogLevel,
-  parseOptionalAddress,
   readConfigFile,
-  servingMembers,
   text,
   whole,
-  type Address,
-  type LogLevel,
   type SettingValue,
   type Variables,
 } from '../config/layers.ts';
 import { databaseOf, secretFile, secretOf } from '../config/secrets.ts';
-import { outboundMembers, outboundOf, type OutboundConfig, type OutboundFile } from '../outbound/config.ts';
-import { reportFontsMembers, reportFontsOf, type ReportFontsFile } from '../reports/config.ts';
-import { sendersOf, type Senders, type SendersFile } from '../outbound/senders.ts';
-import { smtpMembers } from '../outbound/smtp.ts';
+import { outboundOf, type OutboundConfig } from '../outbound/config.ts';
+import { reportFontsOf } from '../reports/config.ts';
+import { sendersOf, type Senders } from '../outbound/senders.ts';
+import { schedulingOf, type SchedulingOptions } from '../process/scheduling.ts';
+import { witnessesOf, type WitnessesConfig } from '../witness/config.ts';
 import {
-  schedulingMembers,
-  schedulingOf,
-  type SchedulingOptions,
-  type SchedulingFile,
-} from '../process/scheduling.ts';
-import { witnessesOf, witnessMembers, type WitnessesConfig, type WitnessesFile } from '../witness/config.ts';
-import { tlsFilesOf, type TlsFiles } from '../process/tls.ts';
+  servingConfigOf,
+  servingFileMembers,
+  type ServingConfig,
+  type ServingFile,
+  type ServingFlags,
+} from './serving-config.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
-export interface ServiceFile
-  extends
-    WitnessesFile,
-    ExportsFile,
-    OutboundFile,
-    Pick<SendersFile, 'smtp'>,
-    ReportFontsFile,
-    SchedulingFile,
-    ForwardsFile {
-  readonly listen: string;
-  readonly metricsListen: string | null;
+export interface ServiceFile extends ServingFile {
   /** Prefix of the origin of every log. A change affects new projects only. */
   readonly name: string;
   /** Origin by which clients reach the service, such as https://gov.example.com. */
@@ -83,15 +64,6 @@ export interface ServiceFile
   /** Who has reports; default: everyone. */
   readonly reporting?: { readonly for?: 'everyone' | 'customers'; readonly upgradeUrl?: string };
   readonly returnHosts?: readonly string[];
-  readonly problemBase?: string;
-  readonly logLevel?: LogLevel;
-  readonly memoryMiB?: number;
-  readonly onLoss?: OnLoss;
-  readonly receipts?: ReceiptChoice;
-  /** Paths of PEM files, relative to the data directory. */
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsClientCa?: string;
 }
 
 /** Rate limits (contract D8). 0: off. */
@@ -128,20 +100,13 @@ export const logNamePattern = '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}$';
 
 export const serviceFileSchema = object(
   {
-    ...servingMembers,
-    ...witnessMembers,
-    ...outboundMembers,
-    ...reportFontsMembers,
-    ...smtpMembers,
-    ...schedulingMembers,
+    ...servingFileMembers,
     name: matching(logNamePattern),
     publicUrl: url,
     database: text(2048),
     connections: whole(1, 1000),
     issuer: issuerSchema,
     sessionHours: whole(1, limits.sessionHoursMax),
-    ...exportMembers,
-    ...forwardMembers,
     exportDir: filePath,
     billing: object({ stripeKeyFile: filePath, baseUrl: url }),
     quotas: object({ production: quota, sandbox: quota }),
@@ -154,10 +119,7 @@ export const serviceFileSchema = object(
   ['listen', 'metricsListen', 'name'],
 );
 
-export interface ServiceConfig {
-  readonly dataDir: string;
-  readonly listen: Address;
-  readonly metricsListen: Address | null;
+export interface ServiceConfig extends ServingConfig {
   readonly logName: string;
   /** An origin. Null: the listener itself. */
   readonly publicUrl: string | null;
@@ -166,10 +128,6 @@ export interface ServiceConfig {
   readonly connections: number;
   readonly issuer: IssuerConfig | null;
   readonly sessionHours: number;
-  /** Hours that export artifacts are kept. */
-  readonly exportHours: number;
-  readonly exportsMost: ExportHoldings;
-  readonly targets: readonly ForwardTarget[];
   /** A folder that all processes of a service on PostgreSQL share. Null stores artifacts in the database. */
   readonly exportDir: string | null;
   readonly billing: { readonly stripeKey: string; readonly baseUrl: string | null } | null;
@@ -183,7 +141,6 @@ export interface ServiceConfig {
   readonly reportFonts: string | null;
   readonly returnHosts: readonly string[];
   readonly problemBase: string | null;
-  readonly logLevel: LogLevel;
   readonly memoryMiB: number | null;
   readonly onLoss: OnLoss;
   readonly receipts: ReceiptChoice;
@@ -192,22 +149,14 @@ export interface ServiceConfig {
   readonly outbound: OutboundConfig;
   readonly senders: Senders;
   readonly scheduling: SchedulingOptions;
-  /** Null: HTTP without TLS. */
-  readonly tls: TlsFiles | null;
 }
 
-/** The values that flags may set. `metricsListen: 'off'` serves no metrics. */
-export interface ServiceFlags {
-  readonly listen?: string | undefined;
-  readonly metricsListen?: string | undefined;
+/** The values that flags may set. */
+export interface ServiceFlags extends ServingFlags {
   readonly publicUrl?: string | undefined;
   /** A URL without a password. */
   readonly database?: string | undefined;
   readonly connections?: string | undefined;
-  readonly logLevel?: string | undefined;
-  readonly tlsCert?: string | undefined;
-  readonly tlsKey?: string | undefined;
-  readonly tlsClientCa?: string | undefined;
 }
 
 /**
@@ -221,11 +170,7 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
   const { memoryMiB = null, problemBase, rates } = file;
   const publicUrl = parseOrigin(pick('publicUrl', 'GOV_PUBLIC_URL', file.publicUrl ?? null));
   return {
-    dataDir,
-    listen: parseAddress(pick('listen', 'GOV_LISTEN', file.listen)),
-    metricsListen: parseOptionalAddress(
-      pick('metricsListen', 'GOV_METRICS_LISTEN', file.metricsListen ?? 'off'),
-    ),
+    ...servingConfigOf(file, flags, { dataDir, path, env }),
     logName: file.name,
     publicUrl,
     database: databaseOf(flags.database, env, { value: file.database ?? null, from: path }),
@@ -234,9 +179,6 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     ),
     issuer: issuerOf(file.issuer, { path, dataDir, env, publicUrl }),
     sessionHours: file.sessionHours ?? limits.sessionHours,
-    exportHours: exportHoursOf(file.exportHours, env),
-    exportsMost: exportsMostOf(file, env),
-    targets: forwardsOf(file, { path, dataDir }),
     exportDir: exportDirOf(file.exportDir, dataDir, env),
     billing: billingOf(file, { dataDir, env }),
     quotas: {
@@ -255,7 +197,6 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     },
     returnHosts: file.returnHosts ?? [],
     problemBase: problemBase ?? publicUrl,
-    logLevel: parseLogLevel(pick('logLevel', 'GOV_LOG_LEVEL', file.logLevel ?? 'info')),
     memoryMiB,
     onLoss: file.onLoss ?? 'record',
     receipts: file.receipts ?? 'commit',
@@ -264,14 +205,6 @@ export function readServiceConfig(dataDir: string, flags: ServiceFlags, env: Var
     // files are for planes: the folder of a service would be shared by its tenants
     senders: sendersOf(file, { dataDir, path, env: { ...env, GOV_DELIVERY_DIR: undefined } }),
     scheduling: schedulingOf(file, { dataDir, path, env }),
-    tls: tlsFilesOf(
-      {
-        cert: pick('tlsCert', 'GOV_TLS_CERT', file.tlsCert ?? null),
-        key: pick('tlsKey', 'GOV_TLS_KEY', file.tlsKey ?? null),
-        clientCa: pick('tlsClientCa', 'GOV_TLS_CLIENT_CA', file.tlsClientCa ?? null),
-      },
-      { dataDir, file: path, env },
-    ),
   };
 }
 

@@ -11,10 +11,8 @@ import { policyHash } from '../../core/policies/language/hash.ts';
 import { PolicySet, type PolicyVersion } from '../../core/policies/set/in-force.ts';
 import { PolicyTimeline } from '../../core/decided/timeline.ts';
 import type { StoreReader } from '../../store/port/store.ts';
-import type { Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';
-
-const chunkLeaves = 100;
+import { LeafReader } from './leaf-reader.ts';
 
 /** A set of policies that was in force. */
 export interface LoggedSet {
@@ -32,37 +30,29 @@ export class LoggedPolicies {
   readonly timeline = new PolicyTimeline();
   readonly #context: Pick<TaskContext, 'reader' | 'breathe'>;
   readonly #projectId: string;
-  readonly #beforeIndex: number;
-  #ahead: Leaf[] = [];
-  #next = 0;
-  #after: number | undefined;
-  #ended = false;
+  readonly #leaves: LeafReader;
   #built: LoggedSet | null = null;
   #versions: ReadonlyMap<string, PolicyVersion | null> = new Map();
 
   /** Reads `gov.policy/1` leaves below `beforeIndex`. */
   constructor(
     context: Pick<TaskContext, 'reader' | 'breathe'>,
-    of: { readonly projectId: string },
+    { projectId }: { readonly projectId: string },
     beforeIndex: number,
   ) {
     this.#context = context;
-    this.#projectId = of.projectId;
-    this.#beforeIndex = beforeIndex;
+    this.#projectId = projectId;
+    this.#leaves = new LeafReader(context, { projectId, type: 'gov.policy/1', beforeIndex });
   }
 
   /** Applies the changes below an index; stops after the change for which `until` returns true. */
   async advance(index: number, until: () => boolean = () => false): Promise<void> {
-    for (;;) {
-      const leaf = this.#ahead[this.#next];
-      if (leaf === undefined) {
-        if (this.#ended) return;
-        await this.#read();
-        continue;
-      }
-      if (leaf.index >= index) return;
+    for (
+      let leaf = await this.#leaves.below(index);
+      leaf !== undefined;
+      leaf = await this.#leaves.below(index)
+    ) {
       this.timeline.add(leaf.index, openPolicyChange(openLeaf(leaf)));
-      this.#next++;
       if (until()) return;
     }
   }
@@ -90,20 +80,6 @@ export class LoggedPolicies {
     this.#versions = versions;
     this.#built = { policyIndex, policySetHash, set, unknown };
     return this.#built;
-  }
-
-  async #read(): Promise<void> {
-    const { reader, breathe } = this.#context;
-    const after = this.#after;
-    this.#ahead = await reader.leavesOf(
-      this.#projectId,
-      { type: 'gov.policy/1', beforeIndex: this.#beforeIndex },
-      { ...(after === undefined ? {} : { after }), limit: chunkLeaves, order: 'asc' },
-    );
-    this.#next = 0;
-    this.#after = this.#ahead.at(-1)?.index ?? after;
-    this.#ended = this.#ahead.length < chunkLeaves;
-    await breathe();
   }
 
   /** Versions by `<policyId> <version> <logged hash>`; drops those no longer in force. */

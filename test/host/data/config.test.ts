@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { readPlaneConfig, settingsOf, type PlaneFlags } from '../../../src/host/data/config.ts';
+import { readPlaneConfig, settingsOf } from '../../../src/host/data/config.ts';
+import type { ServingFlags } from '../../../src/host/service/serving-config.ts';
 import { parseAddress } from '../../../src/host/config/layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
@@ -18,7 +19,7 @@ const good = {
   origin: 'gov.local/x/audit',
   meteringOrigin: 'gov.local/x/metering/0',
 };
-const read = (file: unknown, flags: PlaneFlags = {}, env = {}) => {
+const read = (file: unknown, flags: ServingFlags = {}, env = {}) => {
   writeFileSync(join(folder, 'plane.json'), typeof file === 'string' ? file : JSON.stringify(file));
   return readPlaneConfig(folder, flags, env);
 };
