@@ -57,6 +57,15 @@ export const foundExceptions: readonly FoundException[] = [
     isIt: (_found, { otherEvent }) => otherEvent === 'run.error' || otherEvent === 'agent.step',
   },
   {
+    name: 'part-of-a-request',
+    reason:
+      'Claude Code keeps parts of its requests to the model by their hash. What was said is in other lines too; the part is recorded as a snapshot.',
+    kinds: ['prompts', 'outputs'],
+    formats: ['claude-code'],
+    isPlace: true,
+    isIt: ({ types }) => types.startsWith('api-request-blob'),
+  },
+  {
     name: 'codex-end-of-a-call',
     reason: 'An event of Codex repeats what the item of the call and its output say.',
     kinds: ['calls', 'results'],

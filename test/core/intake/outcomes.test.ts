@@ -20,6 +20,13 @@ const claude = (result: object, details: unknown) => [
     toolUseResult: details,
   },
 ];
+const decided = (members: object) =>
+  claude({ content: 'touch needs approval.', is_error: true }, 'Error: touch needs approval.').map(
+    (line) => ({
+      ...line,
+      ...members,
+    }),
+  );
 const items = (...written: object[]) => [
   { type: 'function_call', call_id: 'c1', name: 'run', arguments: '{}' },
   ...written,
@@ -208,7 +215,7 @@ describe('the outcome of a call', () => {
   });
 
   const denial = 'Permission to use Bash with command rm has been denied.';
-  it.each([
+  it.each<[string, unknown, string]>([
     ['claude-code: a flag', claude({ content: '' }, { stdout: '', interrupted: true }), 'interrupted'],
     [
       'claude-code: words of the program',
@@ -220,6 +227,33 @@ describe('the outcome of a call', () => {
     [
       'claude-code: a hook',
       claude({ content: 'PreToolUse:Bash hook error: no', is_error: true }, undefined),
+      'denied',
+    ],
+    ...(
+      [
+        ['user_reject', 'refused'],
+        ['config', 'denied'],
+        ['hook', 'denied'],
+        ['invalid_input', 'error'],
+      ] as const
+    ).map(
+      ([source, ending]) =>
+        [
+          `claude-code: who decided, ${source}`,
+          decided({ permissionDecision: { decision: 'reject', source } }),
+          ending,
+        ] as const,
+    ),
+    ['claude-code: a rule of its permissions', decided({ toolDenialKind: 'permission-rule' }), 'denied'],
+    ['claude-code: a kind of denial', decided({ toolDenialKind: 'interrupted' }), 'interrupted'],
+    [
+      'claude-code: a decision after the call ran',
+      decided({ toolDenialAfterRun: true, permissionDecision: { decision: 'reject', source: 'hook' } }),
+      'error',
+    ],
+    [
+      'claude-code: a call that the program blocks',
+      claude({ content: '<tool_use_error>Blocked: standalone sleep 30.', is_error: true }, undefined),
       'denied',
     ],
     [

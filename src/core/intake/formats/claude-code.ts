@@ -18,7 +18,7 @@ import { readTime } from '../time.ts';
 import { readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
 import { branchesOf, factsOf } from '../pieces/claude-branch.ts';
 import { Answers, isSynthetic, speaks } from '../pieces/claude-answers.ts';
-import { isInterruption, writtenEnding } from '../pieces/claude-endings.ts';
+import { decidedEnding, isInterruption, writtenEnding } from '../pieces/claude-endings.ts';
 import { ProgressLines, subagent } from '../pieces/claude-progress.ts';
 import { queuedPrompt, steeringPrompts } from '../pieces/claude-queue.ts';
 
@@ -49,9 +49,8 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   for (const [session, given] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
     const { own, parents } = branchesOf(session, given);
     const run = new RunBuilder(name, { id: session }, context);
-    // the file of a subagent is a part of the session; the start is that of the session's own file
     const ofSession = own.filter((line) => !isOfSubagent(line));
-    if (ofSession.length > 0) start(run, ofSession);
+    if (!isFileOfSubagent(own)) start(run, ofSession);
     writeLines(run, own);
     for (const [parent, lines] of parents) {
       const repeated = new RunBuilder(name, { id: parent }, { ...context, runId: undefined });
@@ -69,6 +68,14 @@ function writeLines(run: RunBuilder, lines: readonly Source[]): void {
 
 const isOfSubagent = (line: Source): boolean =>
   line['isSidechain'] === true && textOf(line['agentId']) !== undefined;
+
+/**
+ * The file of a subagent is a part of the session, and the start is that of the session's own file. Its lines of
+ * housekeeping do not say whose they are; those of a conversation have ids.
+ */
+const isFileOfSubagent = (own: readonly Source[]): boolean =>
+  own.length === 0 ||
+  (own.some(isOfSubagent) && !own.some((line) => textOf(line['uuid']) !== undefined && !isOfSubagent(line)));
 
 function start(run: RunBuilder, own: readonly Source[]): void {
   const first = own.find((line) => textOf(line['version']) !== undefined && 'uuid' in line) ?? {};
@@ -161,7 +168,7 @@ class LineWriter {
       ...(said.key === undefined ? {} : { key: said.key }),
       details: line['toolUseResult'],
       extra: { ...picked(line, ['permissionDecision', 'sandboxed']), ...startedAgent(line) },
-      written: writtenEnding,
+      written: (block, details) => decidedEnding(line) ?? writtenEnding(block, details),
     });
     this.#unknown(unknown, said);
   }

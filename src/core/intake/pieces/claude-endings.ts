@@ -14,6 +14,7 @@ const written: readonly (readonly [Ending, RegExp])[] = [
   ],
   ['interrupted', interruption],
   ['interrupted', /^<tool_use_error>(?:Cancelled|Sibling tool call errored)/],
+  ['denied', /^<tool_use_error>Blocked: /],
   ['denied', /^Permission to use [\w:-]+ .*has been denied/],
   ['denied', /^Claude requested permissions to .* but you haven't granted it yet/],
   [
@@ -33,6 +34,20 @@ export function writtenEnding({ content, is_error: isError }: Source, details: u
       (!isResult || ending === 'refused' || ending === 'interrupted') &&
       texts.some((text) => text !== undefined && words.test(text)),
   )?.[0];
+}
+
+/**
+ * Returns the ending of the calls that a line answers, where the line says who decided that they do not run: its user, a
+ * rule of the program, or a hook. Undefined for a call that ran, and for one whose arguments were wrong.
+ */
+export function decidedEnding(line: Source): Ending | undefined {
+  const { toolDenialKind: kind, permissionDecision: given } = line;
+  if (line['toolDenialAfterRun'] === true) return undefined;
+  if (kind === 'interrupted') return 'interrupted';
+  const { decision, source } = isSource(given) ? given : {};
+  if (decision === 'reject' && source !== 'invalid_input')
+    return String(source).startsWith('user') ? 'refused' : 'denied';
+  return kind === 'permission-rule' ? 'denied' : undefined;
 }
 
 /** Whether a message of the user is only what the program wrote of an interruption by the user. */
