@@ -24,7 +24,7 @@ import { ProofView } from './proof-view.tsx';
 import { ReplayView } from './replay-view.tsx';
 import { TimelineView } from './timeline-view.tsx';
 import { timelineOf, type Entry } from './timeline.ts';
-import { coverageWords } from './words.ts';
+import { coverageWords, recordingWords } from './words.ts';
 
 const tabs = [
   { id: 'timeline', name: 'Timeline' },
@@ -58,6 +58,7 @@ export function RunPage({ params, query }: PageProps) {
         <RunLine run={run} />
       </PageHead>
       <CoverageLine runId={runId} news={run.news} />
+      {run.isComplete && <RecordingLine events={run.events} />}
       <Tabs
         label="Views of the run"
         tabs={tabs.map(({ id, name }) => ({
@@ -118,6 +119,16 @@ function CoverageLine({ runId, news }: { readonly runId: string; readonly news: 
           <Status tone={data.tone}>{data.verdict}</Status> {data.line}
         </>
       )}
+    </p>
+  );
+}
+
+function RecordingLine({ events }: Pick<LoadedRun, 'events'>) {
+  const words = useMemo(() => recordingWords(events), [events]);
+  if (words === null) return null;
+  return (
+    <p class="coverage-line">
+      <Status tone={words.tone}>{words.verdict}</Status> {words.line}
     </p>
   );
 }

@@ -1,5 +1,10 @@
 /** What states of runs are called, and how they are colored. */
 import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
+import type { AuditEvent } from '../../contract/events.ts';
+import { balanceWords, isWhole } from '../../core/balance/statement.ts';
+import { recordingFault, RecordingsJudge } from '../../core/proofs/recordings.ts';
+import type { RecordingCode } from '../../core/proofs/verdict.ts';
+import { visibleLine } from '../../core/visible.ts';
 import { counted } from '../parts/counted.ts';
 import type { Tone } from '../parts/status.tsx';
 
@@ -47,4 +52,29 @@ export function coverageWords({ covered, confirmed, counts, gaps }: RunCoverage)
   if (calls === 0) return { tone: 'plain', verdict: 'no calls', line };
   if (confirmed === 0) return { tone: 'plain', verdict: 'one source', line };
   return { tone: 'good', verdict: 'covered', line };
+}
+
+const faultWords: Readonly<Record<Exclude<RecordingCode, 'NO_RECORDING'>, { tone: Tone; verdict: string }>> =
+  {
+    RECORDING_WITHOUT_BALANCE: { tone: 'wait', verdict: 'not balanced' },
+    RECORDING_NOT_COUNTED: { tone: 'plain', verdict: 'nothing compared' },
+    RECORDING_UNBALANCED: { tone: 'bad', verdict: 'unbalanced' },
+    RECORDING_LEFT_OUT: { tone: 'bad', verdict: 'left out' },
+  };
+
+/** What the balances of a run say of its recordings, by the word of the importer; null for a run without one. */
+export function recordingWords(events: readonly AuditEvent[]): CoverageWords | null {
+  const judge = new RecordingsJudge();
+  for (const { sequence, ...event } of events) judge.take({ index: sequence, ...event });
+  const found = judge.finish();
+  const fault = recordingFault(found);
+  if (fault === 'NO_RECORDING') return null;
+  const all = found.balances.map(({ balance }) => balance);
+  const open = all.filter((balance) => !isWhole(balance)).map(({ source }) => visibleLine(source.name));
+  const names = open.length === 0 ? '' : `: ${open.slice(0, 3).join(', ')}${open.length > 3 ? ', …' : ''}`;
+  const line =
+    all.length === 0
+      ? 'a recording without a balance'
+      : `recordings balanced: ${balanceWords(all)}${names}${fault === 'RECORDING_WITHOUT_BALANCE' ? '; another recording has no balance' : ''}`;
+  return { ...(fault === null ? { tone: 'good' as const, verdict: 'balanced' } : faultWords[fault]), line };
 }

@@ -47,6 +47,13 @@ export interface Recordings {
   readonly uncovered: Counts;
 }
 
+interface OpenEvent {
+  readonly index: number;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly metadata: unknown;
+}
+
 const facts: Readonly<Partial<Record<string, Kind>>> = {
   'tool.call': 'calls',
   'tool.result': 'results',
@@ -64,17 +71,26 @@ export class RecordingsJudge {
   add({ index, clear, disclosures }: RunEvent): void {
     if (clear === null) return;
     const { eventType, eventId } = clear;
+    const isBalance = eventType === balanceType;
+    if (disclosures === null) {
+      if (isBalance) this.take({ index, eventId, eventType, metadata: null });
+      return;
+    }
+    if (!isBalance && facts[eventType] === undefined) return;
+    const metadata = isBalance ? metadataIn(disclosures) : membersIn(disclosures);
+    this.take({ index, eventId, eventType, metadata });
+  }
+
+  /** Takes the next event as an interface has it. */
+  take({ index, eventId, eventType, metadata }: OpenEvent): void {
     if (eventType === balanceType) {
-      const metadata = disclosures === null ? null : metadataIn(disclosures);
       const isRead = this.#latest.add(metadata, (balance) => ({ index, eventId, balance }));
       if (!isRead && this.#unread.count++ === 0) this.#unread.first = index;
       return;
     }
     const kind = facts[eventType];
-    if (kind === undefined || disclosures === null) return;
-    const values = valuesAt(disclosures, wanted);
-    const metadata = Object.fromEntries(members.map((name) => [name, values.get(`/metadata/${name}`)]));
-    if (sourceOf(metadata) === 'transcript') this.#imported = plus(this.#imported, { [kind]: 1 });
+    const isImported = kind !== undefined && isObject(metadata) && sourceOf(metadata) === 'transcript';
+    if (isImported) this.#imported = plus(this.#imported, { [kind]: 1 });
   }
 
   finish(): Recordings {
@@ -96,6 +112,16 @@ export class RecordingsJudge {
   }
 }
 
+function membersIn(disclosures: string): Readonly<Record<string, Json>> {
+  const values = valuesAt(disclosures, wanted);
+  return Object.fromEntries(
+    members.flatMap((name) => {
+      const value = values.get(`/metadata/${name}`);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
 function metadataIn(disclosures: string): Json {
   // the verifier and the store opened it
   const fields = readJson(disclosures) as unknown as Disclosure[];
@@ -105,7 +131,7 @@ function metadataIn(disclosures: string): Json {
 const isEmpty = (counts: Counts): boolean => Object.keys(counts).length === 0;
 
 /** Why the layer does not hold; null where it does. */
-function recordingFault({ balances, unread, imported, uncovered }: Recordings): RecordingCode | null {
+export function recordingFault({ balances, unread, imported, uncovered }: Recordings): RecordingCode | null {
   const all = balances.map(({ balance }) => balance);
   if (all.length === 0 && unread.count === 0)
     return isEmpty(imported) ? 'NO_RECORDING' : 'RECORDING_WITHOUT_BALANCE';

@@ -10,20 +10,30 @@ import {
   type CoverageRules,
   type CoveredCall,
 } from '../../core/coverage/judge.ts';
+import type { RunEvent } from '../../core/events/run-entry.ts';
 import type { PolicyTimeline } from '../../core/decided/timeline.ts';
 import { runEvents } from '../events/run-stream.ts';
 import { LoggedPolicies } from '../in-force/logged.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
 
-/** Judges the events of a run below a leaf index. `rules`: of a proof from before. Cost: about 15 µs an event. */
+/**
+ * Judges the events of a run below a leaf index. `rules`: of a proof from before; `also`: gets each event too. Cost: about
+ * 15 µs an event.
+ */
 export async function coverageOf(
   context: TaskContext,
-  run: RunOf & { readonly rules?: CoverageRules | undefined },
+  run: RunOf & {
+    readonly rules?: CoverageRules | undefined;
+    readonly also?: { readonly add: (event: RunEvent) => void };
+  },
   beforeIndex: number,
 ): Promise<Coverage> {
   const judge = new CoverageJudge(run.rules);
   for await (const chunk of runEvents(context, run, { fromSeq: 0, beforeIndex })) {
-    for (const event of chunk) judge.add(event);
+    for (const event of chunk) {
+      judge.add(event);
+      run.also?.add(event);
+    }
   }
   return judge.finish();
 }

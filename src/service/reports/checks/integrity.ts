@@ -75,6 +75,10 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
           : 'No run of the period has a tool call.',
       missing: unseen,
     },
+    balanced: covered.recordings.examined({
+      none: 'No run of the period has a recording with a balance.',
+      leftOut: covered.leftOut,
+    }),
     clientClocks: {
       examined: tally.events,
       failed: tally.skewed,

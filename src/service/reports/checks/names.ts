@@ -15,6 +15,7 @@ export const checks = {
   runProved: 'A proof of the run is attached',
   runObeyed: 'The run obeyed the policies in force',
   runGoverned: 'No tool call ran without a decision',
+  runBalanced: 'The recordings of the run balance',
   fieldsKept: 'All fields of the events are kept',
   secondPerson: 'A second person put each version in force',
   hasReason: 'Each change of what is in force has a reason',
@@ -26,6 +27,7 @@ export const checks = {
   clockSteady: 'The clock of the service did not jump',
   sourcesSend: 'No source of telemetry fell silent',
   allGoverned: 'Nothing ran ungoverned',
+  balanced: 'Recordings of other programs balance',
   clientClocks: 'Clients state times close to those of the log',
   indexCovers: 'The index of the log covers the period',
   sameResult: 'Recorded decisions give the same result again',
@@ -56,6 +58,8 @@ export const examines: Readonly<Record<CheckId, string>> = {
   runObeyed:
     'the layer `policy_compliance` of the newest proof. A proof of fewer events than the run has is not shown',
   runGoverned: 'tool calls of the run, as coverage judges them',
+  runBalanced:
+    'balances of recordings of the run in which the scanner found something to compare. Recordings without one are not shown',
   fieldsKept: 'events of the run',
   secondPerson:
     'versions that were put in force, also by a rollback. Two credentials that are not shown to be of two persons are not shown',
@@ -68,6 +72,8 @@ export const examines: Readonly<Record<CheckId, string>> = {
   clockSteady: 'entries of the period',
   sourcesSend: 'services that sent telemetry',
   allGoverned: 'tool calls of the period, as coverage judges them',
+  balanced:
+    'balances of recordings of runs of the period in which the scanner found something to compare. Recordings without one are not shown',
   clientClocks: 'events of the period',
   indexCovers: `entries of the period. Those above the index fail where it is more than ${limits.indexLeaves} entries behind the log, and are not shown otherwise`,
   sameResult: 'replays that repeated a decision, or a step of a graph or of another run',

@@ -5,9 +5,11 @@
 import { limits } from '../../../contract/limits.ts';
 import { coverageVerdicts, type CoverageVerdict } from '../../../contract/coverage.ts';
 import { alarms } from '../../../core/coverage/judge.ts';
+import { RecordingsJudge } from '../../../core/proofs/recordings.ts';
 import { coverageOf, detailOf, policyTimes } from '../../coverage/task.ts';
 import { prunedBelow } from '../../events/run-stream.ts';
 import type { TaskContext } from '../../call/work.ts';
+import { RecordingTally } from '../checks/recordings.ts';
 import { count } from './period.ts';
 import { Rows } from './rows.ts';
 import { columns, type ReportSource, type TableSpec } from './source.ts';
@@ -38,6 +40,7 @@ export interface CoverageTable {
   /** Log records that sources numbered and that are missing. */
   readonly missing: number;
   readonly runs: number;
+  readonly recordings: RecordingTally;
   /** Runs that were not read, because the report would read too much or their events were pruned. */
   readonly leftOut: number;
 }
@@ -56,11 +59,14 @@ export async function coverageRows(
     number
   >;
   const policies = await policyTimes(context, projectId, treeSize);
+  const recordings = new RecordingTally();
   let [alarmed, withoutPolicy, missing, events, runs] = [0, 0, 0, 0, 0];
   for (const runId of runIds.slice(0, limits.reportCoverageRuns)) {
     if (events >= limits.reportCoverageEvents) break;
-    const judged = await coverageOf(context, { projectId, runId }, treeSize).catch(nullIfPruned);
+    const also = new RecordingsJudge();
+    const judged = await coverageOf(context, { projectId, runId, also }, treeSize).catch(nullIfPruned);
     if (judged === null) continue;
+    recordings.add(runId, also.finish());
     runs += 1;
     events += judged.events;
     for (const { first, last } of judged.gaps) missing += last - first + 1;
@@ -82,6 +88,7 @@ export async function coverageRows(
     withoutPolicy,
     missing,
     runs,
+    recordings,
     leftOut: runIds.length - runs,
   };
 }

@@ -137,7 +137,7 @@ export const integrityCompleteness = template({
         missing: 'Telemetry records that are missing',
         quiet: ['Longest time without an entry', 'duration'],
       },
-      checks: ['sourcesSend'],
+      checks: ['sourcesSend', 'balanced'],
     },
     ungoverned: {
       title: 'What ran ungoverned',

@@ -67,7 +67,7 @@ export const runEvidence = template({
         compliance: ['Policies in force were obeyed', 'status'],
         lasted: ['Lasted', 'duration'],
       },
-      checks: ['fieldsKept'],
+      checks: ['fieldsKept', 'runBalanced'],
     },
     events: {
       title: 'What happened',
@@ -265,6 +265,10 @@ function evidenceOf(found: RunSectionInput) {
       none: covered.leftOut > 0 ? 'The run was not compared.' : 'The run has no tool call.',
       missing: unseenText(covered),
     },
+    runBalanced: covered.recordings.examined({
+      none: 'The run has no recording with a balance.',
+      leftOut: covered.leftOut,
+    }),
     fieldsKept: {
       examined: events,
       failed: timeline.erasedEvents,

@@ -87,6 +87,7 @@ const failing: Readonly<Record<CheckId, Case>> = {
   runProved: ['known', 'run-evidence', () => ({ runId: 'r1', host: answering(6) })],
   runObeyed: ['known', 'run-evidence', ofRun('r1')],
   runGoverned: ['known', 'run-evidence', ofRun('r1')],
+  runBalanced: ['hostile', 'run-evidence', ofRun('recorded')],
   fieldsKept: ['known', 'run-evidence', ofRun('r2')],
   secondPerson: ['known', 'policy-changes'],
   hasReason: ['known', 'policy-changes'],
@@ -107,6 +108,7 @@ const failing: Readonly<Record<CheckId, Case>> = {
     }),
   ],
   allGoverned: ['known', 'integrity-completeness'],
+  balanced: ['hostile', 'integrity-completeness'],
   clientClocks: ['hostile', 'integrity-completeness'],
   indexCovers: [
     'known',

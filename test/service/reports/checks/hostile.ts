@@ -47,6 +47,8 @@ export async function hostileLog(service: TestService, tenant: Tenant): Promise<
   await gov.tool('left', 'refund');
   await gov.tool('unused', 'look');
   await say({ runId: 'lossy', eventType: 'recorder.dropped', timestamp: now() });
+  const lacking = { runId: 'recorded', eventType: 'gov.balance/1', timestamp: now(), metadata: leftOut };
+  await say(lacking);
   await say({ runId: 'old', eventType: 'agent.step', timestamp: '2020-01-05T09:00:00Z' });
 
   await say({ runId: 'erased', eventType: 'agent.step', timestamp: now(), metadata: { secret: 'x' } });
@@ -64,6 +66,20 @@ export async function hostileLog(service: TestService, tenant: Tenant): Promise<
   await say({ runId: 'after', eventType: 'agent.step', timestamp: now() });
   return { projectId, before: { index, disclosures } };
 }
+
+/** A recording of two calls, of which one is in no event. */
+const leftOut = {
+  source: { name: 's.jsonl', sha256: '0'.repeat(64), bytes: 9, format: 'codex', accounted: 0.5 },
+  found: { calls: 2 },
+  recorded: { calls: 1 },
+  observed: {},
+  inherited: [],
+  repeated: {},
+  excepted: [],
+  unseen: [],
+  remainder: [{ where: 'line 1', why: 'unknown', bytes: 1, hash: 'sha256:00' }],
+  leftOut: { calls: 1, parts: 1 },
+};
 
 const asc = { order: 'asc', limit: 1, after: -1, fromIndex: 0 } as const;
 
