@@ -229,21 +229,26 @@ describe('the outcome of a call', () => {
       claude({ content: 'PreToolUse:Bash hook error: no', is_error: true }, undefined),
       'denied',
     ],
-    ...(
-      [
-        ['user_reject', 'refused'],
-        ['config', 'denied'],
-        ['hook', 'denied'],
-        ['invalid_input', 'error'],
-      ] as const
-    ).map(
-      ([source, ending]) =>
-        [
-          `claude-code: who decided, ${source}`,
-          decided({ permissionDecision: { decision: 'reject', source } }),
-          ending,
-        ] as const,
-    ),
+    [
+      'claude-code: who decided, user_reject',
+      decided({ permissionDecision: { decision: 'reject', source: 'user_reject' } }),
+      'refused',
+    ],
+    [
+      'claude-code: who decided, config',
+      decided({ permissionDecision: { decision: 'reject', source: 'config' } }),
+      'denied',
+    ],
+    [
+      'claude-code: who decided, hook',
+      decided({ permissionDecision: { decision: 'reject', source: 'hook' } }),
+      'denied',
+    ],
+    [
+      'claude-code: who decided, invalid_input',
+      decided({ permissionDecision: { decision: 'reject', source: 'invalid_input' } }),
+      'error',
+    ],
     ['claude-code: a rule of its permissions', decided({ toolDenialKind: 'permission-rule' }), 'denied'],
     ['claude-code: a kind of denial', decided({ toolDenialKind: 'interrupted' }), 'interrupted'],
     [
