@@ -33,6 +33,7 @@ const contentAttributes = new RegExp(
     '^error$',
     '^ai\\.(?:prompt|response\\.(?:text|object|toolCalls|reasoning)|settings\\.context)',
     '^traceloop\\.entity\\.(?:input|output)$',
+    '^gcp\\.vertex\\.agent\\.(?:llm_request|llm_response|tool_call_args|tool_response|data)$',
     '^langfuse\\..*(?:input|output|metadata)$',
     '^(?:user_|account_|organization_)(?:id|email|uuid|name)$',
   ].join('|'),

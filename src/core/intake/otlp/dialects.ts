@@ -1,6 +1,6 @@
 /**
  * What a span is, by the attributes of the conventions in use: OpenTelemetry GenAI (old and new names), OpenInference,
- * OpenLLMetry, LangSmith, AI SDK, MCP, Langfuse. The first attribute that says it counts.
+ * OpenLLMetry, LangSmith, AI SDK, MCP, Langfuse, Google ADK. The first attribute that says it counts.
  * Tested by `test/core/intake/formats/otlp.test.ts` and `langfuse.test.ts`.
  */
 import { textOf, type Source } from '../run.ts';
@@ -37,6 +37,8 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
       update_memory: 'memory',
       upsert_memory: 'memory',
       delete_memory: 'memory',
+      create_memory_store: 'memory',
+      delete_memory_store: 'memory',
     },
   ],
   [
@@ -47,7 +49,9 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
       TOOL: 'tool',
       AGENT: 'agent',
       RETRIEVER: 'retrieval',
+      RERANKER: 'retrieval',
       GUARDRAIL: 'guardrail',
+      EVALUATOR: 'guardrail',
       CHAIN: 'workflow',
     },
   ],
@@ -56,14 +60,35 @@ const table: readonly (readonly [attribute: string, kinds: Readonly<Record<strin
     { 'ai.toolCall': 'tool', 'ai.generateText.doGenerate': 'model', 'ai.streamText.doStream': 'model' },
   ],
   ['llm.request.type', { chat: 'model', completion: 'model', rerank: 'model', embedding: 'embedding' }],
-  ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow' }],
+  ['traceloop.span.kind', { tool: 'tool', agent: 'agent', workflow: 'workflow', task: 'workflow' }],
   ['langsmith.span.kind', { tool: 'tool', llm: 'model', retriever: 'retrieval' }],
-  ['mcp.method.name', { 'tools/call': 'tool', 'resources/read': 'retrieval' }],
+  ['mcp.method.name', { 'tools/call': 'tool', 'resources/read': 'retrieval', 'prompts/get': 'retrieval' }],
   [
     'langfuse.observation.type',
-    { generation: 'model', tool: 'tool', agent: 'agent', retriever: 'retrieval', guardrail: 'guardrail' },
+    {
+      generation: 'model',
+      embedding: 'embedding',
+      tool: 'tool',
+      agent: 'agent',
+      retriever: 'retrieval',
+      guardrail: 'guardrail',
+      evaluator: 'guardrail',
+      chain: 'workflow',
+    },
   ],
 ];
+
+/** Names of spans by the conventions, for an instrumentation that writes the attributes only when a call ends well. */
+const toolSpan = /^(?:execute_tool|tools\/call) \S/;
+
+/** Returns the kind that a span names; undefined if it names none. */
+export const kindOfSpan = ({
+  name,
+  attributes,
+}: {
+  name: string;
+  attributes: Source;
+}): SpanKind | undefined => kindByAttributes(attributes) ?? (toolSpan.test(name) ? 'tool' : undefined);
 
 /** Returns the kind that attributes name; undefined if none does. */
 export function kindByAttributes(attributes: Source): SpanKind | undefined {
@@ -77,7 +102,8 @@ export function kindByAttributes(attributes: Source): SpanKind | undefined {
 }
 
 /** Messages to and from a model, of a span that names the model and no operation. */
-const modelMessages = /^gen_ai\.(?:(?:input|output)\.messages|(?:prompt|completion)(?:\.\d+\..+)?)$/;
+const modelMessages =
+  /^(?:gen_ai\.(?:(?:input|output)\.messages|(?:prompt|completion)(?:\.\d+\..+)?)|gcp\.vertex\.agent\.llm_response)$/;
 
 /** Attributes that name one thing, the newest convention first. */
 const names = {
@@ -88,6 +114,7 @@ const names = {
     'langfuse.session.id',
     'thread_id',
     'ai.telemetry.metadata.sessionId',
+    'gcp.vertex.agent.session_id',
   ],
   toolName: [
     'gen_ai.tool.name',
@@ -114,6 +141,7 @@ const names = {
     'traceloop.entity.input',
     'input.value',
     'langfuse.observation.input',
+    'gcp.vertex.agent.tool_call_args',
     'tool_parameters',
   ],
   toolOutput: [
@@ -123,18 +151,35 @@ const names = {
     'traceloop.entity.output',
     'output.value',
     'langfuse.observation.output',
+    'gcp.vertex.agent.tool_response',
   ],
   model: [
     'gen_ai.response.model',
     'gen_ai.request.model',
     'llm.model_name',
     'ai.model.id',
+    'langfuse.observation.model.name',
+    'embedding.model_name',
     'model',
     'model_name',
   ],
   agent: ['gen_ai.agent.name', 'agent.name', 'gen_ai.workflow.name'],
-  modelInput: ['gen_ai.input.messages', 'ai.prompt.messages', 'input.value', 'gen_ai.prompt'],
-  modelOutput: ['gen_ai.output.messages', 'ai.response.text', 'output.value', 'gen_ai.completion'],
+  modelInput: [
+    'gen_ai.input.messages',
+    'ai.prompt.messages',
+    'input.value',
+    'gen_ai.prompt',
+    'langfuse.observation.input',
+    'gcp.vertex.agent.llm_request',
+  ],
+  modelOutput: [
+    'gen_ai.output.messages',
+    'ai.response.text',
+    'output.value',
+    'gen_ai.completion',
+    'langfuse.observation.output',
+    'gcp.vertex.agent.llm_response',
+  ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** Returns the value of the first attribute of a group that is there. */

@@ -5,6 +5,7 @@ import { endingOf } from '../ending.ts';
 import { textOf } from '../run.ts';
 import { toolOutputOf } from './dialects.ts';
 import type { SpanRecord } from './records.ts';
+import { toolMessageIn } from './tool-message.ts';
 
 /**
  * The status says it, or the attribute of the conventions, or Langfuse's level, or an exception that left the span. A span
@@ -20,7 +21,8 @@ export function outcomeOf(
     status === 'error' ||
     textOf(attributes['error.type']) !== undefined ||
     attributes['langfuse.observation.level'] === 'ERROR' ||
-    exceptions.some((each) => String(each.attributes['exception.escaped']) === 'true');
+    exceptions.some((each) => String(each.attributes['exception.escaped']) === 'true') ||
+    (isTool && toolMessageIn(attributes)?.['status'] === 'error');
   const type = String(attributes['error.type']);
   const stated = hasFailed
     ? isTimeout.test(type)

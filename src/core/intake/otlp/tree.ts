@@ -3,9 +3,10 @@
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/core/intake/formats/otlp.test.ts`.
  */
 import { textOf, type Source } from '../run.ts';
-import { attributeOf, kindByAttributes, textAttribute } from './dialects.ts';
+import { attributeOf, kindOfSpan, textAttribute } from './dialects.ts';
 import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
+import { callIdIn } from './tool-message.ts';
 import { CallSpans, decidedBefore, type CallSpan, type EarlierSpan } from './same-call.ts';
 
 /** Spans with their ancestors, and the runs that they name. */
@@ -81,7 +82,7 @@ export class SpanTree {
 /** Returns what a span tells of its call. */
 export function callSpanOf(span: SpanRecord): CallSpan {
   const { spanId, parentId, side, attributes } = span;
-  const kind = kindByAttributes(attributes);
+  const kind = kindOfSpan(span);
   if (kind !== 'tool' || isLoggedToo(span))
     return { spanId, parentId, role: kind === undefined || kind === 'model' ? kind : 'end' };
   return {
@@ -89,7 +90,7 @@ export function callSpanOf(span: SpanRecord): CallSpan {
     parentId,
     role: 'tool',
     tool: toolNameOf(span),
-    callId: textAttribute(attributes, 'callId'),
+    callId: callIdIn(attributes),
     request: idIn(attributes, ['jsonrpc.request.id', 'mcp.request.id']),
     session: idIn(attributes, ['mcp.session.id']),
     side,

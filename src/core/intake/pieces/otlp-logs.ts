@@ -80,11 +80,14 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
           resource: { name: textAttribute(attributes, 'model') ?? 'unknown', type: 'model' },
           metadata: {
             ...facts,
+            toolCallIds: callIdsIn(log.body),
             input: readArguments(attributes['gen_ai.input.messages']),
             output: readArguments(attributes['gen_ai.output.messages']) ?? log.body,
           },
         },
       ];
+    case 'gen_ai.tool.message':
+      return [answered(log, { ...shared, facts })];
     case 'api_error':
       return [{ ...shared, eventType: 'run.error', action: 'fail', metadata: facts }];
     case 'tool_decision':
@@ -104,6 +107,34 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
         { ...shared, rank: 0, eventType: 'agent.step', action: name, metadata: { ...facts, body: log.body } },
       ];
   }
+}
+
+/** The ids of the calls that a choice of a model asks for. */
+function callIdsIn(body: unknown): string[] | undefined {
+  const message = isSource(body) ? (body['message'] ?? body) : undefined;
+  const calls = isSource(message) && Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
+  const ids = calls.filter(isSource).flatMap(({ id }) => textOf(id) ?? []);
+  return ids.length === 0 ? undefined : ids;
+}
+
+/** A message with which a tool answers its model shows that the call has ended. */
+function answered(
+  { body }: LogRecord,
+  { facts, ...shared }: Pick<TimedDraft, 'at' | 'key' | 'actor' | 'rank'> & { readonly facts: Source },
+): TimedDraft {
+  const message = isSource(body) ? body : {};
+  const id = textOf(message['id']) ?? textOf(message['tool_call_id']);
+  const content = message['content'] ?? body;
+  if (id === undefined)
+    return { ...shared, eventType: 'agent.step', action: 'tool message', metadata: { ...facts, body } };
+  return {
+    ...shared,
+    rank: 2,
+    mergeable: true,
+    eventType: 'tool.result',
+    action: 'return',
+    metadata: { ...facts, toolCallId: id, content, outcome: endingOf({ results: [content] }) },
+  };
 }
 
 /** Programs write this in place of a text that they do not send. */

@@ -6,7 +6,7 @@ import { readArguments } from '../conversation.ts';
 import {
   attributeOf,
   indexedMessages,
-  kindByAttributes,
+  kindOfSpan,
   textAttribute,
   toolOutputOf,
   type SpanKind,
@@ -94,9 +94,9 @@ export function describeSpan(
 type Kind = SpanKind | 'step';
 
 /** A span with an attribute of a model, an agent or MCP is a step at least, whatever it names its operation. */
-const kindOf = ({ attributes }: SpanRecord): Kind | undefined =>
-  kindByAttributes(attributes) ??
-  (Object.keys(attributes).some((name) => /^(?:gen_ai|llm|mcp)\./.test(name)) ? 'step' : undefined);
+const kindOf = (span: SpanRecord): Kind | undefined =>
+  kindOfSpan(span) ??
+  (Object.keys(span.attributes).some((name) => /^(?:gen_ai|llm|mcp)\./.test(name)) ? 'step' : undefined);
 
 /** The events of a span hold messages of a model, or the text of an exception. */
 function eventsOf({ events }: SpanRecord): Source {
@@ -114,7 +114,7 @@ const exceptionIn = ({ events }: SpanRecord): string | undefined =>
 /** What every span names in a member of its own; only a tool and a model have members for their content. */
 const usedByAll = /^(gen_ai\.(conversation\.id|agent\.name)|session\.id|conversation\.id)$/;
 const used =
-  /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*|(prompt|completion)\.\d+\..+)|llm\.request\.type|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;
+  /^(gen_ai\.(operation\.name|tool\.(name|call\.(id|arguments|result)|call_id)|input\.messages|output\.messages|system_instructions|conversation\.id|(request|response)\.model|agent\.name|usage\..*|(prompt|completion)\.\d+\..+)|llm\.(request\.type|usage\..*|token_count\..*)|gcp\.vertex\.agent\.(llm_request|llm_response|tool_call_args|tool_response|session_id)|langfuse\.observation\.(input|output|model\.name|usage_details)|ai\.toolCall\.(name|id|args|result)|session\.id|conversation\.id|(input|output)\.value)$/;
 
 function contentOf({ attributes }: SpanRecord, kind: Kind): Source {
   if (kind === 'tool') return { arguments: readArguments(attributeOf(attributes, 'toolInput')) };
@@ -148,14 +148,15 @@ function newest(input: unknown): unknown {
 }
 
 /** Returns the ids of parts of these types in messages, and of the calls and results that OpenAI's form names. */
-function idsIn(messages: unknown, types: readonly string[]): string[] {
+function idsIn(given: unknown, types: readonly string[]): string[] {
+  const messages = isSource(given) ? [given] : given;
   if (!Array.isArray(messages)) return [];
   const isAnswer = types.includes('tool_result');
   return messages.filter(isSource).flatMap((message) => {
     const parts = [message['parts'], message['content']].filter(Array.isArray).flat().filter(isSource);
     const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isSource) : [];
     const typed = [...parts, ...calls].filter((part) => types.includes(String(part['type'])));
-    const named = isAnswer ? [] : calls.filter((call) => call['type'] === undefined);
+    const named = isAnswer ? [] : calls.filter(({ type }) => type === undefined || type === 'function');
     const answered = isAnswer && message['role'] === 'tool' ? textOf(message['tool_call_id']) : undefined;
     const ids = [...typed, ...named].flatMap(
       (part) => textOf(part['id']) ?? textOf(part['tool_use_id']) ?? [],
@@ -173,18 +174,20 @@ function flatIds(attributes: Source, side: 'input' | 'output'): string[] {
     .flatMap((each) => textOf(attributes[each]) ?? []);
 }
 
+/** What begins the names of counts of tokens, in the conventions in use. */
+const usagePrefix = /^(?:gen_ai\.usage|llm\.usage|llm\.token_count)\./;
+
 function usageOf(attributes: Source): Source | undefined {
-  const members = Object.entries(attributes).filter(([name]) => name.startsWith('gen_ai.usage.'));
-  return members.length === 0
-    ? undefined
-    : Object.fromEntries(members.map(([name, value]) => [name.slice('gen_ai.usage.'.length), value]));
+  const details = readArguments(attributes['langfuse.observation.usage_details']);
+  const members = Object.entries(attributes).filter(([name]) => usagePrefix.test(name));
+  if (members.length === 0) return isSource(details) ? details : undefined;
+  return Object.fromEntries(members.map(([name, value]) => [name.replace(usagePrefix, ''), value]));
 }
 
 /** Returns the nearest agent above, else the service. */
 function actorOf(span: SpanRecord, above: readonly SpanRecord[]): Party {
   const named = above.map(({ attributes }) => textAttribute(attributes, 'agent')).find(Boolean);
-  const own =
-    kindByAttributes(span.attributes) === 'agent' ? undefined : textAttribute(span.attributes, 'agent');
+  const own = kindOfSpan(span) === 'agent' ? undefined : textAttribute(span.attributes, 'agent');
   return { name: own ?? named ?? textOf(span.resource['service.name']) ?? 'agent', role: 'agent' };
 }
 
@@ -210,7 +213,9 @@ function calleeOf(span: SpanRecord, kind: Kind): Pick<Draft, 'eventType' | 'acti
     case 'workflow':
       return { eventType: 'workflow.invoked', action: 'invoke' };
     case 'retrieval': {
-      const name = textOf(attributes['mcp.resource.uri']) ?? span.name;
+      const names = ['mcp.resource.uri', 'gen_ai.prompt.name', 'gen_ai.data_source.id'];
+      const name =
+        names.map((each) => textOf(attributes[each])).find((each) => each !== undefined) ?? span.name;
       return { eventType: 'kb.query', action: 'query', resource: { name, type: 'data' } };
     }
     case 'plan':
@@ -224,7 +229,7 @@ function calleeOf(span: SpanRecord, kind: Kind): Pick<Draft, 'eventType' | 'acti
       return {
         eventType: reads ? 'memory.read' : 'memory.write',
         action: String(attributes['gen_ai.operation.name']),
-        resource: { name: span.name, type: 'data' },
+        resource: { name: textOf(attributes['gen_ai.memory.store.id']) ?? span.name, type: 'data' },
       };
     }
   }

@@ -180,7 +180,8 @@ describe('a record with attributes of a model', () => {
     ['an operation that gov does not know', { 'gen_ai.operation.name': 'rerank' }, 'agent.step'],
     ['no operation', { 'gen_ai.evaluation.name': 'Relevance' }, 'agent.step'],
     ['a raw request', { 'llm.openai.messages': '[]' }, 'agent.step'],
-    ['a method of MCP', { 'mcp.method.name': 'prompts/get' }, 'agent.step'],
+    ['a method of MCP', { 'mcp.method.name': 'tools/list' }, 'agent.step'],
+    ['a prompt of MCP', { 'mcp.method.name': 'prompts/get' }, 'kb.query'],
     [
       'a resource of MCP',
       { 'mcp.method.name': 'resources/read', 'mcp.resource.uri': 'file:///x' },
