@@ -5,10 +5,7 @@
  */
 import type { RunState } from '../append/ledger.ts';
 import { runColumns, runTypes } from '../append/run-row.ts';
-import type { Columns } from '../rules/columns.ts';
-
-/** Types of PostgreSQL; `position` is a number of up to 63 bits there, and a row id in SQLite. */
-export type ColumnType = 'int4' | 'int8' | 'text' | 'bytea' | 'position';
+import { plainColumns, type TypedColumns } from './plain-columns.ts';
 
 /** The place of a leaf: 2^36 leaves of each of 2^27 projects. */
 export interface Position {
@@ -22,34 +19,16 @@ export type Cell = string | number | null | Uint8Array | Position;
 export interface CommitTable<Row> {
   readonly name: string;
   /** The column of each member and its type. */
-  readonly columns: {
-    readonly [Member in keyof Row & string]-?: readonly [column: string, type: ColumnType];
-  };
+  readonly columns: TypedColumns<Row>;
   /** For a row that exists: the columns of its key in PostgreSQL, and SQL that changes it. */
   readonly exists: { readonly key: string; readonly set: string } | undefined;
 }
 
 export const table = <Row>(
   name: string,
-  columns: CommitTable<Row>['columns'],
+  columns: TypedColumns<Row>,
   exists?: CommitTable<Row>['exists'],
 ): CommitTable<Row> => ({ name, columns, exists });
-
-/** The columns of a row with their types. Throws for a column of another form: commits write values as they are. */
-function typed<Row>(
-  { names, table: of, words, flags, json }: Columns<Row>,
-  types: Readonly<Record<keyof Row & string, ColumnType>>,
-): CommitTable<Row>['columns'] {
-  const [formed] = [...words, ...flags, ...json];
-  if (formed !== undefined)
-    throw new Error(`expected a plain column for ${of}.${formed}, got words, flag or json`);
-  return Object.fromEntries<readonly [string, ColumnType]>(
-    Object.entries<string>(names).map(([member, column]) => [
-      member,
-      [column, types[member as keyof Row & string]],
-    ]),
-  ) as CommitTable<Row>['columns']; // the members of `names`
-}
 
 const project = ['project', 'int4'] as const;
 const position = ['position', 'position'] as const;
@@ -174,7 +153,7 @@ export const commitTables = {
     'run',
     {
       project,
-      ...typed(runColumns, runTypes),
+      ...plainColumns(runColumns, runTypes),
     },
     {
       key: 'project, run_no',

@@ -31,11 +31,18 @@ describe('runFault', () => {
     });
   });
 
-  it('reports a run without a system whose event names one', () => {
-    expect(runFault(event('system-1'), 7, { ...row, ai_system_id: null })).toEqual({
-      expected: 'ai_system_id system-1',
-      got: 'ai_system_id null',
-    });
+  it('reports a run without a system once, at the first event that names one, also where events may be pruned', () => {
+    const lacking = { ...row, ai_system_id: null };
+    for (const isPruned of [false, true]) {
+      const unnamed = new UnnamedSystems();
+      const fault = (idx: number, system?: string) =>
+        runFault(event(system), idx, lacking, unnamed.visit(event(system), idx, lacking, isPruned));
+      expect([fault(6), fault(7, 'system-1'), fault(8, 'system-2')]).toEqual([
+        null,
+        { expected: 'ai_system_id system-1', got: 'ai_system_id null' },
+        null,
+      ]);
+    }
   });
 
   it('compares the server time with that of the newest event only', () => {

@@ -140,7 +140,7 @@ function placeCheck(check: Check, { no, projectId, auditSize }: CheckedProject, 
     else if (placed.name !== eventType || placed.at_ms !== parseTimestamp(timestamp)) {
       problem('run_mismatch', expected, `a ${placed.name ?? 'row of unknown type'} at ${placed.at_ms} ms`);
     } else {
-      const isUnnamed = idx >= prunedBelow && unnamed.visit(event, idx, placed);
+      const isUnnamed = unnamed.visit(event, idx, placed, idx < prunedBelow);
       const fault = runFault(event, idx, placed, isUnnamed);
       if (fault !== null) check.problem(`${projectId}/run/${runId}`, 'run_mismatch', fault);
     }

@@ -18,8 +18,8 @@ interface RunEvent extends Pick<EventRecord, 'serverTimestamp' | 'aiSystemId'> {
   readonly isUnnamed: boolean;
 }
 
-/** Returns the value that an event proves; undefined where it proves none. `stored`: the value of the row. */
-type Proof = (event: RunEvent, stored: string | number | null) => string | number | null | undefined;
+/** Returns the value that an event proves; undefined where it proves none. */
+type Proof = (event: RunEvent) => string | number | null | undefined;
 
 /** A new column of a run says here which event proves it, or what else compares it. */
 const proofs: { readonly [Member in keyof RunState]: Proof | 'events name it' | 'recomputed in runs.ts' } = {
@@ -32,8 +32,7 @@ const proofs: { readonly [Member in keyof RunState]: Proof | 'events name it' | 
   lastMs: 'recomputed in runs.ts',
   lastServerMs: ({ isLast, serverTimestamp }) => (isLast ? parseTimestamp(serverTimestamp) : undefined),
   // the first event that names a system sets it
-  aiSystemId: ({ isFirst, isUnnamed, aiSystemId }, stored) =>
-    isFirst || isUnnamed || stored === null ? aiSystemId : undefined,
+  aiSystemId: ({ isFirst, isUnnamed, aiSystemId }) => (isFirst || isUnnamed ? aiSystemId : undefined),
 };
 
 /** Returns the columns of a run that differ from what its event at index `idx` proves; null where none does. */
@@ -57,7 +56,7 @@ export function runFault(
     const stored = row[column];
     const proof = proofs[member as keyof RunState]; // `names` has the members of a run
     if (stored === undefined || typeof proof === 'string') continue;
-    const proven = proof(event, stored);
+    const proven = proof(event);
     if (proven === undefined || proven === stored) continue;
     expected.push(`${column} ${proven}`);
     got.push(`${column} ${stored}`);
@@ -74,10 +73,21 @@ const maxUnnamed = 100_000;
  */
 export class UnnamedSystems {
   readonly #runs = new Map<string, RunColumns>();
+  /** Runs without a system, though an event that was visited names one. */
+  readonly #lacking = new Set<string>();
 
-  /** Returns whether the events before this one are known to name no system. */
-  visit({ runId, aiSystemId }: EventRecord, idx: number, row: RunColumns): boolean {
+  /**
+   * Returns whether this event proves the system: those before it are known to name none, or it is the first visited one
+   * that names the system which the run lacks. `isPruned`: events before it may be gone.
+   */
+  visit({ runId, aiSystemId }: EventRecord, idx: number, row: RunColumns, isPruned = false): boolean {
     const { names } = runColumns;
+    if (row[names.aiSystemId] === null) {
+      const isFirst = aiSystemId !== undefined && !this.#lacking.has(runId);
+      if (isFirst && this.#lacking.size < maxUnnamed) this.#lacking.add(runId);
+      return isFirst;
+    }
+    if (isPruned) return false;
     const isUnnamed = this.#runs.has(runId);
     if (aiSystemId !== undefined) this.#runs.delete(runId);
     else if (row[names.firstIndex] === idx && typeof row[names.aiSystemId] === 'string') {

@@ -5,7 +5,8 @@
  * Source: PostgreSQL 18, `array_recv` in src/backend/utils/adt/arrayfuncs.c.
  * Proven by `test/store/postgres/connection/wire.test.ts`.
  */
-import type { Cell, ColumnType, Position } from '../../write/commit-tables.ts';
+import type { Cell, Position } from '../../write/commit-tables.ts';
+import type { ColumnType } from '../../write/plain-columns.ts';
 
 /** OIDs of types in `pg_type`. */
 const oids = { int8: 20, int4: 23, text: 25, bytea: 17 } as const;

@@ -4,7 +4,8 @@
  * Proven by `test/store/postgres/suite.alone.test.ts`.
  */
 import { arrayOf } from '../connection/arrays.ts';
-import type { Cell, ColumnType, CommitTable } from '../../write/commit-tables.ts';
+import type { Cell, CommitTable } from '../../write/commit-tables.ts';
+import type { ColumnType } from '../../write/plain-columns.ts';
 import { sql, step, type Sql, type Step } from '../../read/queries.ts';
 
 /** A statement that inserts rows from arrays into a table. */
