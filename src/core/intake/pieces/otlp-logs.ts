@@ -71,21 +71,7 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
     case 'api_request':
     case 'gen_ai.choice':
     case 'gen_ai.client.inference.operation.details':
-      return [
-        {
-          ...shared,
-          rank: 3,
-          eventType: 'model.invoked',
-          action: 'inference',
-          resource: { name: textAttribute(attributes, 'model') ?? 'unknown', type: 'model' },
-          metadata: {
-            ...facts,
-            toolCallIds: callIdsIn(log.body),
-            input: readArguments(attributes['gen_ai.input.messages']),
-            output: readArguments(attributes['gen_ai.output.messages']) ?? log.body,
-          },
-        },
-      ];
+      return [invoked(log, { ...shared, facts })];
     case 'gen_ai.tool.message':
       return [answered(log, { ...shared, facts })];
     case 'api_error':
@@ -109,6 +95,22 @@ function describe(name: string, { log, key }: { log: LogRecord; key: string }): 
   }
 }
 
+type Shared = Pick<TimedDraft, 'at' | 'key' | 'actor' | 'rank'> & { readonly facts: Source };
+
+const invoked = ({ attributes, body }: LogRecord, { facts, ...shared }: Shared): TimedDraft => ({
+  ...shared,
+  rank: 3,
+  eventType: 'model.invoked',
+  action: 'inference',
+  resource: { name: textAttribute(attributes, 'model') ?? 'unknown', type: 'model' },
+  metadata: {
+    ...facts,
+    toolCallIds: callIdsIn(body),
+    input: readArguments(attributes['gen_ai.input.messages']),
+    output: readArguments(attributes['gen_ai.output.messages']) ?? body,
+  },
+});
+
 /** The ids of the calls that a choice of a model asks for. */
 function callIdsIn(body: unknown): string[] | undefined {
   const message = isSource(body) ? (body['message'] ?? body) : undefined;
@@ -118,10 +120,7 @@ function callIdsIn(body: unknown): string[] | undefined {
 }
 
 /** A message with which a tool answers its model shows that the call has ended. */
-function answered(
-  { body }: LogRecord,
-  { facts, ...shared }: Pick<TimedDraft, 'at' | 'key' | 'actor' | 'rank'> & { readonly facts: Source },
-): TimedDraft {
+function answered({ body }: LogRecord, { facts, ...shared }: Shared): TimedDraft {
   const message = isSource(body) ? body : {};
   const id = textOf(message['id']) ?? textOf(message['tool_call_id']);
   const content = message['content'] ?? body;
