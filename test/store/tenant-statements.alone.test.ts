@@ -135,6 +135,7 @@ const reached: readonly RegExp[] = [
   /^SCAN json_each VIRTUAL TABLE/, // values of a parameter
   /^SCAN (?:CONSTANT ROW|sizes)$/, // sizes of one epoch, each found by the index
   /^SCAN first$/, // cosigned checkpoints of one log, counted
+  /^SCAN i$/, // the next leaves of one run, found by the index
 ];
 
 /** How a job is claimed: from project to project by the index, whatever is queued. */

@@ -40,6 +40,7 @@ import { eventReads } from './read/events.ts';
 import { leafReads, projectNumbers, type ProjectNumber } from './read/leaves.ts';
 import { RememberedHeads } from './connection/remembered.ts';
 import { runReads } from './read/runs.ts';
+import { leafFigureReads } from './read/leaf-figures.ts';
 import { tenantMaker } from './effects/make-tenant.ts';
 import { newestVersion } from './schema/tables.ts';
 import { claimMasterKey, tasks } from './effects/tasks.ts';
@@ -216,10 +217,12 @@ type Writes = Omit<Store, keyof StoreReader | 'append' | 'condition' | 'close'>;
 
 function reads(database: Database, numberOf: ProjectNumber): StoreReader {
   const queries = queriesOf(database, numberOf);
+  const events = eventReads(database, numberOf);
   return {
     ...leafReads(database, numberOf),
     ...meterReads(database, numberOf),
-    ...eventReads(database, numberOf),
+    ...events,
+    ...leafFigureReads(database, numberOf, events.runEventsBelow),
     ...runReads(database, queries),
     ...workReads(queries),
     ...decidedReads(database, numberOf),

@@ -38,6 +38,7 @@ export async function bodySuite(open: Open): Promise<void> {
   await import('./log/repeats.ts');
   await import('./log/paths.ts');
   await import('./log/reads.ts');
+  await import('./log/leaf-figures.ts');
   await import('./log/work.ts');
   await import('./log/decided.ts');
   await import('./governance/approvals.ts');

@@ -58,9 +58,9 @@ export const tileOf = (row: string, tree: TreeName): string =>
   `LEFT JOIN LATERAL (SELECT hashes FROM tile WHERE project = $1 AND tree = ${treeNumber(tree)} AND level = 0
      AND n = ${row}.tile AND part = ${row}.part OFFSET 0) t ON true`;
 
-const recordOf = (row: string): string =>
+export const recordOf = (row: string): string =>
   `LEFT JOIN LATERAL (SELECT record FROM leaf WHERE position = ${row}.position OFFSET 0) l ON true`;
-const bodyOf = (row: string): string =>
+export const bodyOf = (row: string): string =>
   `LEFT JOIN LATERAL (SELECT disclosures, erased, keys FROM body WHERE position = ${row}.position OFFSET 0) b ON true`;
 
 const bodyColumns = `b.disclosures, b.erased, b.keys, ${secretsColumn}`;

@@ -22,6 +22,7 @@ import { eventReads } from './events.ts';
 import { indexMapReads } from '../../read/index-map.ts';
 import { leafReads, projectNumbers } from './leaves.ts';
 import { runReads } from './runs.ts';
+import { leafFigureReads } from './leaf-figures.ts';
 import { telemetryReads } from '../../read/planes.ts';
 import { tenantReads } from '../../read/tenants.ts';
 import { workReads } from '../../read/work.ts';
@@ -35,10 +36,12 @@ export function storeReader(db: Connection): StoreReader {
   const numberOf = projectNumbers(db);
   const queries = queriesOf(db, numberOf);
   const turns = new Turns();
+  const events = eventReads(db, numberOf, turns);
   return {
     ...leafReads(db, numberOf),
     ...meterReads(db, numberOf),
-    ...eventReads(db, numberOf, turns),
+    ...events,
+    ...leafFigureReads(db, { numberOf, turns, seqBelow: events.runEventsBelow }),
     ...runReads(db, { numberOf, turns, queries }),
     ...workReads(queries),
     ...decidedReads(db, numberOf),
