@@ -166,7 +166,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     billing: { may: 'call port writes access', doors: 'metering month-usage portal quota' },
     events: {
       may: 'call log port writes erased billing',
-      doors: 'arrivals facts handlers judge receive redaction run-judge run-stream silence sources',
+      doors:
+        'arrivals facts handlers judge read-so-far receive redaction run-judge run-stream silence sources',
     },
     search: { may: 'call port erased events', doors: 'block-task handlers page' },
     coverage: { may: 'call in-force port events' },
@@ -182,7 +183,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     jobs: { may: 'call log port writes' },
     proofs: {
       may: 'call log in-force port writes erased billing events coverage completeness approvers graphs jobs',
-      doors: 'bundle-stream bundle-task decided-layers handlers layers prove',
+      doors: 'bundle-stream bundle-task decided-leaves handlers layers prove',
     },
     replay: {
       may: 'call in-force port writes billing events completeness policies jobs proofs',

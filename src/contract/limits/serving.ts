@@ -34,6 +34,8 @@ export const serving = {
   unsentStallSeconds: 20,
   unsentBytesPerSecond: 16 * KiB,
   graphCacheBytes: 64 * MiB,
+  /** Graphs of runs that were proved, and as much again for their decisions: kept for their next proofs. */
+  keptRunBytes: 128 * MiB,
   tasksWaiting: 100,
   /** Reads of a SQLite database that go through many rows in steps. */
   scansWaiting: 100,

@@ -12,6 +12,11 @@ export class ToolCalls {
   /** Event positions plus one, three for each call; 0: no event. */
   #events = new Int32Array(64 * roleCount);
 
+  /** Number of calls. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
   /** Returns the position of the newest event with this role, or undefined. */
   find(callId: string, role: CallRole): number | undefined {
     const slot = this.#slots.get(callId);

@@ -28,7 +28,7 @@ import { RunIndex } from '../events/run-index.ts';
 /** Derives and commits the graph of a run. Memory: the derivation, and 8 bytes an edge. */
 export class GraphBuilder {
   readonly #runId: string;
-  readonly #rows = new CommittingSink(true);
+  readonly #rows = new CommittingSink({ keepRows: true });
   readonly #union: GraphUnion;
 
   constructor(runId: string, declaration: Declaration | null = null) {
@@ -46,23 +46,34 @@ export class GraphBuilder {
     return this.#rows.drain();
   }
 
-  /** Ends the run; `drain` then returns the last chunks. */
-  finish(): GraphFacts {
-    const { unresolved } = this.#union.finish();
-    this.#rows.end();
+  /**
+   * The graph of the events so far, equal to a derivation of these alone: its facts, and the chunks that follow those of
+   * `drain`. Later events can still be added. Cost: what the open chunks have, the references that wait and the declaration;
+   * about 0.1 µs an edge where a cause was recorded after its effect since the last call.
+   */
+  at(): { readonly facts: GraphFacts; readonly last: readonly GraphChunk[] } {
+    const rows = this.#rows.fork();
+    const { unresolved } = this.#union.end(rows);
     // Derived nodes are bound to leaves by construction; `CommittingSink` checks declared nodes.
-    return this.#rows.facts(this.#runId, {
-      events: this.#union.events,
-      unresolved,
-      nodesBoundToLeaves: true,
-    });
+    const facts = rows.facts(this.#runId, { events: this.events, unresolved, nodesBoundToLeaves: true });
+    return { facts, last: rows.drain({ end: true }) };
+  }
+
+  /** Number of events so far. */
+  get events(): number {
+    return this.#union.events;
+  }
+
+  /** About how many bytes it has in memory, without the declaration. */
+  get bytes(): number {
+    return this.#union.bytes + this.#rows.bytes;
   }
 }
 
 /** Reads the rows of a logged graph, nodes first, and checks them again. Attacker controlled; never throws. */
 export class GraphRows {
   readonly #runId: string;
-  readonly #sink = new CommittingSink(false);
+  readonly #sink = new CommittingSink({ keepRows: false });
   readonly #reader = new RowReader(this.#sink);
   readonly #binding: NodeBinding;
   #wellFormed = true;
@@ -164,13 +175,24 @@ export class RowReader {
 class CommittingSink implements GraphSink {
   readonly #nodes: ListCommitter;
   readonly #edges: ListCommitter;
-  readonly #checks = new CausalChecks();
-  #ended = false;
-  #posing = false;
+  readonly #checks: CausalChecks;
+  #posing: boolean;
 
-  constructor(keepRows: boolean) {
-    this.#nodes = new ListCommitter('nodes', keepRows);
-    this.#edges = new ListCommitter('edges', keepRows);
+  constructor(from: { readonly keepRows: boolean } | CommittingSink) {
+    const isFork = from instanceof CommittingSink;
+    this.#nodes = isFork ? from.#nodes.fork() : new ListCommitter('nodes', from.keepRows);
+    this.#edges = isFork ? from.#edges.fork() : new ListCommitter('edges', from.keepRows);
+    this.#checks = isFork ? from.#checks.fork() : new CausalChecks();
+    this.#posing = isFork && from.#posing;
+  }
+
+  /** A copy for further items: valid until the next item of this one. */
+  fork(): CommittingSink {
+    return new CommittingSink(this);
+  }
+
+  get bytes(): number {
+    return this.#nodes.bytes + this.#edges.bytes + this.#checks.bytes;
   }
 
   node(node: NodeItem, _data: JsonObject): void {
@@ -185,12 +207,8 @@ class CommittingSink implements GraphSink {
     this.#checks.edge(source, target, edge.type === 'contains');
   }
 
-  drain(): GraphChunk[] {
-    return [...this.#nodes.drain({ end: this.#ended }), ...this.#edges.drain({ end: this.#ended })];
-  }
-
-  end(): void {
-    this.#ended = true;
+  drain(options: { readonly end?: boolean } = {}): GraphChunk[] {
+    return [...this.#nodes.drain(options), ...this.#edges.drain(options)];
   }
 
   facts(

@@ -29,6 +29,9 @@ const partyType = {
   callee: 'agent',
 } as const;
 
+/** An entry of a map, with its key. */
+const entryBytes = 150;
+
 interface WaitingEdge {
   readonly event: number;
   readonly type: 'contains' | 'causes';
@@ -79,16 +82,23 @@ export class GraphDerivation {
     this.#remember(self, clear.eventType, links);
   }
 
-  /** Ends the run; waiting references become unresolved. Returns the number of unresolved references. */
-  finish(): { readonly unresolved: number } {
+  /**
+   * Sends what the graph has after these events: where the parent of an event has not come, the run contains it. Returns the
+   * number of references that name nothing yet. Later events can still be added.
+   */
+  end(sink: GraphSink = this.#sink): { readonly unresolved: number } {
     const orphans: number[] = [];
     for (const list of this.#waiting.values()) {
       for (const { event, type } of list) if (type === 'contains') orphans.push(event);
     }
-    for (const event of orphans.sort((a, b) => a - b)) this.#linkRun(event);
-    this.#waiting.clear();
-    this.#clientIds.clear();
+    for (const event of orphans.sort((a, b) => a - b)) this.#linkRun(event, sink);
     return { unresolved: this.#unresolvedCount + this.#waitingCount };
+  }
+
+  /** About how many bytes it has in memory. */
+  get bytes(): number {
+    const entries = this.#clientIds.size + this.#calls.size + this.#others.size + this.#waitingCount;
+    return this.events.bytes + entries * entryBytes;
   }
 
   /** Number of derived nodes that are not events. */
@@ -225,9 +235,9 @@ export class GraphDerivation {
     this.#sink.edge(edge, source, target);
   }
 
-  #linkRun(event: number): void {
+  #linkRun(event: number, sink = this.#sink): void {
     const edge = { source: this.#runNode, target: this.events.idAt(event), type: 'contains' };
-    this.#sink.edge(edge, -1, event);
+    sink.edge(edge, -1, event);
   }
 }
 

@@ -127,7 +127,7 @@ export interface GraphChunk {
 export class ListCommitter {
   readonly #list: 'nodes' | 'edges';
   readonly #keep: boolean;
-  readonly #root = new ListRoot();
+  readonly #root: ListRoot;
   /** Rows of the open chunk as bytes, each with a line break: strings would be ten times as many objects. */
   #open = Buffer.alloc(0);
   #openBytes = 0;
@@ -136,9 +136,25 @@ export class ListCommitter {
   #ready: GraphChunk[] = [];
 
   /** `keep`: whether to keep rows for `drain`. */
-  constructor(list: 'nodes' | 'edges', keep: boolean) {
+  constructor(list: 'nodes' | 'edges', keep: boolean, root = new ListRoot()) {
     this.#list = list;
     this.#keep = keep;
+    this.#root = root;
+  }
+
+  /** A copy that grows apart from this one, and has the rows of the open chunk. */
+  fork(): ListCommitter {
+    const copy = new ListCommitter(this.#list, this.#keep, this.#root.fork());
+    copy.#open = Buffer.from(this.#open.subarray(0, this.#openBytes));
+    copy.#openBytes = this.#openBytes;
+    copy.#openRows = this.#openRows;
+    copy.#parts = this.#parts;
+    return copy;
+  }
+
+  /** Bytes in memory of rows that are not drained. */
+  get bytes(): number {
+    return this.#open.length;
   }
 
   /** Adds a row. Cost: two hashes, about 1 µs. */

@@ -14,11 +14,13 @@ export class GraphUnion {
   readonly #derivation: GraphDerivation;
   readonly #sink: GraphSink;
   readonly #declaration: Declaration | null;
+  readonly #once: DeclaredOnce | null;
 
   constructor(runId: string, sink: GraphSink, declaration: Declaration | null = null) {
     this.#declaration = declaration;
-    this.#sink = declaration === null ? sink : new DeclaredOnce(sink, declaration);
-    this.#derivation = new GraphDerivation(runId, this.#sink);
+    this.#sink = sink;
+    this.#once = declaration === null ? null : new DeclaredOnce(sink, declaration);
+    this.#derivation = new GraphDerivation(runId, this.#once ?? sink);
   }
 
   /** Number of events so far. */
@@ -36,13 +38,22 @@ export class GraphUnion {
     return this.#derivation.reference(nodeId) !== null;
   }
 
-  /** Ends the run and adds the declared items. Returns the number of references that name nothing. */
-  finish(): { readonly unresolved: number } {
-    const { unresolved } = this.#derivation.finish();
-    return { unresolved: unresolved + this.#addDeclared() };
+  /**
+   * Sends what the graph has after these events, and then the declared items. Returns the number of references that name
+   * nothing. Later events can still be added.
+   */
+  end(sink: GraphSink = this.#sink): { readonly unresolved: number } {
+    const once = this.#once?.fork(sink) ?? sink;
+    const { unresolved } = this.#derivation.end(once);
+    return { unresolved: unresolved + this.#addDeclared(once) };
   }
 
-  #addDeclared(): number {
+  /** About how many bytes it has in memory, without the declaration. */
+  get bytes(): number {
+    return this.#derivation.bytes;
+  }
+
+  #addDeclared(sink: GraphSink): number {
     if (this.#declaration === null) return 0;
     const { salt, nodes, edges } = this.#declaration;
     const declared = new Map<string, number>();
@@ -50,7 +61,7 @@ export class GraphUnion {
       if (this.has(node.id)) continue;
       declared.set(node.id, -1 - this.#derivation.otherNodes - declared.size);
       const { id, type, data } = node;
-      this.#sink.node({ id, index: null, type, dataCommitment: declaredCommitment(salt, node) }, data);
+      sink.node({ id, index: null, type, dataCommitment: declaredCommitment(salt, node) }, data);
     }
     const find = (id: string): number | null => this.#derivation.reference(id) ?? declared.get(id) ?? null;
     let unresolved = 0;
@@ -58,7 +69,7 @@ export class GraphUnion {
       const source = find(edge.source);
       const target = find(edge.target);
       if (source === null || target === null) unresolved++;
-      else this.#sink.edge(edge, source, target);
+      else sink.edge(edge, source, target);
     }
     return unresolved;
   }
@@ -69,12 +80,24 @@ class DeclaredOnce implements GraphSink {
   readonly #sink: GraphSink;
   readonly #data: ReadonlyMap<string, JsonObject>;
   readonly #edges: ReadonlySet<string>;
-  readonly #drawn = new Set<string>();
+  readonly #drawn: Set<string>;
 
-  constructor(sink: GraphSink, declaration: Declaration) {
+  constructor(sink: GraphSink, declared: Declaration | DeclaredOnce) {
     this.#sink = sink;
-    this.#data = new Map(declaration.nodes.map(({ id, data }) => [id, data]));
-    this.#edges = new Set(declaration.edges.map(edgeKey));
+    if (declared instanceof DeclaredOnce) {
+      this.#data = declared.#data;
+      this.#edges = declared.#edges;
+      this.#drawn = new Set(declared.#drawn);
+    } else {
+      this.#data = new Map(declared.nodes.map(({ id, data }) => [id, data]));
+      this.#edges = new Set(declared.edges.map(edgeKey));
+      this.#drawn = new Set();
+    }
+  }
+
+  /** A copy that sends to another sink, and knows the edges that were drawn. */
+  fork(sink: GraphSink): DeclaredOnce {
+    return new DeclaredOnce(sink, this);
   }
 
   node(node: NodeItem, data: JsonObject): void {

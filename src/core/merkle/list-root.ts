@@ -18,6 +18,14 @@ export class ListRoot {
     return this.#count;
   }
 
+  /** A copy that grows apart from this one. Cost: one hash per set bit of the count. */
+  fork(): ListRoot {
+    const copy = new ListRoot();
+    copy.#peaks.push(...this.#peaks);
+    copy.#count = this.#count;
+    return copy;
+  }
+
   /** Adds a row by its leaf preimage: U+0000 and the row. Cost: two hashes, 0.8 µs. */
   add(preimage: string): void {
     this.addHash(hash('sha256', preimage, 'binary'));

@@ -202,7 +202,7 @@ export class DerivationCheck {
 
   finish(checks: CheckList): void {
     if (this.#events === 0) return;
-    this.#try(() => this.#derivation.finish());
+    this.#try(() => this.#derivation.end());
     const [nodes, edges] = [this.#nodes, this.#edges];
     if (this.#same)
       checks.pass('graph_derivation', `${nodes} nodes and ${edges} edges follow from the events`);

@@ -1,7 +1,7 @@
 /**
  * The layer `policy_compliance` (`docs/reference/proof-format.md`): the policies in force decided every governed event, and each event
  * followed its decision. Input comes in five rounds: approvers of the log, evaluations of the run in log order, approvals,
- * uses of approvals, governed events.
+ * uses of approvals, governed events. Rounds of later leaves may follow, unless these change an earlier judgement.
  * Claims and checks follow from clear members of leaves below the tree size, except two facts: the evaluation that an
  * event names, and the input of an evaluation. Proven by `test/core/proofs/compliance.test.ts`.
  */
@@ -14,6 +14,7 @@ import type { ListCommitment } from '../graphs/rows.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
 import { noPolicyActive } from './layers.ts';
+import { ReportedCalls, type CallReport } from './reported-calls.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
 import { parseTimestamp } from '../time.ts';
@@ -84,6 +85,7 @@ const checkIds = [
   'escalations_signed',
 ] as const;
 type CheckId = (typeof checkIds)[number];
+type Violation = { readonly check: CheckId; readonly index: number };
 
 interface DecidedCall {
   readonly index: number;
@@ -102,6 +104,8 @@ interface DecidedCall {
   /** Who signed the approval; null without a valid signature. */
   signer: Approver | null;
   used: boolean;
+  /** Whether an event was judged by it: a later approval or use of it changes that judgement. */
+  isJudged: boolean;
   /** The evaluation whose approval this one used; null if it used none. */
   grant: DecidedCall | null;
   /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
@@ -115,7 +119,7 @@ interface RunLog {
   readonly approvers: Approvers;
 }
 
-/** Accumulates the layer. Memory: about 150 bytes an evaluation. */
+/** Accumulates the layer. Memory: about 800 bytes an evaluation. */
 export class PolicyCompliance {
   readonly #known = new Map<string, DecidedCall>();
   /** By id of the approval: the evaluation that opened it. */
@@ -126,7 +130,7 @@ export class PolicyCompliance {
   readonly #decisions = new ListRoot();
   readonly #sets = new Set<string>();
   readonly #failed = new Set<CheckId>();
-  #firstViolation: { check: CheckId; index: number } | null = null;
+  #firstViolation: Violation | null = null;
   readonly #counts = {
     denied: 0,
     escalated: 0,
@@ -135,12 +139,11 @@ export class PolicyCompliance {
     undecided: 0,
     uncompared: 0,
   };
-  /** Call ids of events that a decision allowed, and reports that may be of such a call. */
-  readonly #decided = new Set<string>();
-  readonly #reports: { readonly index: number; readonly callId: string }[] = [];
-  /** Ids of reports that are those of another call, by id; each other call takes one. */
-  readonly #joins = new Map<string, string>();
-  readonly #joined = new Set<string>();
+  readonly #decided = new Set<string>(); // call ids of events that a decision allowed
+  readonly #reports = new ReportedCalls();
+  /** Ids of evaluations and approvals that were named before they were known. */
+  readonly #named = new Set<string>();
+  #isOvertaken = false;
   #isGoverned = false;
   readonly #log: RunLog;
   /** Whether an approval of the run is signed, or had to be. */
@@ -152,9 +155,21 @@ export class PolicyCompliance {
     this.#log = log;
   }
 
+  /** Whether a later leaf changed the judgement of an earlier event: only a new pass over all leaves is right. */
+  get isOvertaken(): boolean {
+    return this.#isOvertaken;
+  }
+
+  /** About how many bytes it has in memory: 800 an evaluation with its call, 120 an id. */
+  get bytes(): number {
+    return 800 * this.#known.size + 120 * (this.#decided.size + this.#reports.size + this.#named.size);
+  }
+
   evaluation(leaf: EvaluatedLeaf): void {
     const { index, id, policySetHash, policyIndex, combined, decisions, inForce, recomputes } = leaf;
     this.#isGoverned = true;
+    const approvalId = leaf.approval?.id ?? '';
+    if (this.#named.has(id) || this.#named.has(approvalId)) this.#isOvertaken = true;
     const item = { combined, decisions, id, index, policyIndex, policySetHash };
     this.#decisions.add(`\0${canonicalize(item)}`);
     if (this.#sets.size < limits.statedPolicySets) this.#sets.add(policySetHash);
@@ -179,6 +194,7 @@ export class PolicyCompliance {
       approver: null,
       signer: null,
       used: false,
+      isJudged: false,
       grant: null,
       use: null,
     };
@@ -189,12 +205,20 @@ export class PolicyCompliance {
 
   /** Counts an approval that the evaluation opened, that another person gave than the requester, and in time. */
   approval(given: DecidedLeaf): void {
-    const known = this.#known.get(given.evaluationId);
+    const known = this.#find(this.#known, given.evaluationId);
     if (known === undefined || !approves(given, known.approval)) return;
     if (given.index >= known.approvedAt) return;
+    if (known.isJudged) this.#isOvertaken = true;
     known.approvedAt = given.index;
     known.approver = given.approver;
     if (given.signed !== undefined) this.#signed(given, known);
+  }
+
+  /** Notes an id that is not known yet. The service makes no longer ids than those of clients. */
+  #find(calls: ReadonlyMap<string, DecidedCall>, id: string): DecidedCall | undefined {
+    const found = calls.get(id);
+    if (found === undefined && id.length <= limits.identifierChars) this.#named.add(id);
+    return found;
   }
 
   /** Checks the signature of an approval. */
@@ -220,9 +244,10 @@ export class PolicyCompliance {
   /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
   use({ id, evaluationId, at, index }: UseLeaf): void {
     this.#uses++;
-    const opened = this.#opened.get(id);
-    const by = this.#known.get(evaluationId);
+    const opened = this.#find(this.#opened, id);
+    const by = this.#find(this.#known, evaluationId);
     if (opened === undefined || by === undefined) return;
+    if (opened.isJudged || by.isJudged) this.#isOvertaken = true;
     if (opened.use !== null) this.#violation('approvals_used_once', index);
     else if (grants(opened, by, at)) {
       opened.use = { by, ran: null };
@@ -238,17 +263,22 @@ export class PolicyCompliance {
   governed(event: GovernedEvent): void {
     const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
     if (policyActive) this.#isGoverned = true;
-    const known = evaluationId === null ? undefined : this.#known.get(evaluationId);
+    const known = evaluationId === null ? undefined : this.#find(this.#known, evaluationId);
     if (known === undefined && event.isReport === true && callId !== null && policyActive) {
-      this.#reports.push({ index, callId });
+      this.#reports.add({ index, callId });
       return;
     }
     this.#counts.governed++;
     const decided = known !== undefined && known.whole && known.index < index && !known.used;
     if (decided && callId !== null) this.#decided.add(callId);
-    if (!decided && policyActive) this.#undecided(index);
+    if (!decided && policyActive) {
+      this.#counts.undecided++;
+      this.#violation('every_governed_event_decided', index);
+    }
     if (known === undefined) return;
     known.used = true;
+    known.isJudged = true;
+    if (known.grant !== null) known.grant.isJudged = true;
     if (serverMs > lastUse(known)) this.#violation('decisions_were_fresh', index);
     if (known.erased) this.#counts.uncompared++;
     else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
@@ -257,22 +287,8 @@ export class PolicyCompliance {
   }
 
   /** Telemetry says that the call which it reported as `from` is the call `to`. */
-  joined({ from, to }: { readonly from: string; readonly to: string }): void {
-    if (from === to || this.#joined.has(to) || this.#joins.has(from)) return;
-    this.#joins.set(from, to);
-    this.#joined.add(to);
-  }
-
-  /** The id of the call of a report; a circle joins nothing. */
-  #callOf(id: string): string {
-    const seen = new Set([id]);
-    let call = id;
-    for (let to = this.#joins.get(id); to !== undefined; to = this.#joins.get(to)) {
-      if (seen.has(to)) return id;
-      seen.add(to);
-      call = to;
-    }
-    return call;
+  joined(join: { readonly from: string; readonly to: string }): void {
+    this.#reports.join(join);
   }
 
   /** Judges an event that needs the approval which `opened` opened. */
@@ -285,28 +301,21 @@ export class PolicyCompliance {
     use.ran ??= index;
   }
 
-  #undecided(index: number): void {
-    this.#counts.undecided++;
-    this.#violation('every_governed_event_decided', index);
-  }
-
-  /** Returns the layer; vacuous if no policy was in force at any governed event and nothing was evaluated. */
+  /**
+   * Returns the layer below the leaves so far; vacuous if no policy was in force at any governed event and nothing was
+   * evaluated. Later leaves can still be added.
+   */
   finish(): LayerResult {
     if (!this.#isGoverned) return noPolicyActive();
-    const reports = this.#reports.splice(0);
-    const reported = new Set(reports.map(({ callId }) => callId));
-    for (const { index, callId } of reports) {
-      const call = this.#callOf(callId);
-      if (this.#decided.has(call) || (call !== callId && reported.has(call))) continue;
-      this.#counts.governed++;
-      this.#undecided(index);
-    }
+    const reports = this.#reports.undecided(this.#decided);
+    const failed = new Set(this.#failed);
+    if (reports.length > 0) failed.add('every_governed_event_decided');
     // a layer of a run without uses and signatures has the same text as before there were any
     const absent = new Set<CheckId>();
     if (this.#uses === 0) absent.add('approvals_used_once');
     if (!this.#signs) absent.add('escalations_signed');
     const ids = checkIds.filter((id) => !absent.has(id));
-    const checks = ids.map((id) => ({ id, pass: !this.#failed.has(id) }));
+    const checks = ids.map((id) => ({ id, pass: !failed.has(id) }));
     return {
       layer: 'policy_compliance',
       claims: {
@@ -314,12 +323,21 @@ export class PolicyCompliance {
         policySets: [...this.#sets],
         decisions: { n: this.#decisions.size, root: hashText(this.#decisions.root()) },
         ...this.#counts,
+        governed: this.#counts.governed + reports.length,
+        undecided: this.#counts.undecided + reports.length,
         ...(this.#uses === 0 ? {} : { approvals: this.#approvals() }),
-        firstViolation: this.#firstViolation,
+        firstViolation: this.#firstWith(reports),
       },
       checks,
       verdict: verdictOf(checks),
     };
+  }
+
+  /** With the first of the reports that no event decided. */
+  #firstWith([report]: readonly CallReport[]): Violation | null {
+    const first = this.#firstViolation;
+    if (report === undefined || (first !== null && first.index <= report.index)) return first;
+    return { check: 'every_governed_event_decided', index: report.index };
   }
 
   /** Each used approval: who gave and who signed it, and the indexes of its leaves and of the event that ran. */

@@ -13,6 +13,7 @@ import type { ReplayRecord } from '../../core/decided/replay.ts';
 import type { GraphFacts } from '../../core/graphs/rows.ts';
 import type { Json } from '../../core/json/parse.ts';
 import type { Example, HistoryImpact } from '../../core/policies/impact/history.ts';
+import type { IntegrityFacts } from '../../core/proofs/integrity.ts';
 import type { Evidence } from '../../core/proofs/statement.ts';
 import type { AnswerRange } from '../../core/proofs/answer.ts';
 import type { ShownList } from '../../core/proofs/completeness.ts';
@@ -124,6 +125,8 @@ export interface LoggedGraph {
   readonly unresolved: number;
   /** Present where the graph was derived just now; otherwise the task checks the stored rows. */
   readonly facts: GraphFacts | null;
+  /** The checks of the events that were read with it; null where the task has to read them. */
+  readonly integrity: IntegrityFacts | null;
 }
 
 export interface LayersInput extends RunOf {
@@ -173,6 +176,8 @@ export interface Layers {
 
 export interface DerivedGraph {
   readonly facts: GraphFacts;
+  /** Null where no proof follows. */
+  readonly integrity: IntegrityFacts | null;
   readonly declarationHash: string | null;
   /** The tree size below which it covers the run; null where the run did not grow. */
   readonly treeSize: number | null;

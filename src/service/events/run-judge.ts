@@ -1,6 +1,5 @@
 /**
- * Checks the events of a run against their leaf hashes in the tree. A proof derives the graph and checks
- * events in one pass; the checker is kept by graph id and continues with later events. Proven by
+ * Checks the events of a run against their leaf hashes in the tree. Proven by
  * `test/service/proofs/handlers.engines.test.ts`.
  */
 import { IntegrityJudge, type IntegrityFacts } from '../../core/proofs/integrity.ts';
@@ -81,24 +80,3 @@ export class LeafHashes {
     );
   }
 }
-
-const keptAtMost = 16;
-
-/** Keeps checkers until the layers of the graph's proof are computed; drops the oldest first. */
-class KeptJudges {
-  readonly #judges = new Map<string, RunJudge>();
-
-  keep(graphId: string, judge: RunJudge): void {
-    this.#judges.set(graphId, judge);
-    const [oldest] = this.#judges.keys();
-    if (this.#judges.size > keptAtMost && oldest !== undefined) this.#judges.delete(oldest);
-  }
-
-  take(graphId: string): RunJudge | undefined {
-    const judge = this.#judges.get(graphId);
-    this.#judges.delete(graphId);
-    return judge;
-  }
-}
-
-export const keptJudges = new KeptJudges();

@@ -59,6 +59,7 @@ export const logged = ({ graphId, leafIndex, summary }: StoredGraph): LoggedGrap
   leafIndex,
   unresolved: (JSON.parse(summary) as { unresolved: number }).unresolved,
   facts: null,
+  integrity: null,
 });
 
 /** Null where an event, a declaration or a seal arrived while a graph was derived that covers the whole run. */
@@ -75,8 +76,8 @@ async function derivedGraph(
 ): Promise<ProvedGraph | null> {
   const { graphId, derived, signed } = await derive(services, of, { proves: true, grows });
   const { leaf, saved } = graphToLog(of.runId, { graphId, derived, isSealed: false });
-  const { facts } = derived;
-  const graph = { graphId, unresolved: facts.unresolved, facts };
+  const { facts, integrity } = derived;
+  const graph = { graphId, unresolved: facts.unresolved, facts, integrity };
   if (signed !== null) return { graph: { ...graph, leafIndex: null }, atSize: { signed, leaf, saved } };
   const stored = await append(
     services,

@@ -27,6 +27,7 @@ import { readRecord } from '../../core/events/run-entry.ts';
 import { formatTimestamp, parseTimestamp } from '../../core/time.ts';
 import type { RunGraphState, RunSummary } from '../../store/port/store.ts';
 import { runEvents } from '../events/run-stream.ts';
+import { Kept } from '../call/kept.ts';
 import { refusal } from '../call/schema.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
@@ -38,30 +39,7 @@ interface View {
 }
 
 /** Graphs by run, with the number of events that each covers. */
-class GraphCache {
-  readonly #graphs = new Map<string, RunGraph>();
-
-  get(key: string): RunGraph | undefined {
-    const graph = this.#graphs.get(key);
-    if (graph === undefined) return undefined;
-    this.#graphs.delete(key);
-    this.#graphs.set(key, graph);
-    return graph;
-  }
-
-  put(key: string, graph: RunGraph): void {
-    this.#graphs.set(key, graph);
-    let bytes = 0;
-    for (const each of this.#graphs.values()) bytes += each.bytes;
-    for (const [oldest, each] of this.#graphs) {
-      if (bytes <= limits.graphCacheBytes) return;
-      bytes -= each.bytes;
-      this.#graphs.delete(oldest);
-    }
-  }
-}
-
-const cache = new GraphCache();
+const cache = new Kept<RunGraph>(limits.graphCacheBytes);
 
 export const graphBody: Task<'graphBody'> = async (context, of) => {
   const view = await viewOf(context, of, { whole: false });
@@ -184,8 +162,8 @@ async function derivedOf(
     if (union.events >= events || graph.full) break;
     if (!whole && graph.size > limits.graphNodesAnswered) break;
   }
-  union.finish();
-  if (union.events >= events) cache.put(key, graph);
+  union.end();
+  if (union.events >= events) cache.keep(key, graph);
   return { graph, state, run };
 }
 

@@ -25,17 +25,17 @@ import type { StoreReader } from '../../store/port/store.ts';
 import { coverageOf } from '../coverage/task.ts';
 import { openOwn } from '../log/checkpoints.ts';
 import { erasureNoting } from '../erased/noting.ts';
-import { decisionLineage, policyCompliance, replayedDecisions } from './decided-layers.ts';
+import { decisionLineage, replayedDecisions } from './decided-layers.ts';
+import { policyCompliance } from './policy-compliance.ts';
 import { graphRows } from '../graphs/rows.ts';
 import { runEvents } from '../events/run-stream.ts';
-import { keptJudges, LeafHashes, RunJudge } from '../events/run-judge.ts';
+import { LeafHashes, RunJudge } from '../events/run-judge.ts';
 import { rootAt } from '../log/tree-proofs.ts';
 import type { Layers, LayersInput, LoggedGraph, StatedLayer, Task, TaskContext } from '../call/work.ts';
 
 export const layers: Task<'layers'> = async (context, input) => {
   const { projectId, runId, treeSize, origin } = input;
-  const judge = await judgeEvents(context, input);
-  const integrity = judge.finish();
+  const { integrity, index } = await checkedEvents(context, input);
   const treeRoot = await rootAt(context.reader, projectId, treeSize);
   const evidence: Evidence = { origin, treeSize, treeRoot: hashText(treeRoot), ...integrity.run };
   const stated: StatedLayer[] = [];
@@ -43,7 +43,7 @@ export const layers: Task<'layers'> = async (context, input) => {
   for (const name of input.layers) {
     const noting = erasureNoting(context.reader, projectId);
     const reading = { ...context, reader: noting.reader };
-    const result = await layerResult(reading, input, { name, integrity, index: judge.index });
+    const result = await layerResult(reading, input, { name, integrity, index });
     if (noting.found()) erased.push(name);
     const { preimage, hash } = layerStatement(result, evidence, nonceOf(input, name));
     stated.push({ name, hash, verified: result.verdict === 'pass', statement: preimage });
@@ -129,22 +129,36 @@ async function recordingsOf(context: TaskContext, input: LayersInput): Promise<R
   return judge.finish();
 }
 
+interface CheckedEvents {
+  readonly integrity: IntegrityFacts;
+  /** The run index that checks the rows of a logged graph; null where there is no such graph. */
+  readonly index: RunIndex | null;
+}
+
+/** The checks that were made with the graph, where they cover exactly the events below S; else those of a read of these. */
+async function checkedEvents(context: TaskContext, input: LayersInput): Promise<CheckedEvents> {
+  const { projectId, runId, treeSize, graph } = input;
+  const integrity = graph?.integrity ?? null;
+  const below = integrity === null ? 0 : await context.reader.runEventsBelow(projectId, runId, treeSize);
+  if (integrity?.run.runEvents === below) return { integrity, index: null };
+  return readEvents(context, input);
+}
+
 /**
  * Checks the events below S. RUN_HAS_NO_EVENTS where there are none. Reads only timestamp sources from the
  * bodies; for a recomputation of a large run not even those, because the first statement lists them.
  */
-async function judgeEvents(context: TaskContext, input: LayersInput): Promise<RunJudge> {
+async function readEvents(context: TaskContext, input: LayersInput): Promise<CheckedEvents> {
   const { runId, treeSize, graph, statedSources } = input;
-  const kept = graph?.facts === null ? undefined : keptJudges.take(graph?.graphId ?? '');
-  const judge = kept ?? new RunJudge(context.reader, input, { indexed: graph?.facts === null });
+  const judge = new RunJudge(context.reader, input, { indexed: graph?.facts === null });
   const isRead = statedSources === undefined || input.events <= limits.syncProofEvents;
   const bodies = isRead && { at: sourcePointer };
-  const range = { fromSeq: judge.events, beforeIndex: treeSize, bodies };
+  const range = { fromSeq: 0, beforeIndex: treeSize, bodies };
   for await (const chunk of runEvents(context, input, range)) {
     await judge.load(chunk);
     for (const event of chunk) judge.add(event);
   }
-  if (judge.events > 0) return judge;
+  if (judge.events > 0) return { integrity: judge.finish(), index: judge.index };
   throw new GovError('RUN_HAS_NO_EVENTS', `expected events of run ${runId}, got none`);
 }
 

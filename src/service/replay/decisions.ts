@@ -26,7 +26,7 @@ import {
   type StepSource,
 } from '../../core/replay/steps.ts';
 import type { RunEvent } from '../../core/events/run-entry.ts';
-import type { RunAt } from '../proofs/decided-layers.ts';
+import type { RunAt } from '../proofs/decided-leaves.ts';
 import { LoggedPolicies, type LoggedSet } from '../in-force/logged.ts';
 import { otherPolicies } from './other-policies.ts';
 import { routerOf } from '../policies/risk-router.ts';

@@ -18,7 +18,7 @@ import { GraphDerivation } from '../../core/graphs/derivation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import type { ReplayCollector } from '../../core/replay/collector.ts';
 import { GraphComparison } from '../../core/replay/graph.ts';
-import type { RunAt } from '../proofs/decided-layers.ts';
+import type { RunAt } from '../proofs/decided-leaves.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
 import type { ReplayedRun, TaskContext } from '../call/work.ts';
 
@@ -49,7 +49,7 @@ export async function replayGraph(
     for (const event of chunk) derivation.add(event);
   }
   if (derivation.events.length === 0) throw noEvents(run.runId);
-  const { unresolved } = derivation.finish();
+  const { unresolved } = derivation.end();
   comparison.finish();
   if (unresolved > 0) collector.warn(`${unresolved} references of the events name nothing in the run`);
   const { sealed, declaration } = await context.reader.graphState(run.projectId, run.runId);

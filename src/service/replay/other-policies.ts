@@ -7,7 +7,7 @@ import type { SnapshotInput } from '../../contract/governance.ts';
 import type { Snapshot } from '../../core/decided/snapshot.ts';
 import { parseHash } from '../../core/hash.ts';
 import type { PolicySet } from '../../core/policies/set/in-force.ts';
-import type { RunAt } from '../proofs/decided-layers.ts';
+import type { RunAt } from '../proofs/decided-leaves.ts';
 import { LoggedPolicies } from '../in-force/logged.ts';
 import type { TaskContext } from '../call/work.ts';
 

@@ -6,7 +6,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { OpenLeaf } from '../../core/decided/leaf.ts';
 import type { RunEvent } from '../../core/events/run-entry.ts';
 import type { IndexedLeaf } from '../../store/port/store.ts';
-import { decidedLeaves, type RunAt } from '../proofs/decided-layers.ts';
+import { decidedLeaves, type RunAt } from '../proofs/decided-leaves.ts';
 import { runEvents } from '../events/run-stream.ts';
 import { LeafHashes } from '../events/run-judge.ts';
 import type { TaskContext } from '../call/work.ts';

@@ -12,7 +12,7 @@ import { align } from '../../core/replay/align.ts';
 import type { ReplayCollector } from '../../core/replay/collector.ts';
 import { snapshotDrift } from '../../core/replay/drift.ts';
 import { compareRuns, StepWords, type RunStep } from '../../core/replay/run-compare.ts';
-import type { RunAt } from '../proofs/decided-layers.ts';
+import type { RunAt } from '../proofs/decided-leaves.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
 import { snapshotOf } from '../policies/run-snapshot.ts';
 import type { TaskContext } from '../call/work.ts';

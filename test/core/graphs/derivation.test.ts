@@ -24,7 +24,7 @@ function derive(events: readonly RunEvent[]): Derived {
     edge: (edge) => edges.push(edge),
   });
   for (const event of events) derivation.add(event);
-  const { unresolved } = derivation.finish();
+  const { unresolved } = derivation.end();
   const place = (id: string): string => {
     const at = events.findIndex(({ clear }) => clear?.eventId === id);
     return at < 0 ? id : String(at);

@@ -37,7 +37,7 @@ function sampleGraph(): { graph: RunGraph; ids: string[] } {
   );
   const union = new GraphUnion('run-1', graph, declaration);
   for (const event of events) union.add(event);
-  expect(union.finish()).toEqual({ unresolved: 0 });
+  expect(union.end()).toEqual({ unresolved: 0 });
   return { graph, ids: events.map((event) => event.clear!.eventId) };
 }
 
@@ -70,10 +70,9 @@ describe('the graph of a run', () => {
     const events = recordSampleRun(new ProofLog());
     const builder = new GraphBuilder('run-1');
     for (const event of events) builder.add(event);
-    builder.finish();
     const graph = new RunGraph();
     const reader = new RowReader(graph);
-    for (const { list, rows } of builder.drain()) {
+    for (const { list, rows } of [...builder.drain(), ...builder.at().last]) {
       for (const row of rows.toString().split('\n'))
         expect(list === 'nodes' ? reader.node(row) : reader.edge(row)).toBeTruthy();
     }

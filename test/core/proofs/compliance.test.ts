@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { type CallMade, type GovernedEvent, PolicyCompliance } from '../../../src/core/proofs/compliance.ts';
@@ -7,6 +8,7 @@ import { canonicalize } from '../../../src/core/json/parse.ts';
 import { hashText } from '../../../src/core/hash.ts';
 import type { LayerResult } from '../../../src/core/proofs/statement.ts';
 import {
+  approval,
   decisions,
   evaluated,
   failed,
@@ -280,4 +282,91 @@ describe('policy compliance', () => {
     ];
     expect(judgeJoins(circle, { isDecided: true })[0]).toBe('fail');
   });
+});
+
+const at = '2026-01-01T12:00:00.000Z';
+
+/** A leaf of a run, with the round in which a pass reads it. */
+interface Leaf {
+  readonly round: number;
+  /** An id that the log has once. */
+  readonly id?: string;
+  tell(compliance: PolicyCompliance, index: number): void;
+}
+
+const no = fc.nat(4);
+const leaf: fc.Arbitrary<Leaf> = fc.oneof(
+  fc.record({ no, combined: fc.constantFrom('allow', 'deny', 'escalate') }).map(({ no: n, combined }) => ({
+    round: 0,
+    id: `pev_${n}`,
+    tell: (to: PolicyCompliance, index: number) => {
+      const opened = { ...approval, id: `apr_${n}` };
+      to.evaluation(evaluated({ index, id: `pev_${n}`, combined, approval: opened, expiresMs: 500 }));
+    },
+  })),
+  no.map((n) => ({
+    round: 1,
+    tell: (to: PolicyCompliance, index: number) => {
+      const decided = { outcome: 'approved', approver: 'key_2', at } as const;
+      to.approval({ index, evaluationId: `pev_${n}`, id: `apr_${n}`, ...decided });
+    },
+  })),
+  fc.tuple(no, no).map(([n, by]) => ({
+    round: 2,
+    tell: (to: PolicyCompliance, index: number) =>
+      to.use({ index, id: `apr_${n}`, evaluationId: `pev_${by}`, at }),
+  })),
+  fc
+    .record({ no, isReport: fc.boolean(), isActive: fc.boolean(), serverMs: fc.constantFrom(0, 10_000_000) })
+    .map(({ no: n, isReport, isActive, serverMs }) => ({
+      round: 3,
+      tell: (to: PolicyCompliance, index: number) => {
+        const evaluationId = n === 4 ? null : `pev_${n}`;
+        const more = { callId: `call_${n % 3}`, isReport, policyActive: isActive };
+        to.governed({ index, evaluationId, serverMs, call: search, ...more });
+      },
+    })),
+  fc.tuple(fc.nat(2), fc.nat(2)).map(([from, by]) => ({
+    round: 3,
+    tell: (to: PolicyCompliance) => to.joined({ from: `call_${from}`, to: `call_${by}` }),
+  })),
+);
+
+interface Placed {
+  readonly index: number;
+  readonly each: Leaf;
+}
+
+/** Whether a leaf does not repeat the id of an earlier one. */
+const once = () => {
+  const seen = new Set<string>();
+  return ({ each: { id } }: Placed): boolean => id === undefined || (!seen.has(id) && seen.add(id).size > 0);
+};
+
+function pass(leaves: readonly Placed[], compliance = new PolicyCompliance(noApprovers)): PolicyCompliance {
+  const rounds = leaves.toSorted((a, b) => a.each.round - b.each.round || a.index - b.index);
+  for (const { index, each } of rounds) each.tell(compliance, index);
+  return compliance;
+}
+
+it('policy compliance that continues with later leaves equals one pass over all, or is overtaken', () => {
+  const seen = { continued: 0, overtaken: 0 };
+  const story = fc.array(leaf, { minLength: 2, maxLength: 24 });
+  fc.assert(
+    fc.property(story, fc.integer({ min: 1, max: 5 }), (leaves, step) => {
+      const placed = leaves.map((each, index) => ({ each, index })).filter(once());
+      let kept = new PolicyCompliance(noApprovers);
+      for (let from = 0; from < placed.length; from += step) {
+        pass(placed.slice(from, from + step), kept);
+        const scratch = pass(placed.slice(0, from + step));
+        if (kept.isOvertaken) {
+          seen.overtaken++;
+          kept = scratch;
+        } else seen.continued++;
+        expect(kept.finish()).toEqual(scratch.finish());
+      }
+    }),
+    { seed: 3, numRuns: 1000 },
+  );
+  expect(Math.min(seen.continued, seen.overtaken)).toBeGreaterThan(100);
 });

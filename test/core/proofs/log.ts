@@ -230,15 +230,14 @@ export class ProofLog {
     const builder = new GraphBuilder(runId, declaration);
     const covered = this.run(runId);
     for (const event of covered) builder.add(event);
-    const facts = builder.finish();
+    const { facts, last } = builder.at();
     const rows: LoggedGraph['rows'] = { nodes: [], edges: [] };
-    for (const chunk of builder.drain()) rows[chunk.list].push(...chunk.rows.toString().split('\n'));
+    const chunks = [...builder.drain(), ...last];
+    for (const { list, rows: text } of chunks) rows[list].push(...text.toString().split('\n'));
     const leaf = draftLeaf('gov.graph/1', graphLeafFields(runId, facts, writtenTo === 'sealed'));
     const made = { facts, rows, covered: covered.length };
     if (writtenTo === undefined) return { ...made, extent: { graphIndex: this.append(leaf) } };
-    if (writtenTo === 'proved') {
-      return { ...made, extent: { graphIndex: null, through: this.leaves.length } };
-    }
+    if (writtenTo === 'proved') return { ...made, extent: { graphIndex: null, through: this.leaves.length } };
     const through = covered.at(-1)!.index + 1;
     for (let late = 0; late < 2; late++) this.record({ runId });
     return { ...made, extent: { graphIndex: this.append(leaf), through } };

@@ -45,7 +45,7 @@ describe('the replay of a derived graph', () => {
   function derive(events: readonly RunEvent[], sink: GraphSink): void {
     const derivation = new GraphDerivation(events[0]!.clear!.runId, sink);
     for (const event of events) derivation.add(event);
-    derivation.finish();
+    derivation.end();
   }
   function replay(declared: ExpectedGraph, events: readonly RunEvent[]) {
     const collector = new ReplayCollector();

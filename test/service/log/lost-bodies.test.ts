@@ -23,6 +23,12 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
     const answer = await tenant.call('GET', `/events/${second.eventId}`);
     return { nodeId: second.eventId as string, index: answer.body.sequence as number };
   };
+  const belowService = async () => {
+    const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
+    return service.database === null
+      ? sqliteBelow(service.dataDir, projectId)
+      : postgresBelow(service.database.superuser, projectId);
+  };
   const reads = (runId: string, nodeId: string) => [
     ['GET', `/graphs/${runId}`],
     ['GET', `/graphs/${runId}/lineage?nodeId=${encodeURIComponent(nodeId)}`],
@@ -38,11 +44,7 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
       const runId = how.replaceAll(' ', '-');
       const { nodeId, index } = await record(runId);
       const { proofId } = (await tenant.call('POST', '/proofs', { body: { runId } })).body;
-      const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
-      const below =
-        service.database === null
-          ? sqliteBelow(service.dataDir, projectId)
-          : postgresBelow(service.database.superuser, projectId);
+      const below = await belowService();
       const where = below.leafAt(index);
       const [{ disclosures }] = await below.sql(`SELECT disclosures FROM body WHERE ${where}`);
       const fewer = JSON.stringify(
@@ -63,6 +65,30 @@ describe.each(engines)('fields that nothing erased, on %s', (engine) => {
       expect([records.status, records.body.events.length]).toEqual([200, 2]);
     },
   );
+
+  it('a proof that continues earlier proofs names the leaf, and is made once the field is back', async () => {
+    const runId = 'continued';
+    const { index } = await record(runId);
+    const later = () => tenant.call('POST', '/events', { body: event({ runId }) });
+    const proof = (layers: readonly string[]) =>
+      tenant.call('POST', '/proofs', { body: { runId, composed: { layers } } });
+    const whole = ['event_integrity', 'causal_consistency', 'policy_compliance'];
+    for (let made = 0; made < 3; made++) {
+      expect((await proof(whole)).status).toBe(201);
+      await later();
+    }
+    const below = await belowService();
+    const where = below.leafAt(index);
+    const [{ disclosures }] = await below.sql(`SELECT disclosures FROM body WHERE ${where}`);
+    await below.sql(`UPDATE body SET disclosures = '[]' WHERE ${where}`);
+    for (const layers of [whole, ['causal_consistency'], whole]) {
+      const { status, body } = await proof(layers);
+      expect([status, body.code], layers.join()).toEqual([503, 'STORAGE_FAULT']);
+      expect(body.detail).toContain(`leaf ${index} of the audit log lacks a field that was not erased`);
+    }
+    await below.sql(`UPDATE body SET disclosures = '${disclosures}' WHERE ${where}`);
+    expect((await proof(whole)).status).toBe(201);
+  });
 
   it('fields that are missing without an erasure do not affect erased ones', async () => {
     const { nodeId } = await record('erased');
