@@ -4,98 +4,21 @@
  * machine, so the table also shows the CPU of each for one event. `node bench/processes.ts [rounds]
  * [connections per project]`
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { genesisLeaf } from '../src/host/keys/genesis.ts';
-import { readKeys } from '../src/host/keys/disk.ts';
-import { serviceInit } from '../src/host/service/init.ts';
-import { createKey } from '../src/service/credentials/token-format.ts';
-import { openPostgres } from '../src/store/postgres/store.ts';
-import { startServer } from '../test/store/postgres/support/server.ts';
-import { storedProject, tenant } from '../test/store/support/tenants.ts';
-import {
-  cpuSeconds,
-  discard,
-  entry,
-  freePort,
-  median,
-  servingFlags,
-  report,
-  scratch,
-  share,
-} from './support/harness.ts';
+import { cpuSeconds, discard, median, report, scratch, share } from './support/harness.ts';
+import { openHosted, type HostedProcess } from './support/hosted.ts';
 import { load, recordedEvents } from './support/recorded.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
 const connections = Number(process.argv[3] ?? 4);
 const batchSize = 500;
 const folder = scratch();
-const dataDir = join(folder, 'service');
-const databaseFolder = scratch();
-const server = await startServer({
-  folder: databaseFolder,
-  settings: { shared_buffers: '512MB', max_wal_size: '4GB', autovacuum: 'on' },
-});
-if ('missing' in server) throw new Error(server.missing);
-const database = await server.database();
-await serviceInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off', env: {} });
-const configFile = join(dataDir, 'service.json');
-const rates = { keyPerSecond: 0, keyBurst: 0, eventsPerSecond: 0, anonymousPerSecond: 0, authPerMinute: 0 };
-writeFileSync(configFile, JSON.stringify({ ...JSON.parse(readFileSync(configFile, 'utf8')), rates }));
-
-/** A project in a new organization, and an API key for it. */
-async function makeProject(name: string): Promise<string> {
-  const store = await openPostgres({ url: database.serving, clock: Date, randomBytes, connections: 1 });
-  const stored = storedProject(name, 'live', { createdMs: Date.now(), updatedMs: Date.now() });
-  const { project } = stored;
-  const options = { name: 'bench', scopes: ['*'], nowMs: Date.now(), randomBytes };
-  const { token, row } = createKey(project, options);
-  const leaves = [genesisLeaf(project, readKeys(dataDir), Date.now())];
-  await store.createTenant(tenant(name, { projects: [{ stored, leaves, keys: [row] }] }));
-  await store.close();
-  return token;
-}
-
-interface Service {
-  readonly pid: number;
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
-async function startService(): Promise<Service> {
-  const port = await freePort();
-  const args = [...servingFlags, entry, 'service', 'serve', '--data', dataDir];
-  const env = { ...process.env, GOV_DATABASE: database.serving, GOV_LOG_LEVEL: 'warn' };
-  const child: ChildProcess = spawn(process.execPath, [...args, '--listen', `127.0.0.1:${port}`], {
-    env,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const url = `http://127.0.0.1:${port}/api/v1/health/live`;
-  while (
-    !(await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  ) {
-    if (child.exitCode !== null) throw new Error(`the service stopped with ${child.exitCode}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return {
-    pid: child.pid ?? 0,
-    port,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
-}
+const hosted = await openHosted();
 
 /** CPU of the database server with all its processes, also ended ones. */
 function databaseSeconds(): number {
-  const [parent = ''] = readFileSync(join(databaseFolder, 'data/postmaster.pid'), 'utf8').split('\n');
+  const [parent = ''] = readFileSync(join(hosted.databaseFolder, 'data/postmaster.pid'), 'utf8').split('\n');
   let seconds = 0;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
@@ -133,7 +56,7 @@ interface Measured {
 let round = 0;
 
 /** Both projects at the same time, each through its own process where there are two. */
-async function ingest(keys: readonly string[], services: readonly Service[]): Promise<Measured> {
+async function ingest(keys: readonly string[], services: readonly HostedProcess[]): Promise<Measured> {
   round += 1;
   const works = keys.map((key, at) => ({ key, ...bodiesOf(`r${round}-${at}`) }));
   const before = [services.map(({ pid }) => cpuSeconds(pid)), databaseSeconds()] as const;
@@ -165,8 +88,8 @@ async function ingest(keys: readonly string[], services: readonly Service[]): Pr
   };
 }
 
-const keys = [await makeProject('a'), await makeProject('b')];
-const [one, two] = [await startService(), await startService()];
+const keys = [await hosted.makeProject('a'), await hosted.makeProject('b')];
+const [one, two] = [await hosted.start(), await hosted.start()];
 const variants = { one: [one], two: [one, two] } as const;
 const measured: Record<keyof typeof variants, Measured[]> = { one: [], two: [] };
 for (let time = 0; time < rounds + 2; time += 1) {
@@ -192,6 +115,5 @@ report(
   [row('one', 'one process'), row('two', 'two processes on the same database (reach: not lower)')],
 );
 for (const each of [one, two]) await each.stop();
-await database.drop();
-await server.stop();
+await hosted.close();
 discard(folder);

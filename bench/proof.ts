@@ -51,7 +51,7 @@ const derive = (list: readonly RunEvent[]): void => {
     builder.add(event);
     builder.drain();
   }
-  builder.finish();
+  builder.at();
 };
 
 const judge = (list: readonly RunEvent[]): void => {
@@ -63,7 +63,7 @@ const judge = (list: readonly RunEvent[]): void => {
 const graph = new RunGraph();
 const union = new GraphUnion('run', graph);
 for (const event of read) union.add(event);
-union.finish();
+union.end();
 const last = read.at(-1)?.clear?.eventId ?? '';
 
 const figures = await alternate(
