@@ -273,6 +273,8 @@ describe('the outcome of a call', () => {
     ],
     ['codex: a refusal', codex('exec command rejected by user'), 'refused'],
     ['codex: an interruption', codex('aborted by user after 1.2s'), 'interrupted'],
+    ['codex: an interruption with its time', codex('Wall time: 4.6 seconds\naborted by user'), 'interrupted'],
+    ['codex: a tool that it does not have', codex('unsupported call: spawn_agent'), 'error'],
     ['codex: a hook', codex('Command blocked by PreToolUse hook: no'), 'denied'],
     [
       'codex: a timeout',

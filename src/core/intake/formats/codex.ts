@@ -259,7 +259,7 @@ function isOfProgram(message: Source, passed: unknown): boolean {
   if (provenance !== undefined) return provenance['type'] === 'harness';
   const parts = Array.isArray(message['content']) ? message['content'].filter(isSource) : [];
   const text = textOf(parts[0]?.['text']) ?? '';
-  return /^<(environment_context|user_instructions|turn_aborted|permissions)\b|^# AGENTS\.md/.test(
+  return /^<(environment_context|user_instructions|turn_aborted|permissions|subagent_notification)\b|^# AGENTS\.md/.test(
     text.trimStart(),
   );
 }
@@ -272,7 +272,8 @@ const isBlocked = (output: unknown): boolean =>
 function writtenEnding(output: unknown): Ending | undefined {
   const text = textOf(output) ?? '';
   if (/^(?:exec command|patch|tool call|command) rejected by user\b/i.test(text)) return 'refused';
-  return /^aborted(?: by user\b|$)/.test(text) ? 'interrupted' : undefined;
+  if (text.startsWith('unsupported call: ')) return 'error';
+  return /^(?:Wall time: [\d.]+ seconds\s+)?aborted(?: by user\b|$)/.test(text) ? 'interrupted' : undefined;
 }
 
 /** The end of a patch, or of a call of MCP: its result is `{Ok}` or `{Err}`. */
