@@ -8,7 +8,7 @@ import type { CommandSpec, FlagSpec } from './program/spec.ts';
 import { load } from './commands/loaders.ts';
 import { specsOf } from './specs/all.ts';
 import { exit, usage } from './program/exit.ts';
-import { OutputClosed, Writer } from './terminal/io.ts';
+import { OutputClosedError, Writer } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { Out } from './terminal/out.ts';
 import { parse } from './grammar/parse.ts';
@@ -69,7 +69,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return stop.signal.reason instanceof InterruptError ? stop.signal.reason.exit : out.verdict;
   } catch (thrown) {
     if (stop.signal.reason instanceof InterruptError) return stop.signal.reason.exit;
-    if (thrown instanceof OutputClosed) return out.verdict;
+    if (thrown instanceof OutputClosedError) return out.verdict;
     return (await out.fail(thrown, asJson, listing)).exit;
   } finally {
     release();

@@ -15,7 +15,7 @@ import { append } from './writes/append.ts';
 import { runExport } from './exports/job.ts';
 import { jobFailed } from './jobs/events.ts';
 import { errorSummary, knownError, retryAt } from './jobs/failure.ts';
-import { LeaseLost } from './jobs/lease-lost.ts';
+import { LostLeaseError } from './jobs/lease-lost.ts';
 import { prove } from './proofs/prove.ts';
 import { runReplay } from './replay/job.ts';
 import type { Services } from './port/services.ts';
@@ -85,7 +85,7 @@ export class JobWorker {
     const renewal = setInterval(() => {
       const untilMs = now() + limits.jobLeaseSeconds * 1000;
       store.renewJob(job.projectId, job.jobId, job.lease, untilMs).then(
-        (isHeld) => isHeld || stop.abort(new LeaseLost(`job ${job.jobId}`)),
+        (isHeld) => isHeld || stop.abort(new LostLeaseError(`job ${job.jobId}`)),
         (error: unknown) => log.warn({ err: error, jobId: job.jobId }, 'a lease could not be renewed'),
       );
     }, limits.jobLeaseRenewSeconds * 1000);
@@ -94,7 +94,7 @@ export class JobWorker {
       else await runJob(this.#services, job, stop.signal);
     } catch (error) {
       // an error that came through the worker thread has no class, but its cause aborted the signal
-      if (error instanceof LeaseLost || stop.signal.aborted) return;
+      if (error instanceof LostLeaseError || stop.signal.aborted) return;
       await this.#fail(job, error).catch((again: unknown) => {
         log.error({ err: again, jobId: job.jobId }, 'a failed job could not be marked');
       });
@@ -106,7 +106,7 @@ export class JobWorker {
 
   /** Another process notices at its next renewal. */
   cancelled(jobId: string): void {
-    this.#stops.get(jobId)?.abort(new LeaseLost(`job ${jobId}`));
+    this.#stops.get(jobId)?.abort(new LostLeaseError(`job ${jobId}`));
   }
 
   async #fail(job: ClaimedJob, error: unknown): Promise<void> {

@@ -7,7 +7,7 @@ import type { Invocation } from '../context/command.ts';
 import { isAsciiLocale } from '../terminal/ascii.ts';
 import { stylesFor } from '../terminal/safe.ts';
 import { Rate } from './rate.ts';
-import { lineText, plainText, shareOf, type Amount, type Look, type ProgressLine } from './text.ts';
+import { lineText, plainText, shareOf, type Amount, type ProgressStyle, type ProgressLine } from './text.ts';
 
 const showAfterMs = 300;
 const repaintMs = 100;
@@ -17,7 +17,7 @@ const mostLeftMs = 100 * 3_600_000;
 const eraseLine = '\r\u001b[2K';
 const eraseRest = '\u001b[K';
 
-export interface ProgressOptions extends Omit<Look, 'columns'> {
+export interface ProgressOptions extends Omit<ProgressStyle, 'columns'> {
   readonly isTerminal: boolean;
   /** Asked before each paint, because a window changes its size. */
   readonly columns: () => number;

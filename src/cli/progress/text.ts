@@ -31,7 +31,7 @@ export interface ProgressLine {
   readonly leftMs: number | null;
 }
 
-export interface Look {
+export interface ProgressStyle {
   readonly columns: number;
   readonly isAscii: boolean;
   readonly styles: Styles;
@@ -48,7 +48,7 @@ export const plainText = (reading: ProgressLine): string =>
   String(joined(reading.what, partsOf(reading, {})));
 
 /** One line of at most `columns` columns. */
-export function lineText(reading: ProgressLine, { columns, isAscii, styles }: Look): string {
+export function lineText(reading: ProgressLine, { columns, isAscii, styles }: ProgressStyle): string {
   const line = String(fitting(reading, columns, styles));
   return isAscii ? asciiLine(line) : line;
 }

@@ -6,7 +6,7 @@
 import { limits } from '../../contract/limits.ts';
 import { changeLabels, type Change } from '../../core/intake/fit.ts';
 import type { ImportedRun } from '../../core/intake/run.ts';
-import { OutputClosed } from '../terminal/io.ts';
+import { OutputClosedError } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import { csvLine } from '../terminal/table.ts';
@@ -260,7 +260,7 @@ export class Report {
     try {
       await write();
     } catch (failure) {
-      if (!(failure instanceof OutputClosed)) throw failure;
+      if (!(failure instanceof OutputClosedError)) throw failure;
       this.#muted = true;
     }
   }

@@ -6,11 +6,11 @@
 import { Safe, safe, stylesFor, type Styles } from '../terminal/safe.ts';
 import { characterWidth, cut, pad, widthOf } from '../terminal/width.ts';
 
-export interface Look {
+export interface ScreenStyle {
   readonly styles: Styles;
 }
 
-export const lookFor = (color: boolean): Look => ({ styles: stylesFor(color) });
+export const lookFor = (color: boolean): ScreenStyle => ({ styles: stylesFor(color) });
 
 /** Remote text on one line. */
 export const remote = (text: string): Safe => Safe.cell(text);
@@ -28,7 +28,7 @@ const sgr = /\u001b\[[0-9]+m/g;
 const unstyled = (line: Safe): Safe => Safe.cell(String(line).replace(sgr, ''));
 
 /** Stale: dim, without other styles, which would end the dimming. */
-export const dimmed = (lines: readonly Safe[], { styles }: Look): Safe[] =>
+export const dimmed = (lines: readonly Safe[], { styles }: ScreenStyle): Safe[] =>
   lines.map((line) => styles.dim(unstyled(line)));
 
 /** Aligned to the right. */
@@ -53,7 +53,7 @@ export function sparkline(values: readonly number[], columns: number): Safe {
 export function panel(
   { title, lines, isBad = false }: { title: string; lines: readonly Safe[]; isBad?: boolean },
   size: { readonly columns: number; readonly rows: number },
-  { styles }: Look,
+  { styles }: ScreenStyle,
 ): Safe[] {
   const inner = size.columns - 4;
   const name = cut(safe` ${isBad ? '! ' : ''}${title} `, size.columns - 2);

@@ -1,6 +1,6 @@
 /** Lists and texts as screens show them. Tested by `test/cli/screens/lists.test.ts`. */
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
-import { fit, folded, tail, type Look } from './draw.ts';
+import { fit, folded, tail, type ScreenStyle } from './draw.ts';
 import { bodyRows, filterOf, firstVisible, type Common, type LoadState } from './model.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import { widthOf } from '../terminal/width.ts';
@@ -23,7 +23,10 @@ interface ListOptions<Row> {
 }
 
 /** A heading and the rows around the cursor, which has `›`. */
-export function listLines<Row>({ rows, columns, cursor, size }: ListOptions<Row>, { styles }: Look): Safe[] {
+export function listLines<Row>(
+  { rows, columns, cursor, size }: ListOptions<Row>,
+  { styles }: ScreenStyle,
+): Safe[] {
   const shown = columns.filter(({ from = 0 }) => size.columns >= from);
   const fixed = shown.reduce((sum, { width }) => sum + 2 + (width === 'grow' ? 0 : width), 2);
   const widths = shown.map(({ width }) => (width === 'grow' ? Math.max(8, size.columns - fixed) : width));
@@ -66,7 +69,7 @@ interface ListTextOptions<Row> extends Pick<ListOptions<Row>, 'rows' | 'columns'
 export function listText<Row>(
   state: Common,
   { rows, columns, all, isCut = false, noun, note, notes = [] }: ListTextOptions<Row>,
-  look: Look,
+  look: ScreenStyle,
 ): Text {
   const count = countText({ shown: rows.length, all, isCut, filter: filterOf(state), noun });
   const head = [safe` ${count}${note}`, ...notes];
@@ -141,7 +144,7 @@ const foldedLines = 40;
 /** Lines for a part that is loaded, or why it is not there. */
 export function whenReady<Value>(
   loading: LoadState<Value>,
-  { what, columns, look }: { readonly what: string; readonly columns: number; readonly look: Look },
+  { what, columns, look }: { readonly what: string; readonly columns: number; readonly look: ScreenStyle },
   text: (value: Value) => Text,
 ): Text {
   if (loading.state === 'loading') return still([safe``, safe` loading ${what} …`]);
@@ -150,7 +153,7 @@ export function whenReady<Value>(
 }
 
 /** Why something failed, over as many lines as it needs: its end says what to do. */
-export const faultLines = (why: string, columns: number, { styles }: Look): Safe[] =>
+export const faultLines = (why: string, columns: number, { styles }: ScreenStyle): Safe[] =>
   folded(why, columns - 4, foldedLines).map((line, at) => safe` ${at === 0 ? styles.red('✗') : ' '} ${line}`);
 
 /** Colours of decisions; the word says the same. */

@@ -6,7 +6,7 @@
 import { render } from 'ink';
 import { createElement } from 'react';
 import type { OutputStream } from '../terminal/io.ts';
-import { lookFor, type Look } from './draw.ts';
+import { lookFor, type ScreenStyle } from './draw.ts';
 import type { ScreenName } from './keys.ts';
 import type { Common } from './model.ts';
 import { Shell, type Frame, type ShellOptions } from './shell.ts';
@@ -16,7 +16,7 @@ import { runsView } from './runs/view.ts';
 import { topView } from './top/view.ts';
 
 /** A view takes the state of its own screen, which the command that opens the screen has made. */
-const views: Readonly<Record<ScreenName, (state: never, look: Look) => Frame>> = {
+const views: Readonly<Record<ScreenName, (state: never, look: ScreenStyle) => Frame>> = {
   top: topView,
   runs: runsView,
   approvals: approvalsView,
@@ -47,7 +47,7 @@ export async function openScreen<State extends Common>(options: OpenOptions<Stat
     name,
     store,
     // the command pairs name and state
-    view: views[name] as (state: State, look: Look) => Frame,
+    view: views[name] as (state: State, look: ScreenStyle) => Frame,
     look: lookFor(color),
     isAscii,
     hasKeys: stdin.isTTY === true,

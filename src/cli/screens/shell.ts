@@ -7,7 +7,7 @@ import { createElement as element, memo, useEffect, useSyncExternalStore, type R
 import { Safe, safe } from '../terminal/safe.ts';
 import { widthOf } from '../terminal/width.ts';
 import { asciiLine } from '../terminal/ascii.ts';
-import { filled, fit, fitLine, type Look } from './draw.ts';
+import { filled, fit, fitLine, type ScreenStyle } from './draw.ts';
 import { actionOf, bindings, type KeyBinding, type KeyAction, type ScreenName } from './keys.ts';
 import { bodyRows, leastSize, type Common, type CommonEvent } from './model.ts';
 import type { Store } from './store.ts';
@@ -27,8 +27,8 @@ export interface Frame {
 export interface ShellOptions<State extends Common> {
   readonly name: ScreenName;
   readonly store: Pick<Store<State, CommonEvent>, 'get' | 'subscribe' | 'dispatch'>;
-  readonly view: (state: State, look: Look) => Frame;
-  readonly look: Look;
+  readonly view: (state: State, look: ScreenStyle) => Frame;
+  readonly look: ScreenStyle;
   readonly isAscii: boolean;
   /** Standard input is a terminal. */
   readonly hasKeys: boolean;
@@ -185,7 +185,7 @@ function hintLine(
 /** `pagedown, space` */
 const keyColumns = 15;
 
-function helpLines(name: ScreenName, { columns, rows }: Common, { styles }: Look): Safe[] {
+function helpLines(name: ScreenName, { columns, rows }: Common, { styles }: ScreenStyle): Safe[] {
   const rest = bodyRows({ rows });
   const entries = bindings[name].map(
     ({ keys, does }) => safe`${styles.bold(fit(keys.join(', '), keyColumns))} ${does}`,

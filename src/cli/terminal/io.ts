@@ -42,7 +42,7 @@ export const processIo = (): Io => ({
 });
 
 /** The reader closed the pipe. This ends the output and is not an error. */
-export class OutputClosed extends Error {
+export class OutputClosedError extends Error {
   override readonly name = 'OutputClosed';
 }
 
@@ -66,7 +66,7 @@ export class Writer {
     stream.on('error', (cause: Error) => {
       if (errors === 'ignore errors') return this.#drop();
       this.#failure ??= isBrokenPipe(cause)
-        ? new OutputClosed('the reader closed the pipe', { cause })
+        ? new OutputClosedError('the reader closed the pipe', { cause })
         : new CliError(exit.error, `standard output: ${whyUnwritable(cause)}`, {
             code: 'WRITE_FAILED',
             cause,
@@ -81,7 +81,7 @@ export class Writer {
     this.#wake();
   }
 
-  /** Rejects with `OutputClosed`, or with exit 1 for any other write error. */
+  /** Rejects with `OutputClosedError`, or with exit 1 for any other write error. */
   async write(chunk: string | Uint8Array): Promise<void> {
     this.#check();
     if (this.#dropping) return;

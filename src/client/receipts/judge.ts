@@ -16,7 +16,7 @@ export interface LostLeaf {
 }
 
 /** `pending`: the tree is not large enough yet, and the receipt is younger than `limits.receiptSeconds`. */
-export type Judged =
+export type ReceiptVerdict =
   | { readonly outcome: 'kept' | 'pending' }
   | { readonly outcome: 'lost'; readonly lost: readonly LostLeaf[] };
 
@@ -25,9 +25,9 @@ export async function judgeReceipts(
   receipts: readonly OpenReceipt[],
   log: LogReader,
   nowMs: number,
-): Promise<Judged[]> {
+): Promise<ReceiptVerdict[]> {
   const proven = await log.beginsWith(receipts);
-  const judged: Judged[] = [];
+  const judged: ReceiptVerdict[] = [];
   for (const [at, receipt] of receipts.entries())
     judged.push(proven[at] === true ? { outcome: 'kept' } : await judgeLeaves(receipt, log, nowMs));
   return judged;
@@ -37,7 +37,7 @@ async function judgeLeaves(
   { first, leaves, atSeconds }: OpenReceipt,
   log: LogReader,
   nowMs: number,
-): Promise<Judged> {
+): Promise<ReceiptVerdict> {
   const isYoung = nowMs <= (atSeconds + limits.receiptSeconds) * 1000;
   const lost: LostLeaf[] = [];
   let isPending = false;

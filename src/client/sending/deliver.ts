@@ -19,12 +19,12 @@ export interface Sink {
   push(
     batch: { readonly key: string; readonly events: readonly Json[] },
     signal: AbortSignal,
-  ): Promise<Answered>;
+  ): Promise<BatchAnswer>;
   /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
   readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
 }
-export interface Answered {
+export interface BatchAnswer {
   /** In the order of the events. */
   readonly results: readonly BatchResult[];
   /** The service had already answered this key. */
@@ -37,7 +37,7 @@ export interface Answered {
 export const answered = (
   { results }: { readonly results: readonly BatchResult[] },
   headers: Readonly<Record<string, string>>,
-): Answered => ({
+): BatchAnswer => ({
   results,
   replayed: headers['idempotent-replayed'] === 'true',
   receipt: headers[receiptHeader],
@@ -103,7 +103,7 @@ async function pushPatiently(
   key: string,
   events: readonly Json[],
   { sink, signal, retries }: DeliverOptions,
-): Promise<Answered> {
+): Promise<BatchAnswer> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await sink.push({ key, events }, signal);

@@ -19,7 +19,7 @@ import { GovApiError } from '../errors.ts';
 import type { Batch } from './batch.ts';
 import type { HeldBatch, Spool } from './spool.ts';
 import { openReceipt, type OpenReceipt } from '../receipts/answered.ts';
-import { judgeReceipts, type Judged } from '../receipts/judge.ts';
+import { judgeReceipts, type ReceiptVerdict } from '../receipts/judge.ts';
 import { keptPath, readKeptHeads, writeKeptHeads } from './kept-head.ts';
 import { LogReader } from '../receipts/log-reader.ts';
 
@@ -92,7 +92,7 @@ export class ReceiptKeeper {
     const receipts = held.flatMap((each) => each.receipts.filter((receipt) => receipt !== null));
     const { note, checkpoint } = await newestCheckpoint(client, largestOf(receipts), signal);
     const log = new LogReader(client, checkpoint, signal);
-    const judged = new Map<OpenReceipt | null, Judged>();
+    const judged = new Map<OpenReceipt | null, ReceiptVerdict>();
     for (const [at, each] of (await judgeReceipts(receipts, log, now())).entries())
       judged.set(receipts[at] ?? null, each);
     await this.#keep(note, log);
@@ -117,7 +117,7 @@ export class ReceiptKeeper {
     writeKeptHeads(path, { newest: note, contradicted: [...contradicted, newest] });
   }
 
-  #settle(batch: HeldBatch, judged: readonly (Judged | undefined)[]): void {
+  #settle(batch: HeldBatch, judged: readonly (ReceiptVerdict | undefined)[]): void {
     const { spool, resend, tell } = this.#options;
     const lost = batch.receipts.flatMap(({ events }, which) => {
       const each = judged[which];

@@ -16,8 +16,8 @@ import { sha256Text } from '../hash.ts';
 import { pointerToken } from '../json/pointer.ts';
 import type { Kind } from './kinds.ts';
 
-/** One thing that the bytes hold. */
-export interface Found {
+/** One fact that the bytes of a recording hold, as it stands there. */
+export interface RawFact {
   readonly kind: Kind;
   /** Line where the object begins, from 1, and its JSON pointer in its document. */
   readonly line: number;
@@ -45,7 +45,7 @@ export interface Broken {
 }
 
 export interface ScanSink {
-  readonly found: (found: Found) => void;
+  readonly found: (found: RawFact) => void;
   readonly broken: (broken: Broken) => void;
 }
 
@@ -133,7 +133,7 @@ export class Scanner {
   /** Whether the first document ended on its line: then each of them does. */
   #isLines: boolean | undefined;
   /** What the open document holds; a broken one counts for nothing. */
-  #pending: { readonly frame: Frame; readonly found: Omit<Found, 'document' | 'pointer' | 'types'> }[] = [];
+  #pending: { readonly frame: Frame; readonly found: Omit<RawFact, 'document' | 'pointer' | 'types'> }[] = [];
 
   constructor(sink: ScanSink) {
     this.#sink = sink;
@@ -318,7 +318,7 @@ export class Scanner {
     const called = callIdMembers.map((each) => ids.get(each)).find((each) => each !== undefined);
     const id = called ?? ids.get('id');
     const tool = name !== undefined && frame.hasInput ? name : frame.inner;
-    const add = (kind: Kind, of: Pick<Found, 'id' | 'name' | 'text'>): void =>
+    const add = (kind: Kind, of: Pick<RawFact, 'id' | 'name' | 'text'>): void =>
       void this.#pending.push({ frame, found: { kind, line: frame.line, start: frame.start, end, ...of } });
     if (tool !== undefined && (id !== undefined || key === 'functionCall')) {
       add('calls', { id, name: tool, text: undefined });

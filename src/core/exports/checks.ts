@@ -2,7 +2,7 @@
  * The checks of an export, in the order in which the verifier reports them.
  * Proven by `test/core/exports/artifact.test.ts`.
  */
-import type { Rests } from '../proofs/rests.ts';
+import type { Prerequisites } from '../proofs/rests.ts';
 import type { CheckList } from '../proofs/verdict.ts';
 
 export const exportCheckIds = [
@@ -18,7 +18,7 @@ export const exportCheckIds = [
 ] as const;
 export type ExportCheckId = (typeof exportCheckIds)[number];
 /** Rows that are not those of the log show neither values nor that none is missing. */
-export const exportRests: Rests<ExportCheckId> = {
+export const exportRests: Prerequisites<ExportCheckId> = {
   consistency: ['checkpoint_signatures', 'manifest'],
   witnesses: ['checkpoint_signatures'],
   request: ['checkpoint_signatures'],

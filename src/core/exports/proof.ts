@@ -18,7 +18,7 @@ import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts'
 import { missingNotes, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { splitNote } from '../note/signed.ts';
 import { derivedFrom, Fault } from '../proofs/completeness.ts';
-import type { DerivedLog, Deriving } from '../proofs/strength.ts';
+import type { DerivedLog, IndexDerivation } from '../proofs/strength.ts';
 import { signatureCode } from '../proofs/verdict.ts';
 import { openEvent, systemRun } from '../events/record.ts';
 import { recordDigests, strictObject } from '../events/run-entry.ts';
@@ -40,7 +40,7 @@ export interface ProvedExport {
   /** Origin of the log of a checkpoint that a trusted key signed; else null. */
   readonly origin: string | null;
   readonly signed: SignatureFacts;
-  readonly deriving: Deriving;
+  readonly deriving: IndexDerivation;
   readonly notes: readonly string[];
 }
 
@@ -118,7 +118,7 @@ function checkCompleteness(
 interface Head {
   readonly checkpoint: Checkpoint | null;
   readonly witnesses: number;
-  readonly cosigners: Deriving['cosigners'];
+  readonly cosigners: IndexDerivation['cosigners'];
   readonly signed: SignatureFacts;
 }
 

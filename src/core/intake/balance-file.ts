@@ -4,10 +4,10 @@
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
-import { Scanner, type Broken, type Found } from '../balance/scan.ts';
+import { Scanner, type Broken, type RawFact } from '../balance/scan.ts';
 import { fromEach, plus, type Balance, type Counts, type Remainder } from '../balance/statement.ts';
 import { sha256Text } from '../hash.ts';
-import { faultWords, weigh, type Fault, type Weighed, type WeighedRun } from './balance.ts';
+import { faultWords, weigh, type Fault, type BalanceResult, type WeighedRun } from './balance.ts';
 import { decodeRequest } from './otlp/protobuf.ts';
 import { importRuns, type ImportOptions } from './registry.ts';
 import type { ImportedRun } from './run.ts';
@@ -35,7 +35,7 @@ export function balanceFile(file: BalancedFile): FileBalance {
       ? file.bytes
       : Buffer.from(new TextDecoder(encodingOf(file.bytes)).decode(file.bytes));
   const { found, broken } = scanned(text);
-  const bytesOf = ({ start, end }: Broken | Found): Buffer => text.subarray(start, end);
+  const bytesOf = ({ start, end }: Broken | RawFact): Buffer => text.subarray(start, end);
   const refusedLines = new Set(refused.map(({ line }) => line));
   const weighed = weigh({ found, runs, refusedLines, bytesOf });
   const parts = [
@@ -100,8 +100,11 @@ export function holdsFacts(bytes: Buffer): boolean {
   return found.length + broken.length > 0;
 }
 
-function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly broken: readonly Broken[] } {
-  const found: Found[] = [];
+function scanned(bytes: Buffer): {
+  readonly found: readonly RawFact[];
+  readonly broken: readonly Broken[];
+} {
+  const found: RawFact[] = [];
   const broken: Broken[] = [];
   const scanner = new Scanner({ found: (each) => found.push(each), broken: (each) => broken.push(each) });
   scanner.feed(bytes);
@@ -110,7 +113,7 @@ function scanned(bytes: Buffer): { readonly found: readonly Found[]; readonly br
 }
 
 function statedOf(
-  { found, recorded, repeated, excepted, unseen }: Weighed,
+  { found, recorded, repeated, excepted, unseen }: BalanceResult,
   runs: readonly WeighedRun[],
 ): Pick<Balance, 'found' | 'recorded' | 'observed' | 'inherited' | 'repeated' | 'excepted' | 'unseen'> {
   const byException = (counts: ReadonlyMap<string, Counts>) =>
@@ -167,7 +170,7 @@ function lineOf(text: Buffer, line: number): Buffer {
   return text.subarray(from, end === -1 ? text.length : end);
 }
 
-function faultPart(fault: Fault, bytesOf: (found: Found) => Uint8Array): Remainder {
+function faultPart(fault: Fault, bytesOf: (found: RawFact) => Uint8Array): Remainder {
   const { found } = fault;
   return partOf(
     found === undefined ? '' : placeOf(found),
@@ -176,7 +179,7 @@ function faultPart(fault: Fault, bytesOf: (found: Found) => Uint8Array): Remaind
   );
 }
 
-export const placeOf = ({ document, line, pointer }: Found): string =>
+export const placeOf = ({ document, line, pointer }: RawFact): string =>
   `line ${document}${pointer === '' ? '' : ` ${pointer}`}${line === document ? '' : ` (line ${line})`}`;
 
 const nouns = { calls: 'a call', results: 'a result', prompts: 'a prompt', outputs: 'an output' } as const;

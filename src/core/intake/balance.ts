@@ -5,7 +5,7 @@
  * first fault refuses the import. Tested by `test/core/intake/balance.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
-import type { Found } from '../balance/scan.ts';
+import type { RawFact } from '../balance/scan.ts';
 import { kinds, type Kind } from '../balance/kinds.ts';
 import { fromEach, type Counts } from '../balance/statement.ts';
 import { sha256Text } from '../hash.ts';
@@ -16,13 +16,13 @@ import type { ImportedRun } from './run.ts';
 
 export type WeighedRun = Pick<ImportedRun, 'format' | 'events' | 'changes' | 'inherited' | 'remainder'>;
 
-export interface Weighing {
-  readonly found: readonly Found[];
+export interface BalanceInput {
+  readonly found: readonly RawFact[];
   readonly runs: readonly WeighedRun[];
   /** First lines of documents that were refused alone. */
   readonly refusedLines: ReadonlySet<number>;
   /** Returns the bytes of something found, to compare copies. */
-  readonly bytesOf: (found: Found) => Uint8Array;
+  readonly bytesOf: (found: RawFact) => Uint8Array;
 }
 
 /** What the importer did with a fact, in words that follow "the importer". */
@@ -39,11 +39,11 @@ export interface Fault {
   readonly kind: Kind;
   readonly why: keyof typeof faultWords;
   /** Absent: the file does not show the fact. */
-  readonly found?: Found;
+  readonly found?: RawFact;
   readonly event?: EventInput;
 }
 
-export interface Weighed {
+export interface BalanceResult {
   readonly found: Counts;
   readonly recorded: Counts;
   readonly inherited: Counts;
@@ -75,7 +75,7 @@ const copies: readonly Change[] = ['block_repeated', 'id_repeated', 'version_rep
 const comparedAnswers = 20;
 
 /** Cost: once over the facts and events, and over the texts of prompts and outputs. */
-export function weigh({ found, runs, refusedLines, bytesOf }: Weighing): Weighed {
+export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): BalanceResult {
   const formats = new Set(runs.map(({ format }) => format));
   const events = runs.flatMap((run) => run.events);
   const places = new Set(runs.flatMap(({ remainder }) => remainder.map(({ where }) => where)));
@@ -90,9 +90,9 @@ export function weigh({ found, runs, refusedLines, bytesOf }: Weighing): Weighed
   const others = otherTexts(events);
   const insides = insidesOf(found);
   const isCopyKnown = runs.some(({ changes }) => copies.some((change) => (changes.get(change) ?? 0) > 0));
-  const originals = new Map<string, Found>();
+  const originals = new Map<string, RawFact>();
   /** Outputs by the id of their message, of which a stream writes the beginning first. */
-  const answers = new Map<string, Found[]>();
+  const answers = new Map<string, RawFact[]>();
   for (const each of compared) {
     const key = keyOf(each);
     if (!left.has(each) && key !== undefined) originals.set(`${each.kind} ${key}`, each);
@@ -123,7 +123,7 @@ export function weigh({ found, runs, refusedLines, bytesOf }: Weighing): Weighed
 }
 
 /** Gives each fact the event with its id or text. Returns the facts without one. */
-function take(found: readonly Found[], facts: readonly Fact[], sheet: Sheet): Set<Found> {
+function take(found: readonly RawFact[], facts: readonly Fact[], sheet: Sheet): Set<RawFact> {
   const byKey = new Map<string, Fact[]>();
   for (const fact of facts)
     for (const key of fact.keys) {
@@ -134,7 +134,7 @@ function take(found: readonly Found[], facts: readonly Fact[], sheet: Sheet): Se
     }
   // the first one is taken first, from the end
   for (const waiting of byKey.values()) waiting.reverse();
-  const left = new Set<Found>();
+  const left = new Set<RawFact>();
   for (const each of found) {
     const key = keyOf(each);
     const waiting = key === undefined ? undefined : byKey.get(`${each.kind} ${key}`);
@@ -150,7 +150,7 @@ function take(found: readonly Found[], facts: readonly Fact[], sheet: Sheet): Se
 }
 
 /** What the importer says it left out because another run has it. */
-function inherit(left: Set<Found>, runs: readonly WeighedRun[], sheet: Sheet): void {
+function inherit(left: Set<RawFact>, runs: readonly WeighedRun[], sheet: Sheet): void {
   for (const kind of kinds) {
     let wanted = runs.reduce(
       (sum, { inherited }) => inherited.reduce((inner, counts) => inner + counts[kind], sum),
@@ -169,7 +169,7 @@ function inherit(left: Set<Found>, runs: readonly WeighedRun[], sheet: Sheet): v
 
 /** Pairs what has no id or no unchanged text. */
 function pairByNumber(
-  left: Set<Found>,
+  left: Set<RawFact>,
   { facts, sheet, formats }: { facts: readonly Fact[]; sheet: Sheet; formats: ReadonlySet<string> },
 ): void {
   const isByNumber = isCountedByNumber(formats);
@@ -199,7 +199,7 @@ function unseen(
     ...context
   }: {
     readonly sheet: Sheet;
-    readonly originals: ReadonlyMap<string, Found>;
+    readonly originals: ReadonlyMap<string, RawFact>;
     readonly formats: ReadonlySet<string>;
     readonly found: number;
   },
@@ -223,11 +223,11 @@ function wordsIn(value: unknown): string | undefined {
   return isObject(value) ? wordsIn(value['content'] ?? value['parts'] ?? value['text']) : undefined;
 }
 
-const keyOf = ({ id, name, text }: Found): string | undefined =>
+const keyOf = ({ id, name, text }: RawFact): string | undefined =>
   text ?? (id === undefined ? (name === undefined ? undefined : `name ${name}`) : `id ${id}`);
 
 /** Whether something stands in one of these places, `line 812` or `line 812 /message/content/2`. */
-function isWithin({ document, pointer }: Found, places: ReadonlySet<string>): boolean {
+function isWithin({ document, pointer }: RawFact, places: ReadonlySet<string>): boolean {
   if (places.size === 0) return false;
   for (let below = pointer; below !== ''; below = below.slice(0, below.lastIndexOf('/')))
     if (places.has(`line ${document} ${below}`)) return true;
@@ -284,9 +284,9 @@ function otherTexts(events: readonly EventInput[]): Map<string, string> {
 }
 
 /** What stands inside of a call or a result. */
-function insidesOf(found: readonly Found[]): ReadonlySet<Found> {
-  const insides = new Set<Found>();
-  const around: Found[] = [];
+function insidesOf(found: readonly RawFact[]): ReadonlySet<RawFact> {
+  const insides = new Set<RawFact>();
+  const around: RawFact[] = [];
   for (const each of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     while ((around.at(-1)?.end ?? Infinity) <= each.start) around.pop();
     const outer = around.at(-1);
@@ -325,7 +325,7 @@ class Sheet {
     this.#faults.push(fault);
   }
 
-  result(found: readonly Found[]): Weighed {
+  result(found: readonly RawFact[]): BalanceResult {
     const all = new Map<Kind, number>();
     for (const { kind } of found) raise(all, kind);
     return {

@@ -13,7 +13,7 @@ const holders = ['metadata', 'outcome'];
 /** Longer texts are content: no program puts its own words around them as JSON. */
 const mostJsonChars = 1_000_000;
 
-export interface SaidEnding {
+export interface EndingSource {
   /** What the program says of the call beside its result. */
   readonly stated?: Ending | undefined;
   /** The result, and what the program kept of it: the first that says something counts. */
@@ -27,7 +27,7 @@ export interface SaidEnding {
  * program says ended well may print an error of something else, so only its exit code and its flags count then. The tool
  * controls the results. Cost: once over a JSON text.
  */
-export function endingOf({ stated, results, silent = 'unknown' }: SaidEnding): Ending {
+export function endingOf({ stated, results, silent = 'unknown' }: EndingSource): Ending {
   const judge = stated === undefined ? saidByResult : saidByProgram;
   const said = results.map((result) => endingIn(result, judge)).filter((each) => each !== undefined);
   const worst = said.find((each) => each !== 'ok' && each !== 'error') ?? said.find((each) => each !== 'ok');

@@ -5,7 +5,7 @@
  */
 import type { EventInput } from '../../contract/events.ts';
 import type { Kind } from '../balance/kinds.ts';
-import type { Found } from '../balance/scan.ts';
+import type { RawFact } from '../balance/scan.ts';
 
 interface Named {
   readonly name: string;
@@ -19,7 +19,7 @@ interface Named {
 export interface FoundException extends Named {
   /** The place alone decides, so that no event stands for it. */
   readonly isPlace?: true;
-  readonly isIt: (found: Found, context: FoundContext) => boolean;
+  readonly isIt: (found: RawFact, context: FoundContext) => boolean;
 }
 
 export interface FoundContext {
@@ -151,13 +151,13 @@ const applies = ({ kinds, formats }: Named, kind: Kind, of: ReadonlySet<string>)
 
 /** Returns the name of the exception for something that the scanner found. */
 export const exceptionOf = (
-  found: Found,
+  found: RawFact,
   { formats, ...context }: FoundContext & { readonly formats: ReadonlySet<string> },
 ): string | undefined =>
   foundExceptions.find((each) => applies(each, found.kind, formats) && each.isIt(found, context))?.name;
 
 /** As `exceptionOf`, for what is excepted before it is compared with events. */
-export const placeExceptionOf = (found: Found, formats: ReadonlySet<string>): string | undefined =>
+export const placeExceptionOf = (found: RawFact, formats: ReadonlySet<string>): string | undefined =>
   foundExceptions.find(
     (each) =>
       each.isPlace === true &&

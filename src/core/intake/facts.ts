@@ -18,14 +18,14 @@ export interface FactCounts {
 }
 
 /** Facts that a fork or a branch repeats of its parent. They have no events in this run. */
-export interface Inherited extends FactCounts {
+export interface InheritedFacts extends FactCounts {
   readonly run: string;
 }
 
-type Counted = Pick<EventInput, 'eventType' | 'action' | 'metadata'>;
+type CountedEvent = Pick<EventInput, 'eventType' | 'action' | 'metadata'>;
 
 /** Counts the facts of events. A report of a call that another source recorded counts as the call. */
-export function countFacts(events: Iterable<Counted>): FactCounts {
+export function countFacts(events: Iterable<CountedEvent>): FactCounts {
   const counts = { calls: 0, results: 0, prompts: 0, outputs: 0 };
   for (const event of events) {
     const kind = kindOf(event);
@@ -34,7 +34,7 @@ export function countFacts(events: Iterable<Counted>): FactCounts {
   return counts;
 }
 
-function kindOf({ eventType, action, metadata = {} }: Counted): keyof FactCounts | undefined {
+function kindOf({ eventType, action, metadata = {} }: CountedEvent): keyof FactCounts | undefined {
   switch (eventType === observedType ? metadata['observed'] : eventType) {
     case 'tool.call':
       return 'calls';

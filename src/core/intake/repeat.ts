@@ -87,7 +87,7 @@ export type RepeatCode =
   | 'BALANCE_DIFFERS'
   | 'RECORDING_DIFFERS';
 
-export interface Repeated {
+export interface RepeatVerdict {
   /** Null: the file and the run agree. */
   readonly code: RepeatCode | null;
   readonly detail: string;
@@ -101,7 +101,7 @@ export interface RawFile {
 }
 
 /** Compares a raw file with the run. Cost: as an import of the file. */
-export function repeatRecording(file: RawFile, run: ShownRun): Repeated {
+export function repeatRecording(file: RawFile, run: ShownRun): RepeatVerdict {
   const kinship = statedOf(file.bytes, run.balances);
   if ('code' in kinship) {
     const isHidden = run.hidden > 0 && kinship.code === 'RECORDING_UNKNOWN';
@@ -122,7 +122,7 @@ export function repeatRecording(file: RawFile, run: ShownRun): Repeated {
   }
 }
 
-const notShown = (hidden: number): Repeated => ({
+const notShown = (hidden: number): RepeatVerdict => ({
   code: 'RECORDING_NOT_SHOWN',
   detail: `the proof does not show the content of ${hidden} events; enclose it with --events disclosed`,
 });
@@ -131,7 +131,7 @@ const notShown = (hidden: number): Repeated => ({
 export function statedOf(
   bytes: Buffer,
   balances: readonly Balance[],
-): { readonly stated: readonly [Balance, ...Balance[]] } | (Repeated & { readonly code: RepeatCode }) {
+): { readonly stated: readonly [Balance, ...Balance[]] } | (RepeatVerdict & { readonly code: RepeatCode }) {
   const sha256 = hash('sha256', bytes, 'hex');
   const [first, ...others] = balances.filter(({ source }) => source.sha256 === sha256);
   if (first !== undefined) return { stated: [first, ...others] };
@@ -171,7 +171,7 @@ function readAgain({ name, bytes, runId }: RawFile, { source }: Balance): ReadAg
 function compareEvents(
   runs: readonly ImportedRun[],
   { run, stated }: { readonly run: ShownRun; readonly stated: Balance },
-): Repeated {
+): RepeatVerdict {
   const events = runs.flatMap((each) => each.events);
   for (const event of events) {
     // another signal of the source may have recorded it with other words

@@ -9,7 +9,7 @@ import { limits } from '../../contract/limits.ts';
 import { formatTimestamp } from '../time.ts';
 import { Changes, fitMetadata, line, type Change } from './fit.ts';
 import type { Remainder } from '../balance/statement.ts';
-import { countFacts, remainderOf, type Inherited } from './facts.ts';
+import { countFacts, remainderOf, type InheritedFacts } from './facts.ts';
 import { Repeats, type NumberedPart } from './repeats.ts';
 import type { SourceTime } from './time.ts';
 
@@ -49,7 +49,7 @@ export interface ImportedRun {
   /** Ids of the source that came again with other content, and were numbered. */
   readonly numbered: readonly string[];
   /** Facts that the recording repeats of other runs: one entry for each. They have no events here. */
-  readonly inherited: readonly Inherited[];
+  readonly inherited: readonly InheritedFacts[];
   /** Parts that gov does not understand. Each is an `x.unknown` too. */
   readonly remainder: readonly Remainder[];
 }
@@ -132,7 +132,7 @@ export class RunBuilder {
   readonly #parts = new Repeats();
   readonly #drafts = new Repeats();
   readonly #repeated: string[] = [];
-  readonly #inherited: Inherited[] = [];
+  readonly #inherited: InheritedFacts[] = [];
   readonly #remainder: Remainder[] = [];
   /** Events without a key so far. A run's end has a key, because more may follow it. */
   #numbered = 0;

@@ -45,7 +45,7 @@ export const isRefused = (item: unknown): item is RefusedItem =>
   typeof item === 'object' && item !== null && refused in item;
 
 /** Lets other work run in between; `service/call/slices.ts` implements it. */
-export interface Pace {
+export interface TimeSlices {
   isOver(): boolean;
   next(): Promise<void>;
 }
@@ -54,7 +54,7 @@ interface ItemsOptions {
   readonly bounds: JsonBounds;
   /** The member that has the list. */
   readonly member: string;
-  readonly pace: Pace;
+  readonly pace: TimeSlices;
 }
 
 /**

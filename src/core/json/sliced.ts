@@ -4,7 +4,7 @@
  * Proven by `test/core/json/sliced.test.ts`, with the two functions as oracles.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { Pace } from './items.ts';
+import type { TimeSlices } from './items.ts';
 import { canonicalize, decodeJson, parseJson, refuseRepeatedName, scanJson } from './parse.ts';
 import type { Json, JsonBounds, JsonObject } from './parse.ts';
 import { afterSpace, byteAt, closingQuote, valueEnd } from './token.ts';
@@ -29,7 +29,11 @@ const unbounded: JsonBounds = {
  * Parses strict JSON like `parseJson`. Cost: 1.5 times as much, and 2 µs for each member of an object above 64 KiB.
  * One slice scans the whole text: 4 ms for 4 MB.
  */
-export async function parseJsonInSlices(bytes: Uint8Array, bounds: JsonBounds, pace: Pace): Promise<Json> {
+export async function parseJsonInSlices(
+  bytes: Uint8Array,
+  bounds: JsonBounds,
+  pace: TimeSlices,
+): Promise<Json> {
   await pace.next();
   scanJson(bytes, bounds);
   const text = { bytes, pace, depth: bounds.depth };
@@ -49,7 +53,7 @@ export async function parseJsonInSlices(bytes: Uint8Array, bounds: JsonBounds, p
 /** A text that `scanJson` accepted. */
 interface ScannedText {
   readonly bytes: Uint8Array;
-  readonly pace: Pace;
+  readonly pace: TimeSlices;
   readonly depth: number;
 }
 
@@ -128,7 +132,7 @@ function afterComma(bytes: Uint8Array, end: number): number {
 const spelledAtOnce = { values: 2000, chars: pieceBytes };
 
 /** Returns the JCS text of a value, as `canonicalize` does. Cost: twice as much. */
-export async function canonicalInSlices(value: Json, pace: Pace): Promise<string> {
+export async function canonicalInSlices(value: Json, pace: TimeSlices): Promise<string> {
   const pieces: string[] = [];
   await eachPiece(value, { pace, take: (piece) => void pieces.push(piece) });
   if (pace.isOver()) await pace.next(); // joining takes 2 ms for 4 MB
@@ -136,7 +140,7 @@ export async function canonicalInSlices(value: Json, pace: Pace): Promise<string
 }
 
 interface TextSink {
-  readonly pace: Pace;
+  readonly pace: TimeSlices;
   readonly take: (text: string) => void;
 }
 

@@ -24,7 +24,7 @@ import {
   type ProofVerdict,
   type VerdictCode,
 } from './verdict.ts';
-import { completenessOf, type Deriving } from './strength.ts';
+import { completenessOf, type IndexDerivation } from './strength.ts';
 import { missingNotes, unsigned, type SignatureFacts } from '../note/signed-by.ts';
 import { isObject } from '../json/object.ts';
 
@@ -191,7 +191,7 @@ export interface ProofExamination {
   /** Who signed both checkpoints; absent where nobody did. */
   readonly signed?: SignatureFacts;
   /** Who derived the index. */
-  readonly deriving?: Deriving;
+  readonly deriving?: IndexDerivation;
   /** Whether the proof comes from the store of the log itself, so that no signature is required. */
   readonly kept?: boolean;
 }

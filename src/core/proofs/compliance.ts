@@ -22,9 +22,6 @@ import { parseTimestamp } from '../time.ts';
 /** Type of governed events: an evaluation that the event names must allow each of them. */
 export const governedEventType = 'tool.call';
 
-/** Actor, tool and arguments hash of a call; a member is null if it is absent or erased. */
-export type CallMade = EvaluatedCall;
-
 /** An evaluation of the run: its leaf, and what follows from earlier leaves and from its inputs. */
 export interface EvaluatedLeaf {
   readonly index: number;
@@ -42,7 +39,7 @@ export interface EvaluatedLeaf {
   /** Whether every policy in force was evaluated; an evaluation of chosen policies decides nothing. */
   readonly whole: boolean;
   /** The call that was evaluated. */
-  readonly call: CallMade;
+  readonly call: EvaluatedCall;
   /** The hash of what an approver sees of it; absent where it is unknown. */
   readonly shownHash?: string | undefined;
   /** When the decision expires without an approval, in Unix milliseconds; Infinity: never. */
@@ -66,7 +63,7 @@ export interface GovernedEvent {
   /** When the event was recorded, in Unix milliseconds. */
   readonly serverMs: number;
   /** The call of the event. */
-  readonly call: CallMade;
+  readonly call: EvaluatedCall;
   /** The id that its client gave the call, or null. */
   readonly callId?: string | null;
   /** Whether the event reports a call from elsewhere: telemetry or a transcript. */
@@ -92,7 +89,7 @@ interface DecidedCall {
   readonly combined: PolicyAction;
   readonly approval: OpenedApproval | null;
   readonly whole: boolean;
-  readonly call: CallMade;
+  readonly call: EvaluatedCall;
   readonly shownHash: string | undefined;
   /** Whether the input was erased, so that the call is unknown. */
   readonly erased: boolean;
@@ -386,7 +383,7 @@ function grants(opened: DecidedCall, by: DecidedCall, at: string): boolean {
 }
 
 /** A missing member is not equal: an event without arguments hash could be any call. */
-const isSameCall = (evaluated: CallMade, made: CallMade): boolean =>
+const isSameCall = (evaluated: EvaluatedCall, made: EvaluatedCall): boolean =>
   made.tool !== null &&
   made.tool === evaluated.tool &&
   made.argumentsHash !== null &&

@@ -6,12 +6,12 @@
 import type { CheckId, CheckResult } from './verdict.ts';
 
 /** Check → the checks that it rests on. */
-export type Rests<Id extends string> = Readonly<Partial<Record<Id, readonly Id[]>>>;
+export type Prerequisites<Id extends string> = Readonly<Partial<Record<Id, readonly Id[]>>>;
 
 /** The results, with a passed check `not_checked` where one that it rests on, at any depth, failed. */
 export function settled<Id extends string>(
   results: readonly CheckResult<Id>[],
-  rests: Rests<Id>,
+  rests: Prerequisites<Id>,
 ): CheckResult<Id>[] {
   return results.map((each) => {
     const fault = each.result === 'passed' ? failedUnder(rests[each.id] ?? [], results, rests) : null;
@@ -23,7 +23,7 @@ export function settled<Id extends string>(
 export function failedUnder<Id extends string>(
   ids: readonly Id[],
   results: readonly CheckResult<Id>[],
-  rests: Rests<Id>,
+  rests: Prerequisites<Id>,
 ): CheckResult<Id> | null {
   const under = new Set<Id>(ids);
   // a set gives what is added while it is read
@@ -37,7 +37,7 @@ const isFault = ({ result, code }: CheckResult<string>): boolean =>
 const restsText = (id: string): string => `it rests on ${id}, which failed`;
 
 /** The checks of a proof bundle. */
-export const bundleRests: Rests<CheckId> = {
+export const bundleRests: Prerequisites<CheckId> = {
   layer_statements: ['proof_hash'],
   proof_inclusion: ['checkpoint_signatures', 'proof_hash'],
   consistency: ['checkpoint_signatures'],

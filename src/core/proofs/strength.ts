@@ -33,19 +33,19 @@ export interface DerivedLog {
 }
 
 /** Who derived the index of a file. */
-export interface Deriving {
+export interface IndexDerivation {
   /** Null without a trusted checkpoint, or where the trust names no index witness. */
   readonly cosigners: IndexCosigners | null;
   /** Records from which this check derived the index leaf of the file; null where it did not. */
   readonly records: number | null;
 }
 
-const nobody: Deriving = { cosigners: null, records: null };
+const nobody: IndexDerivation = { cosigners: null, records: null };
 
 export function completenessOf(
   checks: readonly { readonly id: string; readonly result: Completeness['result'] }[],
   origin: string | null,
-  { cosigners, records }: Deriving = nobody,
+  { cosigners, records }: IndexDerivation = nobody,
 ): Completeness {
   const result = checks.find(({ id }) => id === 'completeness')?.result ?? 'not_checked';
   const quorum = cosigners?.quorum ?? 0;

@@ -39,7 +39,7 @@ import { openErasures } from './erasures.ts';
 import { Recomputation } from './recompute.ts';
 import { strictObject } from '../events/run-entry.ts';
 import type { Evidence, Statement } from './statement.ts';
-import { type DerivedLog, type Deriving } from './strength.ts';
+import { type DerivedLog, type IndexDerivation } from './strength.ts';
 import { CheckList, signatureCode, type ProofVerdict } from './verdict.ts';
 
 export interface VerifyOptions {
@@ -150,7 +150,7 @@ class Examination {
   readonly #statements: ReadonlyMap<string, Statement>;
   readonly #log: LogView;
   readonly #notes: readonly string[];
-  readonly #deriving: Deriving;
+  readonly #deriving: IndexDerivation;
   /** The first event with an inclusion path. */
   #included: BundleEvent | null = null;
   /** Null where the tree of S is unknown. */
@@ -231,7 +231,7 @@ interface LogView {
   /** Distinct trusted witnesses of S′. */
   readonly witnesses: number;
   /** The index witnesses that cosigned S′. */
-  readonly index: Deriving['cosigners'];
+  readonly index: IndexDerivation['cosigners'];
   /** Whether a trusted key signed each; after a rotation no key signed both. */
   readonly isSigned: boolean;
   /** Who signed both. */

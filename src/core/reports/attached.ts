@@ -23,7 +23,7 @@ export interface AttachedAnswer {
   readonly verdict: AnswerVerdict;
 }
 
-export interface Attached {
+export interface AttachedFiles {
   readonly proofs: readonly AttachedProof[];
   readonly answers: readonly AttachedAnswer[];
   /** Files with proofs of units. */
@@ -40,7 +40,7 @@ interface Options {
   readonly seen?: (heads: readonly SignedHead[]) => void;
 }
 
-export function verifyAttached(files: ReadonlyMap<string, Buffer>, options: Options): Attached {
+export function verifyAttached(files: ReadonlyMap<string, Buffer>, options: Options): AttachedFiles {
   const { report, trust, derived, seen } = options;
   const how = { ...(derived === undefined ? {} : { derived }), ...(seen === undefined ? {} : { seen }) };
   const proofs: AttachedProof[] = [];

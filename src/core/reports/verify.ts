@@ -18,9 +18,9 @@ import { signedBoth, signedBy, signedByText, unsigned, type SignatureFacts } fro
 import { weakestOf, type Completeness, type DerivedLog } from '../proofs/strength.ts';
 import type { CheckResult, VerdictCode } from '../proofs/verdict.ts';
 import { CheckList, signatureCode } from '../proofs/verdict.ts';
-import { settled, type Rests } from '../proofs/rests.ts';
+import { settled, type Prerequisites } from '../proofs/rests.ts';
 import { dataFile, presentationFile, signatureFile, tableFile, toTableCsv } from './artifacts.ts';
-import { verifyAttached, type Attached, type AttachedAnswer, type AttachedProof } from './attached.ts';
+import { verifyAttached, type AttachedFiles, type AttachedAnswer, type AttachedProof } from './attached.ts';
 import { readReport } from './read-data.ts';
 import { attachedFiles, type PdfFile, PdfFault, readPdf } from './read-pdf.ts';
 import { verifyReportSignature } from './signature.ts';
@@ -41,7 +41,7 @@ export const reportCheckIds = [
 type ReportCheckId = (typeof reportCheckIds)[number];
 
 /** Data that is not the signed one vouches for no file and no page. */
-const rests: Rests<ReportCheckId> = {
+const rests: Prerequisites<ReportCheckId> = {
   attachments: ['data_hash', 'signature'],
   witnesses: ['checkpoint'],
   proofs: ['checkpoint', 'attachments'],
@@ -124,7 +124,7 @@ class ReportVerification {
   #hash: string | null = null;
   #executionId: string | null = null;
   #files: ReadonlyMap<string, Buffer> = new Map();
-  #found: Attached = nothingAttached;
+  #found: AttachedFiles = nothingAttached;
   #signed: SignatureFacts = unsigned;
 
   constructor(options: ReportVerifyOptions) {
@@ -347,7 +347,7 @@ class ReportVerification {
   }
 }
 
-const nothingAttached: Attached = {
+const nothingAttached: AttachedFiles = {
   proofs: [],
   answers: [],
   units: 0,

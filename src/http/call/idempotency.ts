@@ -6,7 +6,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { sha256 } from '../../core/hash.ts';
-import type { Pace } from '../../core/json/items.ts';
+import type { TimeSlices } from '../../core/json/items.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
 import type { StreamResponse } from '../../service/call/answer.ts';
 import type { Caller } from '../../service/call/caller.ts';
@@ -55,7 +55,7 @@ export function readIdempotency(
 export async function readIdempotencyInSlices(
   header: string | string[],
   request: KeyedRequest,
-  { fingerprinting, pace }: Pick<Services, 'fingerprinting'> & { readonly pace: Pace },
+  { fingerprinting, pace }: Pick<Services, 'fingerprinting'> & { readonly pace: TimeSlices },
 ): Promise<Idempotency> {
   const key = scopedKey(String(header), request);
   const made = fingerprinting();

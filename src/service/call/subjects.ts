@@ -23,10 +23,10 @@ const subjectChars = 32;
  * Hashes of a content's subjects, or the value that cannot be one. The finding's pointer is relative to the
  * content.
  */
-export type SubjectsFound = { readonly subjects?: readonly string[] } | { readonly fault: FieldError };
+export type SubjectResult = { readonly subjects?: readonly string[] } | { readonly fault: FieldError };
 
 /** Null where a project names no subjects, which costs nothing. */
-export type SubjectsOf = ((content: JsonObject) => SubjectsFound) | null;
+export type SubjectsOf = ((content: JsonObject) => SubjectResult) | null;
 
 /** The subjects in what the caller's project records. Cost: one HMAC for each subject. */
 export function subjectsOf(caller: Pick<Caller, 'rules' | 'project'>, services: Fingerprints): SubjectsOf {

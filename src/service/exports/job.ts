@@ -12,7 +12,7 @@ import type { ExportManifest } from '../../contract/exports.ts';
 import { exportCompleted } from './events.ts';
 import { prunedBelow } from '../events/run-stream.ts';
 import { Room } from './room.ts';
-import { LeaseLost } from '../jobs/lease-lost.ts';
+import { LostLeaseError } from '../jobs/lease-lost.ts';
 import type { Services } from '../port/services.ts';
 import type { ExportOutput, ListedKeys, ListQuestion } from '../call/work.ts';
 
@@ -33,13 +33,13 @@ export async function runExport(services: Services, job: ClaimedJob, signal: Abo
   const { projectId, resultId: exportId } = job;
   const exported = exportId === null ? null : await store.exported(projectId, exportId, now());
   if (exported === null) throw new Error(`expected an export in job ${job.jobId}, got none`);
-  if (exported.done !== null) throw new LeaseLost(`job ${job.jobId}`);
+  if (exported.done !== null) throw new LostLeaseError(`job ${job.jobId}`);
   const { rootHash, jobsUntilMs } = JSON.parse(job.request) as ExportJobRequest; // `createExport` wrote it
   const root = Buffer.from(rootHash, 'base64');
   // the next `create` deletes parts of earlier attempts, so only the last attempt must clean up here
   const untilMs = now() + limits.jobLeaseSeconds * 1000;
   if (!(await store.renewJob(projectId, job.jobId, job.lease, untilMs)))
-    throw new LeaseLost(`job ${job.jobId}`);
+    throw new LostLeaseError(`job ${job.jobId}`);
   const room = new Room(services, projectId);
   const writer = await exports.artifacts.create(exported);
   let writing: Promise<unknown> = Promise.resolve();

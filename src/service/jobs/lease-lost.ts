@@ -4,7 +4,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 
-export class LeaseLost extends GovError {
+export class LostLeaseError extends GovError {
   /** `what`: such as `job job_…`. */
   constructor(what: string, cause?: unknown) {
     super('CONFLICT', `expected the lease of ${what}, but another worker has it, or it was cancelled`, {

@@ -33,7 +33,7 @@ import type { InForce } from '../in-force/policies.ts';
 import { fieldError } from '../call/schema.ts';
 import { requiresSignature } from '../../core/replay/again.ts';
 import type { Services } from '../port/services.ts';
-import { subjectsOf, type SubjectsFound } from '../call/subjects.ts';
+import { subjectsOf, type SubjectResult } from '../call/subjects.ts';
 import { unlessOvertaken } from '../call/overtaken.ts';
 import { inTurns } from '../call/time-slice.ts';
 
@@ -220,7 +220,7 @@ function aboutOf(
   { caller, checkpoint, contextPointer }: EvaluationRequest,
   services: Services,
 ): { subjects?: readonly string[] } {
-  const found: SubjectsFound = subjectsOf(caller, services)?.(checkpoint.context as JsonObject) ?? {};
+  const found: SubjectResult = subjectsOf(caller, services)?.(checkpoint.context as JsonObject) ?? {};
   if (!('fault' in found)) return found;
   throw fieldError({ ...found.fault, pointer: contextPointer(found.fault.pointer) });
 }

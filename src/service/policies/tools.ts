@@ -19,7 +19,7 @@ import { routerOf } from './risk-router.ts';
 import { fieldError } from '../call/schema.ts';
 import { toolRun } from '../events/judge.ts';
 import type { Services } from '../port/services.ts';
-import { subjectsOf, type SubjectsFound } from '../call/subjects.ts';
+import { subjectsOf, type SubjectResult } from '../call/subjects.ts';
 
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
@@ -176,7 +176,7 @@ function toolEvaluated(
     throw fieldError({ pointer: '/actor', in: 'body', code: 'TOO_LARGE', detail: draft.detail });
   }
   // the actor is from a parsed body
-  const about: SubjectsFound = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
+  const about: SubjectResult = subjectsOf(caller, services)?.(input as JsonObject) ?? {};
   if (!('fault' in about)) return { ...draft, ...about };
   throw fieldError({ ...about.fault, detail: `of its event tool.evaluated: ${about.fault.detail}` });
 }

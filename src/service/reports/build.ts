@@ -16,7 +16,7 @@ import { witnessedNote } from '../exports/job.ts';
 import { reportCompleted, reportFailed } from './events.ts';
 import { ReportFiles, removeArtifacts } from './files.ts';
 import { errorSummary, knownError, retryAt } from '../jobs/failure.ts';
-import { LeaseLost } from '../jobs/lease-lost.ts';
+import { LostLeaseError } from '../jobs/lease-lost.ts';
 import { Lease, leaseLost } from './lease.ts';
 import { evidenceHost, reportSigner } from './evidence.ts';
 import { taskInput } from './input.ts';
@@ -38,7 +38,7 @@ export async function buildReport(services: Services, claimed: StoredDocument): 
   } catch (error) {
     const known = knownError(error);
     // an error that came through the worker thread has no class
-    if (known instanceof LeaseLost || lease.isLost) return 'lost';
+    if (known instanceof LostLeaseError || lease.isLost) return 'lost';
     if (known.status >= 500) log.error({ err: error, executionId }, 'a report failed');
     return await settleFailure(services, { lease, stored, error: known }).catch((again: unknown) => {
       log.error({ err: again, executionId }, 'a failed report could not be marked');

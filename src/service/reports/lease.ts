@@ -6,7 +6,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { StoredDocument } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
-import { LeaseLost } from '../jobs/lease-lost.ts';
+import { LostLeaseError } from '../jobs/lease-lost.ts';
 import { reportStart } from './start.ts';
 
 const leaseMs = limits.jobLeaseSeconds * 1000;
@@ -89,5 +89,5 @@ export class Lease {
   }
 }
 
-export const leaseLost = (executionId: string, cause?: unknown): LeaseLost =>
-  new LeaseLost(`report ${executionId}`, cause);
+export const leaseLost = (executionId: string, cause?: unknown): LostLeaseError =>
+  new LostLeaseError(`report ${executionId}`, cause);

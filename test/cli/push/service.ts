@@ -3,7 +3,7 @@
  * idempotency key, clientEventIds unique, and failures where a test scripts them.
  */
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
-import type { Answered, Sink } from '../../../src/client/sending/deliver.ts';
+import type { BatchAnswer, Sink } from '../../../src/client/sending/deliver.ts';
 import type { BatchResult } from '../../../src/contract/events.ts';
 import type { StoredEvent } from '../../../src/core/intake/reconcile.ts';
 import { canonicalize, type Json, type JsonObject } from '../../../src/core/json/parse.ts';
@@ -22,7 +22,7 @@ export class FakeService implements Sink {
   readonly recorded: JsonObject[] = [];
   /** Keys in the order of their requests, repetitions included. */
   readonly keys: string[] = [];
-  readonly #answers = new Map<string, { body: string; receipt: Answered }>();
+  readonly #answers = new Map<string, { body: string; receipt: BatchAnswer }>();
   readonly #clientIds = new Map<string, { body: string; eventId: string }>();
   /** Called before each request with its number, from 1; may throw or wait. */
   before: (request: number, events: readonly Json[]) => void | Promise<void> = () => {};
@@ -30,7 +30,7 @@ export class FakeService implements Sink {
   async push(
     { key, events }: { key: string; events: readonly Json[] },
     signal: AbortSignal,
-  ): Promise<Answered> {
+  ): Promise<BatchAnswer> {
     this.keys.push(key);
     await this.before(this.keys.length, events);
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { OutputClosed, readAll, Writer } from '../../../src/cli/terminal/io.ts';
+import { OutputClosedError, readAll, Writer } from '../../../src/cli/terminal/io.ts';
 
 const { signal } = new AbortController();
 
@@ -28,7 +28,7 @@ describe('writing', () => {
 
   it('a write distinguishes a closed reader from a full disk', async () => {
     for (const [code, expected] of [
-      ['EPIPE', OutputClosed],
+      ['EPIPE', OutputClosedError],
       ['ENOSPC', Error],
     ] as const) {
       const writer = new Writer(broken(code));

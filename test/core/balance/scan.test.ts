@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { Scanner, type Broken, type Found } from '../../../src/core/balance/scan.ts';
+import { Scanner, type Broken, type RawFact } from '../../../src/core/balance/scan.ts';
 import { sha256Text } from '../../../src/core/hash.ts';
 import { data, hasData } from '../../paths.ts';
 
-function scan(text: string | Uint8Array, chunkBytes = Infinity): { found: Found[]; broken: Broken[] } {
+function scan(text: string | Uint8Array, chunkBytes = Infinity): { found: RawFact[]; broken: Broken[] } {
   const bytes = Buffer.from(text);
-  const found: Found[] = [];
+  const found: RawFact[] = [];
   const broken: Broken[] = [];
   const scanner = new Scanner({ found: (each) => found.push(each), broken: (each) => broken.push(each) });
   for (let at = 0; at < bytes.length; at += chunkBytes) scanner.feed(bytes.subarray(at, at + chunkBytes));
   scanner.end();
   return { found, broken };
 }
-const briefly = ({ kind, pointer, id, name }: Found) =>
+const briefly = ({ kind, pointer, id, name }: RawFact) =>
   [kind, pointer, id, name].filter((each) => each !== undefined).join(' ');
 const of = (value: unknown) => scan(JSON.stringify(value)).found.map(briefly);
 

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { type CallMade, type GovernedEvent, PolicyCompliance } from '../../../src/core/proofs/compliance.ts';
+import type { EvaluatedCall } from '../../../src/core/decided/evaluation.ts';
+import { type GovernedEvent, PolicyCompliance } from '../../../src/core/proofs/compliance.ts';
 import { noPolicyActive } from '../../../src/core/proofs/layers.ts';
 import { merkleRoot, leafHash } from '../../../src/core/merkle/tree.ts';
 import { canonicalize } from '../../../src/core/json/parse.ts';
@@ -183,7 +184,7 @@ describe('policy compliance', () => {
 
   it('policy compliance fails when tool, arguments or actor differ from the evaluation', () => {
     const call = { actor: '"planner"', tool: 'refund', argumentsHash: 'sha256:aa' };
-    const ran = (made: CallMade): LayerResult =>
+    const ran = (made: EvaluatedCall): LayerResult =>
       judge({ evaluations: [{ call }], calls: [[11, 'pev_1', true, made]] });
     expect(ran(call).verdict).toBe('pass');
     for (const other of [

@@ -1,10 +1,10 @@
 /** What rests on a failed check is not shown as passed. */
 import { describe, expect, it } from 'vitest';
-import { settled, type Rests } from '../../../src/core/proofs/rests.ts';
+import { settled, type Prerequisites } from '../../../src/core/proofs/rests.ts';
 import type { CheckResult } from '../../../src/core/proofs/verdict.ts';
 
 type Id = 'signature' | 'tree' | 'events' | 'other';
-const rests: Rests<Id> = { tree: ['signature'], events: ['tree'] };
+const rests: Prerequisites<Id> = { tree: ['signature'], events: ['tree'] };
 const of = (results: Partial<Record<Id, CheckResult['result']>>, code = 'SIGNATURE_INVALID') =>
   (['signature', 'tree', 'events', 'other'] as const).map((id): CheckResult<Id> => {
     const result = results[id] ?? 'passed';

@@ -1,6 +1,6 @@
 /** Stories of a run that the layer `policy_compliance` judges. */
+import type { EvaluatedCall } from '../../../src/core/decided/evaluation.ts';
 import {
-  type CallMade,
   type DecidedLeaf,
   type EvaluatedLeaf,
   PolicyCompliance,
@@ -42,7 +42,7 @@ export interface Story {
     index: number,
     evaluationId: string | null,
     active?: boolean,
-    call?: CallMade,
+    call?: EvaluatedCall,
     serverMs?: number,
   ])[];
 }

@@ -8,14 +8,14 @@ import { partyName } from '../../runs/party.ts';
 import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { cut, widthOf } from '../../terminal/width.ts';
-import { dimmed, remote, type Look } from '../draw.ts';
+import { dimmed, remote, type ScreenStyle } from '../draw.ts';
 import { faultLines, filterLine, listText, still, typingLine, whenReady, type Text } from '../lists.ts';
 import type { KeyAction } from '../keys.ts';
 import type { Frame } from '../shell.ts';
 import { approvalText } from './text.ts';
 import { chosenApproval, isUnread, shownApprovals, type ApprovalsState } from './state.ts';
 
-export function approvalsView(state: ApprovalsState, look: Look): Frame {
+export function approvalsView(state: ApprovalsState, look: ScreenStyle): Frame {
   const approval = state.openId === null ? undefined : chosenApproval(state);
   const { failure } = state;
   const { lines, lastScroll } = approval === undefined ? inbox(state, look) : approvalText(approval, state);
@@ -35,7 +35,7 @@ export function approvalsView(state: ApprovalsState, look: Look): Frame {
 const isLong = ({ message, columns }: ApprovalsState): boolean =>
   message !== null && widthOf(remote(message.text)) > columns - 3;
 
-function refusal(state: ApprovalsState, look: Look): readonly Safe[] {
+function refusal(state: ApprovalsState, look: ScreenStyle): readonly Safe[] {
   if (state.message === null || !isLong(state)) return [];
   return [...faultLines(state.message.text, state.columns, look), safe``];
 }
@@ -46,7 +46,7 @@ function idleOf(state: ApprovalsState): readonly KeyAction[] {
   return state.list.filter === '' ? [...none, 'back'] : none;
 }
 
-function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look): Safe | undefined {
+function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: ScreenStyle): Safe | undefined {
   const { typing, asking, wanted, message, columns } = state;
   if (typing?.purpose === 'filter') return filterLine(typing.text, columns);
   const verb = (asking ?? wanted)?.outcome === 'approved' ? green('approve') : red('deny');
@@ -67,7 +67,7 @@ function statusOf(state: ApprovalsState, { styles: { bold, red, green } }: Look)
   return safe` ${message.isBad ? red('✗') : green('✓')} ${message.text}`;
 }
 
-function inbox(state: ApprovalsState, look: Look): Text {
+function inbox(state: ApprovalsState, look: ScreenStyle): Text {
   const { columns, nowMs } = state;
   return whenReady(state.approvals, { what: 'approvals', columns, look }, (rows) => {
     if (rows.length === 0)

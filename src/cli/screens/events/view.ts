@@ -3,12 +3,12 @@ import { partyName } from '../../runs/party.ts';
 import { number } from '../../terminal/numbers.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { dimmed, type Look } from '../draw.ts';
+import { dimmed, type ScreenStyle } from '../draw.ts';
 import { filterLine, listText, paintDecision, still, textLines, type Text } from '../lists.ts';
 import type { Frame } from '../shell.ts';
 import { decisionOf, isBad, shownEvents, type EventsState } from './state.ts';
 
-export function eventsView(state: EventsState, look: Look): Frame {
+export function eventsView(state: EventsState, look: ScreenStyle): Frame {
   const { opened, isConnected, typing } = state;
   const { lines, lastScroll } =
     opened === null ? list(state, look) : textLines(yamlLines(opened).map(String), state);
@@ -22,7 +22,7 @@ export function eventsView(state: EventsState, look: Look): Frame {
   };
 }
 
-function titleOf(state: EventsState, { styles: { bold, yellow, green } }: Look): Safe {
+function titleOf(state: EventsState, { styles: { bold, yellow, green } }: ScreenStyle): Safe {
   const { opened, isConnected, connection, still, isErrorsOnly, isFollowing, target } = state;
   const name = safe` ${bold('gov events')}`;
   if (opened !== null) return safe`${name} › ${opened.eventType} #${opened.sequence}`;
@@ -38,7 +38,7 @@ function titleOf(state: EventsState, { styles: { bold, yellow, green } }: Look):
     .join('')}`;
 }
 
-function list(state: EventsState, look: Look): Text {
+function list(state: EventsState, look: ScreenStyle): Text {
   const { columns, received, isErrorsOnly } = state;
   if (received === 0) return still([safe``, safe` waiting for events …`]);
   const all = (state.still ?? state.events).length;

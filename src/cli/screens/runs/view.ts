@@ -5,7 +5,7 @@
 import { relativeTime } from '../../terminal/table.ts';
 import { Safe, safe } from '../../terminal/safe.ts';
 import { yamlLines } from '../../terminal/yaml.ts';
-import { remote, type Look } from '../draw.ts';
+import { remote, type ScreenStyle } from '../draw.ts';
 import { filterLine, listText, paintDecision, still, textLines, whenReady, type Text } from '../lists.ts';
 import type { KeyAction } from '../keys.ts';
 import { bodyRows, filterOf } from '../model.ts';
@@ -13,7 +13,7 @@ import type { Frame } from '../shell.ts';
 import type { DecidedPolicy, TimelineRow } from './load.ts';
 import { chosenRow, levelOf, shownRows, shownRuns, type RunsState } from './state.ts';
 
-export function runsView(state: RunsState, look: Look): Frame {
+export function runsView(state: RunsState, look: ScreenStyle): Frame {
   const level = levelOf(state);
   const { lines, lastScroll } = { runs, timeline, event, decision, proof }[level](state, look);
   const message = state.message === null ? undefined : safe` ${state.message}`;
@@ -35,7 +35,7 @@ const idle = {
   proof: ['open', 'filter', 'reload', 'proof'],
 } as const satisfies Readonly<Record<ReturnType<typeof levelOf>, readonly KeyAction[]>>;
 
-function titleOf(state: RunsState, { styles }: Look): Safe {
+function titleOf(state: RunsState, { styles }: ScreenStyle): Safe {
   const row = chosenRow(state);
   const words = state.levels.map((level) => {
     if (level === 'runs') return styles.bold('gov runs');
@@ -45,7 +45,7 @@ function titleOf(state: RunsState, { styles }: Look): Safe {
   return safe` ${Safe.join(words, ' › ')}${levelOf(state) === 'runs' ? `  ${state.target}` : ''}`;
 }
 
-function runs(state: RunsState, look: Look): Text {
+function runs(state: RunsState, look: ScreenStyle): Text {
   const { columns, nowMs } = state;
   return whenReady(state.runs, { what: 'runs', columns, look }, ({ rows, nextCursor }) => {
     if (rows.length === 0)
@@ -87,7 +87,7 @@ function searchNote(state: RunsState, nextCursor: string | null): string {
   return state.wanted?.kind === 'runs' ? '; reading older runs' : '; G reads older runs';
 }
 
-function timeline(state: RunsState, look: Look): Text {
+function timeline(state: RunsState, look: ScreenStyle): Text {
   const { columns } = state;
   return whenReady(state.run, { what: 'the run', columns, look }, ({ rows, notes, proofId }) => {
     const proved = proofId === null ? 'not proved' : `newest proof ${proofId}: p verifies it`;
@@ -136,7 +136,7 @@ function event(state: RunsState): Text {
   return textLines(lines, state);
 }
 
-function decision(state: RunsState, look: Look): Text {
+function decision(state: RunsState, look: ScreenStyle): Text {
   const row = chosenRow(state);
   if (!row?.evaluation) return still([]);
   return whenReady(state.policies, { what: 'the decision', columns: state.columns, look }, (policies) =>
@@ -170,7 +170,7 @@ const policyLines = ({ policyId, version, decision, outcome, reasoning, text }: 
         .map((line, at) => `  ${at === 0 ? 'policy' : '      '}  ${line}`)),
 ];
 
-function proof(state: RunsState, look: Look): Text {
+function proof(state: RunsState, look: ScreenStyle): Text {
   return whenReady(
     state.proof,
     { what: 'and verifying the proof', columns: state.columns, look },
@@ -182,7 +182,7 @@ function proof(state: RunsState, look: Look): Text {
 }
 
 /** The marks of a verdict; its words say the same. */
-function painted(line: Safe, { styles: { red, green, bold } }: Look): Safe {
+function painted(line: Safe, { styles: { red, green, bold } }: ScreenStyle): Safe {
   const text = String(line);
   if (text.startsWith(' ✗')) return bold(red(line));
   if (text.startsWith(' ✓')) return bold(green(line));

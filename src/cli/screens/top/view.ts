@@ -6,7 +6,7 @@ import { bytesText } from '../../../core/byte-size.ts';
 import { number } from '../../terminal/numbers.ts';
 import { aboutDuration } from '../../../core/duration.ts';
 import { safe, type Safe } from '../../terminal/safe.ts';
-import { beside, dimmed, fit, panel, right, sparkline, type Look } from '../draw.ts';
+import { beside, dimmed, fit, panel, right, sparkline, type ScreenStyle } from '../draw.ts';
 import { bodyRows } from '../model.ts';
 import type { Frame } from '../shell.ts';
 import type { TopSample } from './sample.ts';
@@ -25,7 +25,7 @@ interface Part {
   readonly rows: readonly { readonly line: Safe; readonly isBad: boolean }[];
 }
 
-export function topView(state: TopState, look: Look): Frame {
+export function topView(state: TopState, look: ScreenStyle): Frame {
   const { sample, failure, isErrorsOnly } = state;
   const ageMs = state.nowMs - state.sampledMs;
   const isStale = sample !== null && (failure !== null || ageMs > staleMs);
@@ -44,7 +44,7 @@ const firstLines = ({ failure, target }: TopState): Safe[] =>
     ? [safe``, safe` asking ${target} …`]
     : [safe``, safe` ! no answer: ${failure}`, safe`   asking again every second`];
 
-function titleOf(state: TopState, of: { look: Look; staleMs: number | null }): Safe {
+function titleOf(state: TopState, of: { look: ScreenStyle; staleMs: number | null }): Safe {
   const { target, sample, failure, isErrorsOnly } = state;
   const { bold, green, yellow, red } = of.look.styles;
   const name = safe` ${bold('gov top')}`;
@@ -59,7 +59,7 @@ function titleOf(state: TopState, of: { look: Look; staleMs: number | null }): S
   return safe`${name}  ${words[status]}${filter}  answers in ${answerMs} ms  ${target}  v${version ?? '?'}`;
 }
 
-function contents(state: TopState, sample: TopSample, look: Look): Safe[] {
+function contents(state: TopState, sample: TopSample, look: ScreenStyle): Safe[] {
   const { columns, isErrorsOnly } = state;
   const rows = bodyRows(state);
   const all = [
@@ -98,7 +98,7 @@ function atMost(lines: readonly Safe[], most: number): Safe[] {
   ];
 }
 
-function noteLines({ reasons, unread }: TopSample, { styles }: Look): Safe[] {
+function noteLines({ reasons, unread }: TopSample, { styles }: ScreenStyle): Safe[] {
   return [
     ...reasons.map((reason) => safe` ${styles.yellow('!')} ${reason}`),
     ...unread.map((each) => styles.dim(safe`   not shown: ${each}`)),
@@ -106,7 +106,11 @@ function noteLines({ reasons, unread }: TopSample, { styles }: Look): Safe[] {
 }
 
 /** A line for each part, then rows where there is space. */
-function compact(parts: readonly Part[], size: { columns: number; rows: number }, { styles }: Look): Safe[] {
+function compact(
+  parts: readonly Part[],
+  size: { columns: number; rows: number },
+  { styles }: ScreenStyle,
+): Safe[] {
   let spare = size.rows - parts.length;
   return parts.flatMap(({ title, isBad, summary, rows }) => {
     const mark = isBad ? styles.red('!') : ' ';
@@ -120,7 +124,7 @@ function compact(parts: readonly Part[], size: { columns: number; rows: number }
 }
 
 /** Two panels side by side. */
-function grid(parts: readonly Part[], size: { columns: number; rows: number }, look: Look): Safe[] {
+function grid(parts: readonly Part[], size: { columns: number; rows: number }, look: ScreenStyle): Safe[] {
   const pairs = Array.from({ length: Math.ceil(parts.length / 2) }, (_, at) =>
     parts.slice(at * 2, at * 2 + 2),
   );

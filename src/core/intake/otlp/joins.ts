@@ -42,7 +42,7 @@ export interface JoinOptions {
   readonly atMs: number;
 }
 
-export interface Joined {
+export interface JoinedSpans {
   /** Events of this request that are observations of a call that an earlier request recorded, by clientEventId. */
   readonly observations: ReadonlySet<string>;
   readonly completions: readonly EventInput[];
@@ -57,7 +57,7 @@ const flags = { call: 'isCall', result: 'isResult' } as const;
 const elsewhereFlags = { call: 'isCallElsewhere', result: 'isResultElsewhere' } as const;
 
 /** Returns what becomes of the calls of a trace. Cost: once over its spans. */
-export function joinCalls(trace: TraceCalls, options: JoinOptions): Joined {
+export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans {
   const { traceId, fresh, earlier } = trace;
   const old = new Map(earlier.map((span) => [span.spanId, span]));
   const all: KnownSpan[] = [...earlier, ...fresh.filter(({ spanId }) => !old.has(spanId))];
