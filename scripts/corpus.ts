@@ -9,7 +9,7 @@ import { balanceOfBytes, faultText, placeOf } from '../src/core/intake/balance-f
 
 const [folder = '.'] = process.argv.slice(2);
 const listedFaults = 5;
-const counts = { balanced: 0, leftOut: 0, unbalanced: 0, unread: 0 };
+const counts = { balanced: 0, leftOut: 0, strange: 0, unbalanced: 0, unread: 0 };
 
 for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()) {
   const path = join(folder, name);
@@ -43,6 +43,12 @@ function check(path: string): void {
       console.log(
         `            ${fault.found === undefined ? '' : `${placeOf(fault.found)}: `}${faultText(fault)}`,
       );
+  } else if (read.strange !== undefined) {
+    counts.strange += 1;
+    const { understood, first } = read.strange;
+    console.log(
+      `strange     ${name} (${balance.source.format}): ${understood} % is understood; ${first.where}: ${first.why}`,
+    );
   } else if (balance.leftOut.parts > 0) {
     counts.leftOut += 1;
     console.log(`left out    ${name} (${balance.source.format}): ${balance.leftOut.parts} parts`);

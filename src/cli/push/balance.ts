@@ -29,10 +29,17 @@ export async function balanceOf(
   return balanceFile({ name: source.knownAs ?? basename(source.path ?? source.name), bytes, runs, refused });
 }
 
-/** Returns the refusal of a file that does not balance: the first place, and the sums of its kind. */
-export async function refusalOfBalance({ balance, faults }: FileBalance): Promise<InputRecord | undefined> {
+/**
+ * Returns the refusal of a file that does not balance: the first place, and the sums of its kind; and that of a file of
+ * which the importer understands too little.
+ */
+export async function refusalOfBalance({
+  balance,
+  faults,
+  strange,
+}: FileBalance): Promise<InputRecord | undefined> {
   const [first] = faults;
-  if (first === undefined) return undefined;
+  if (first === undefined) return strange === undefined ? undefined : refusalOfStrange(balance, strange);
   const { faultText, placeOf } = await import('../../core/intake/balance-file.ts');
   const { found, kind } = first;
   const place = found === undefined ? '' : `${placeOf(found)}: `;
@@ -40,6 +47,15 @@ export async function refusalOfBalance({ balance, faults }: FileBalance): Promis
   const more = faults.length === 1 ? '' : `, and ${faults.length - 1} more do not balance`;
   const reason = `unbalanced: ${place}${faultText(first)}; ${counts}${more}; nothing of this recording was stored; --allow-remainder stores it and states what is left out`;
   return { line: found?.line ?? 1, reason: reason.slice(0, limits.batchReasonChars) };
+}
+
+function refusalOfStrange(
+  { source }: Balance,
+  { understood, first }: NonNullable<FileBalance['strange']>,
+): InputRecord {
+  const reason = `unbalanced: ${source.format} understands ${understood} % of the content, at least ${limits.balanceUnderstoodPercent} % are needed: this looks like a recording of another program or version; first part: ${first.where}: ${first.why}; nothing of this recording was stored; --allow-remainder stores it and states what is left out`;
+  const [, line] = /^line (\d+)/.exec(first.where) ?? [];
+  return { line: Number(line ?? 1), reason: reason.slice(0, limits.batchReasonChars) };
 }
 
 /** What became of the events of one run. */

@@ -32,6 +32,8 @@ export const push = {
   /** Bytes at the beginning of a file by which it is known again. */
   watchHeadBytes: 1024,
   /** Parts that a balance lists of what it leaves out, and the longest place and reason of one. */
+  /** The part of a file, in percent, that an importer has to understand, so that it is taken for one of its program. */
+  balanceUnderstoodPercent: 95,
   balanceParts: 50,
   balancePartChars: 300,
 } as const;

@@ -2,15 +2,16 @@
  * Counts what a recording holds by the shape of its JSON alone. It knows no program and no format, so that it cannot share
  * the mistakes of what reads them. Every JSON value of the bytes is walked, at any depth, and an object is
  *
- * - a call, if it has a name and an input, and an id beside them or on the object around them, or stands as `functionCall`;
- * - a result, if it names the call that it answers and has a content, or stands as `functionResponse`; a call that has an
- *   output of its own is a result too;
+ * - a call, if it has a name and an input, and an id beside them or on the object around them, or stands as `functionCall`
+ *   or in a list `tool_calls`;
+ * - a result, if it names the call that it answers and has a content, stands as `functionResponse`, or has the role `tool`,
+ *   a name and a content; a call that has an output of its own is a result too;
  * - a prompt, if its role is `user` or `human` and it has text;
  * - an output, if its role is `assistant` or `model` and it has text.
  *
- * JSON (RFC 8259) is read as bytes, with `NaN` and `Infinity` as Python writes them. Text between documents is passed
- * over. A document that breaks off counts for nothing and is listed. Memory: the open objects, one chunk, and the longest
- * text. Cost: once over the bytes. The whole input may be an attacker's. Tested by `test/core/balance/scan.test.ts`.
+ * JSON (RFC 8259) is read as bytes, with `NaN` and `Infinity` as Python writes them. Text between documents is passed over.
+ * A document that breaks off counts for nothing and is listed. Memory: the open objects, one chunk, the longest text. Cost:
+ * once over the bytes. The whole input may be an attacker's. Tested by `test/core/balance/scan.test.ts`.
  */
 import { sha256Text } from '../hash.ts';
 import { pointerToken } from '../json/pointer.ts';
@@ -63,8 +64,7 @@ const roles: Readonly<Record<string, Kind>> = {
   assistant: 'outputs',
   model: 'outputs',
 };
-/** In bytes. */
-const [longestName, longestType] = [1024, 64];
+const [longestName, longestType] = [1024, 64]; // bytes
 /** Levels; a document that nests deeper counts as broken, as importers refuse it. */
 const deepest = 1000;
 
@@ -318,13 +318,15 @@ export class Scanner {
     const called = callIdMembers.map((each) => ids.get(each)).find((each) => each !== undefined);
     const id = called ?? ids.get('id');
     const tool = name !== undefined && frame.hasInput ? name : frame.inner;
+    const answers = called !== undefined || (frame.role === 'tool' && name !== undefined);
     const add = (kind: Kind, of: Pick<RawFact, 'id' | 'name' | 'text'>): void =>
       void this.#pending.push({ frame, found: { kind, line: frame.line, start: frame.start, end, ...of } });
-    if (tool !== undefined && (id !== undefined || key === 'functionCall')) {
+    const isPlaced = key === 'functionCall' || (parent?.isList === true && parent.key === 'tool_calls');
+    if (tool !== undefined && (id !== undefined || isPlaced)) {
       add('calls', { id, name: tool, text: undefined });
       if (frame.hasOutput) add('results', { id, name: tool, text: undefined });
     } else if (tool !== undefined && parent?.isList === false) parent.inner ??= tool;
-    else if ((called !== undefined && frame.hasContent) || key === 'functionResponse')
+    else if ((answers && frame.hasContent) || key === 'functionResponse')
       add('results', { id, name, text: undefined });
     const kind = Object.hasOwn(roles, frame.role ?? '') ? roles[frame.role ?? ''] : undefined;
     const said = frame.said ?? frame.text;

@@ -25,6 +25,14 @@ export interface FileBalance {
   /** As if the remainder was allowed. `observed` is known when the events are compared with those of the service. */
   readonly balance: Balance;
   readonly faults: readonly Fault[];
+  /** Set where the importer understands too little of the file: it is a recording of another program or version. */
+  readonly strange?: Strange;
+}
+
+interface Strange {
+  /** Percent of the bytes, rounded down to one digit. */
+  readonly understood: number;
+  readonly first: Remainder;
 }
 
 /** Cost: once over the bytes and once over the events. */
@@ -38,9 +46,11 @@ export function balanceFile(file: BalancedFile): FileBalance {
   const bytesOf = ({ start, end }: Broken | RawFact): Buffer => text.subarray(start, end);
   const refusedLines = new Set(refused.map(({ line }) => line));
   const weighed = weigh({ found, runs, refusedLines, bytesOf });
+  const unknown = runs.flatMap((run) => run.remainder);
+  const unread = refused.map((bad) => refusedPart(bad, { text, broken }));
   const parts = [
-    ...runs.flatMap((run) => run.remainder),
-    ...refused.map((bad) => refusedPart(bad, { text, broken })),
+    ...unknown,
+    ...unread,
     ...broken
       .filter(({ line }) => !refusedLines.has(line))
       .map((each) => partOf(`line ${each.line}`, 'text that is no JSON', bytesOf(each))),
@@ -65,7 +75,16 @@ export function balanceFile(file: BalancedFile): FileBalance {
       leftOut: { ...leftOut, parts: parts.length },
     },
     faults: weighed.faults,
+    ...strangeOf([...unknown, ...unread.filter(({ why }) => !why.startsWith('invalid_json'))], text.length),
   };
+}
+
+/** A line that is cut off says nothing about the program. */
+function strangeOf(parts: readonly Remainder[], bytes: number): { strange?: Strange } {
+  const [first] = parts;
+  const understood = accountedOf(parts, bytes) * 100;
+  if (first === undefined || understood >= limits.balanceUnderstoodPercent) return {};
+  return { strange: { understood: Math.floor(understood * 10) / 10, first } };
 }
 
 export interface ReadAgain extends FileBalance {

@@ -188,6 +188,8 @@ export function recordingsText(claims: Readonly<Record<string, Json>>): string |
   if (!isObject(recordings) || !isObject(leftOut) || !isObject(uncovered)) return null;
   const [files, done, parts] = [Number(recordings['n']), Number(whole), Number(leftOut['parts'])];
   if (files === 0) return 'recordings without a balance';
+  if (code === 'RECORDING_NOT_COUNTED')
+    return `recordings not compared: the scanner finds nothing in ${files} ${files === 1 ? 'file' : 'files'}`;
   const left = kindsIn(leftOut);
   const words = leftOutWords({ files, whole: done, parts, facts: left });
   const more = kindsIn(uncovered);

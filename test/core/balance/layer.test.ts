@@ -78,6 +78,7 @@ describe('the layer x-recordings', () => {
     expect(layerOf([imported(), balance(own)])).toMatchObject({
       verdict: 'not_run',
       claims: { code: 'RECORDING_NOT_COUNTED' },
+      text: 'recordings not compared: the scanner finds nothing in 1 file',
     });
   });
 

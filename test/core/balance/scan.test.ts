@@ -60,6 +60,13 @@ describe('what the shape of an object says', () => {
       { functionResponse: { name: 'pay', response: {} } },
       ['results /functionResponse pay'],
     ],
+    [
+      'a call of Ollama, without an id',
+      { tool_calls: [{ function: { name: 'pay', arguments: {} } }] },
+      ['calls /tool_calls/0 pay'],
+    ],
+    ['a result of Ollama', { role: 'tool', tool_name: 'pay', content: 'paid' }, ['results  pay']],
+    ['a result that names nothing is none', { role: 'tool', content: 'paid' }, []],
     ['the id of a call without a content is no result', { tool_call_id: 'c1' }, []],
     ['a prompt', { role: 'user', content: 'Pay' }, ['prompts ']],
     ['a prompt in parts', { role: 'human', parts: [{ text: 'Pay' }] }, ['prompts ']],
@@ -137,7 +144,8 @@ describe('bytes that are no JSON to their end', () => {
 /** The same rules over parsed values, without bytes. */
 function naive(value: unknown, key = '', counts: Record<string, number> = {}): Record<string, number> {
   if (typeof value !== 'object' || value === null) return counts;
-  for (const [name, each] of Object.entries(value)) naive(each, Array.isArray(value) ? '' : name, counts);
+  for (const [name, each] of Object.entries(value))
+    naive(each, Array.isArray(value) ? `item of ${key}` : name, counts);
   if (Array.isArray(value)) return counts;
   const has = (names: string) => names.split(' ').some((name) => (value[name as never] ?? null) !== null);
   const isNamed = (each: object) =>
@@ -164,12 +172,17 @@ function naive(value: unknown, key = '', counts: Record<string, number> = {}): R
     (each) => isCall(each) && !ownIds(each) && (value as { functionCall?: unknown }).functionCall !== each,
   );
   const count = (kind: string) => (counts[kind] = (counts[kind] ?? 0) + 1);
-  if ((isCall(value) || isInner) && (called || isId('id') || key === 'functionCall')) {
+  if (
+    (isCall(value) || isInner) &&
+    (called || isId('id') || /^(functionCall|item of tool_calls)$/.test(key))
+  ) {
     count('calls');
     if (has('output result')) count('results');
   } else if (
     !(isCall(value) || isInner) &&
-    ((called && has('content response output result')) || key === 'functionResponse')
+    (((called || ((value as { role?: unknown }).role === 'tool' && isNamed(value))) &&
+      has('content response output result')) ||
+      key === 'functionResponse')
   )
     count('results');
   const { role, content, parts, text } = value as {

@@ -5,6 +5,7 @@ import { foundExceptions, unseenExceptions } from '../../../src/core/intake/exce
 import { formatNames } from '../../../src/core/intake/names.ts';
 import { importRuns } from '../../../src/core/intake/registry.ts';
 import type { ImportedRun } from '../../../src/core/intake/run.ts';
+import { limits } from '../../../src/contract/limits.ts';
 import { documents, type BadDocument } from '../../../src/core/intake/source.ts';
 
 /** Imports a text, lets a careless importer change the runs, and balances the file. */
@@ -178,5 +179,34 @@ describe('the balance of a file', () => {
       expect(reason).toMatch(/^[A-Z].*\.$/);
       expect(formatNames).toEqual(expect.arrayContaining([...formats]));
     }
+  });
+});
+
+describe('a file of which the importer understands little', () => {
+  /** A session with a block of `unknown` bytes that no importer knows, of `total` bytes. */
+  function sessionOf(unknown: number, total: number): string {
+    const bare = { blob: '', type: 'quantum' };
+    const block = { ...bare, blob: 'x'.repeat(unknown - JSON.stringify(bare).length) };
+    const text = (words: string) => [user('u1', words), model('u2', [block])].join('\n');
+    return text('x'.repeat(total - text('').length));
+  }
+
+  it('is taken for one of its program at 95 %, and for one of another just below', () => {
+    const percent = limits.balanceUnderstoodPercent;
+    const [unknown, total] = [100 * (100 - percent), 100 * 100];
+    const enough = balance(sessionOf(unknown, total));
+    expect([enough.balance.source.accounted, enough.strange]).toEqual([percent / 100, undefined]);
+    const little = balance(sessionOf(unknown + 1, total));
+    expect(little.strange).toMatchObject({
+      understood: percent - 0.1,
+      first: { where: 'line 2 /message/content/0', bytes: unknown + 1 },
+    });
+  });
+
+  it('lines of another program count, and a line that is cut off does not', () => {
+    const other =
+      '{"program":"another","says":"something that gov does not read at all, in a line of its own"}';
+    expect(balance(`${session}\n${other}`).strange?.first.where).toBe('line 7');
+    expect(balance(`${session}\n${other.slice(0, -1)}`).strange).toBeUndefined();
   });
 });

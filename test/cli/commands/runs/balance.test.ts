@@ -63,6 +63,18 @@ describe('runs balance', () => {
     expect(stdout).toContain('strange.jsonl: left out: line 2 /message/content/0');
   });
 
+  it('a file of which the importer understands too little is refused with 9, and says what it looks like', async () => {
+    plane.write('foreign.jsonl', session('foreign', { type: 'quantum', blob: 'x'.repeat(500) }));
+    const refused = await plane.gov('events push --from auto foreign.jsonl');
+    expect(refused.code).toBe(9);
+    expect(refused.stderr).toMatch(
+      /claude-code understands \d+(?:\.\d)? % of the content, at least 95 % are needed/,
+    );
+    expect(refused.stderr).toContain('this looks like a recording of another program or version');
+    expect((await plane.gov('runs balance foreign')).code).toBe(5);
+    expect((await plane.gov('events push --from auto foreign.jsonl --allow-remainder')).code).toBe(0);
+  });
+
   it('a file that has grown has its newest balance', async () => {
     const grown = `${session('grown', call)}\n`;
     plane.write('grown.jsonl', grown);
