@@ -1,6 +1,7 @@
 /**
  * Derives the map of a log from its records in order, and says of each `gov.index/1` leaf whether it has the root, the number
- * of keys and the time that its map function gives, and of each event whether its number is its place in its run.
+ * of keys and the time that its map function gives, and of each event whether its number is its place in its run, and whether
+ * its server time goes back: answers about periods rest on the order of times.
  *
  * The size of an index leaf may be below its own place, so records wait until `settle`: the map then stands at the largest
  * size that an index leaf named. Memory: 600 bytes for each key in use, and the records that wait.
@@ -17,7 +18,7 @@ import { PrefixTree, type Part } from './prefix-tree.ts';
 
 /** What makes the index of a log false. */
 export interface FalseIndex {
-  /** The index leaf, or the event whose number is not its place. */
+  /** The index leaf, or the event whose number is not its place or whose time goes back. */
   readonly index: number;
   readonly detail: string;
   /** The leaves from here up to the index leaf's size are those that it may have left out. */
@@ -202,9 +203,12 @@ export class IndexDeriver {
         return;
       }
       const index = map.size;
+      const isEarlier = mapped.event !== null && mapped.ms !== null && mapped.ms < map.ms;
       this.#tree.append(Buffer.from(leaf, 'latin1'));
-      if (map.add(leaf, mapped)) continue;
-      this.#fault = { index, detail: `leaf ${index}: its number is not its place in its run`, since: from };
+      const isInPlace = map.add(leaf, mapped);
+      if (isInPlace && !isEarlier) continue;
+      const what = isInPlace ? 'server time goes back' : 'number is not its place in its run';
+      this.#fault = { index, detail: `leaf ${index}: its ${what}`, since: from };
       return;
     }
     this.#waiting = this.#waiting.slice(map.size - from);

@@ -148,4 +148,19 @@ describe('the derivation of an index', () => {
     derived(records.slice(deriver.size), deriver);
     expect([deriver.fault, deriver.restart]).toEqual([null, { fn: 'gov.mapfn/2', stops: [] }]);
   });
+
+  it('a server time that goes back is false: it could leave events out of the answers about a period', () => {
+    const log = honest({ lags: [0, 0] });
+    // the third event is of a year later, and the fourth comes back
+    for (const seconds of [365 * 86_400, 3_600]) log.record({ runId: 'run-1' }, seconds);
+    const map = mapOf(log.leaves, log.hashes);
+    const draft = draftIndex({ size: map.size, root: map.root(), keys: map.keys, ms: map.ms, fn: map.fn });
+    log.append({ ...draft, record: sealed(draft, map.ms) });
+    const index = map.size - 1;
+    expect(derived(texts(log)).fault).toMatchObject({
+      index,
+      detail: `leaf ${index}: its server time goes back`,
+    });
+    expect(derived(texts(log).slice(0, index)).fault).toBeNull();
+  });
 });

@@ -111,21 +111,20 @@ export class ProofLog {
 
   readonly salt = (): string => seeded(`salt ${this.#salts++}`, 16).toString('base64url');
 
-  /** Records an event; index, eventId and server time follow from its place. */
-  record(input: Partial<EventInput> & { runId: string }): RunEvent {
+  /** Records an event; index, eventId and the usual server time follow from its place. */
+  record(input: Partial<EventInput> & { runId: string }, seconds = this.leaves.length): RunEvent {
     const index = this.leaves.length;
-    const timestamp = formatTimestamp(startMs + index * 1000);
     const event = {
       eventType: 'agent.step',
       actor: { name: 'planner', role: 'agent' },
       action: 'execute',
-      timestamp,
+      timestamp: formatTimestamp(startMs + index * 1000),
       ...input,
     } as EventInput;
     const draft = draftEvent(event, parseTimestamp(event.timestamp) ?? 0, this.salt);
     if (!('head' in draft)) throw new Error(draft.detail);
     const run = this.#runs.get(input.runId) ?? [];
-    const place = { index, runSeq: run.length, serverMs: startMs + index * 1000 + 7, random: index * 7919 };
+    const place = { index, runSeq: run.length, serverMs: startMs + seconds * 1000 + 7, random: index * 7919 };
     const { record, leaf } = sealEvent(draft, place);
     this.#runs.set(input.runId, [...run, index]);
     this.#push(record, draft.disclosures, leaf);
