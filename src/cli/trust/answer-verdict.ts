@@ -43,12 +43,29 @@ export async function printAnswer(out: Out, { verdict, source }: AnswerReport): 
 /** The question, and what a verified answer says. */
 function sentence({ question, count, below }: AnswerVerdict): string {
   if (question === null) return 'an answer';
-  const [kind, name = ''] = question.key;
-  const what =
-    kind === 'run' ? `events of run ${name}` : kind === 'type' ? `events of type ${name}` : `${name} records`;
+  const what = listText(question.key);
   const since = question.since === null ? '' : ` recorded since ${question.since}`;
   const until = question.until === null ? '' : `${since === '' ? ' recorded' : ''} before ${question.until}`;
   if (count === null) return `${what}${since}${until}`;
   const where = question.until === null ? ` below leaf ${below}` : '';
   return `${count === 0 ? 'no' : `exactly ${count}`} ${what}${since}${until}${where}`;
+}
+
+/** What a list of the index has, so that no name of its key is left out. */
+function listText([kind, ...names]: readonly string[]): string {
+  const [name = '', of] = names;
+  switch (kind) {
+    case 'run':
+      return `events of run ${name}`;
+    case 'type':
+      return `events of type ${name}`;
+    case 'day':
+      return `events of the client day ${name}`;
+    case 'leaf':
+      return `${name} records`;
+    case 'of':
+      return `${name} records of run ${of ?? ''}`;
+    default:
+      return `entries of the list ${[kind, ...names].join(' ')}`;
+  }
 }

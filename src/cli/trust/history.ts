@@ -34,11 +34,11 @@ type Call = Pick<Invocation, 'io' | 'out'>;
 
 type MemoryFlags = FlagValues<{ readonly flags: typeof memory }>;
 
-/** The signed heads that a verifier finds in a file. */
+/** The signed heads that a verifier finds in a file, and in the files that are attached to it. */
 export class FoundHeads {
-  heads: readonly SignedHead[] = [];
+  readonly heads: SignedHead[] = [];
   readonly seen = (heads: readonly SignedHead[]): void => {
-    this.heads = heads;
+    this.heads.push(...heads);
   };
 }
 
@@ -83,6 +83,11 @@ export class SeenHeads {
     const seen = new SeenHeads(call, trust, !noRemember);
     for (const file of kept) seen.#kept.push(...headsInFile(file, call.io.cwd, trust));
     return seen;
+  }
+
+  /** Leaves of the heads that this machine keeps, and of the files that were given. */
+  get sizes(): readonly number[] {
+    return this.#kept.map(({ size }) => size);
   }
 
   /** Compares the heads of a verified file, which extend each other, and remembers them. Null for a file without heads. */

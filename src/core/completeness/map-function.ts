@@ -63,6 +63,20 @@ export const keyText = (key: MapKey): string => key.join(separator);
 export const keyOfText = (text: string): MapKey => text.split(separator);
 const separator = '\u0000';
 
+/** How many names follow the first one of a key. */
+const namesAfter = { run: 1, type: 1, day: 1, runs: 0, types: 0, days: 0, leaf: 1, of: 2 } as const;
+/** Records that a list of `leaf` never has: events are in `run` and `type`. */
+const eventLeaf = 'gov.event/1';
+
+/** Whether a map of this function has lists of this key. Of any other key it has none, whatever the log has. */
+export function definesKey(fn: MapFunction, [kind = '', ...names]: MapKey): boolean {
+  if (!isKind(kind) || names.length !== namesAfter[kind]) return false;
+  if (fn === 'gov.mapfn/1' && (kind === 'day' || kind === 'days')) return false;
+  return !names.some((name) => name.includes(separator)) && (kind !== 'leaf' || names[0] !== eventLeaf);
+}
+
+const isKind = (kind: string): kind is keyof typeof namesAfter => Object.hasOwn(namesAfter, kind);
+
 const nothing: MappedRecord = { ms: null, event: null, items: [] };
 
 let newest = { text: '', ms: 0 };

@@ -18,7 +18,7 @@ import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { isListed, openEntry, readEntry, type MapEntry } from '../completeness/entry.ts';
 import type { ListValue } from '../completeness/map.ts';
-import { keyText, placeItem, readMapped } from '../completeness/map-function.ts';
+import { definesKey, keyText, placeItem, readMapped } from '../completeness/map-function.ts';
 import { canonicalText, parseJson, type Json, type JsonObject } from '../json/parse.ts';
 import { count, hash, list, object, refuse, text, type Location, type Shape } from '../json/shape.ts';
 import { SignedHead } from '../note/heads.ts';
@@ -164,6 +164,9 @@ function orFault<Value>(codeOf: (error: GovError) => VerdictCode, work: () => Va
 function countOf({ question, entry, range }: Answer, index: OpenIndex): number | Fault {
   if (keyText(entry.key) !== keyText(question.key) || entry.growth !== undefined)
     return new Fault('ANSWER_INVALID', 'the entry is of another key than the question');
+  // an index has nothing under a key that its function does not define: that would be no answer
+  if (!definesKey(index.fn, question.key))
+    return new Fault('ANSWER_INVALID', `the map function ${index.fn} has no lists of this key`);
   const value = openEntry(entry, index.root);
   if (value === null) return new Fault('INDEX_INVALID', 'the index has no such list');
   const since = question.since === null ? null : ceilTimestamp(question.since);

@@ -56,6 +56,34 @@ describe('an answer', () => {
     expect(checked).toBeGreaterThan(500);
   });
 
+  it('an absent key that no map has is no answer, although its absence verifies', () => {
+    const older = indexed('gov.mapfn/1');
+    const refused: [readonly string[], typeof older?][] = [
+      [['day', '2026-01-05'], older],
+      [['days'], older],
+      [['leaf', 'gov.event/1']],
+      [['of', 'gov.evaluation/1']],
+      [['run']],
+      [['run', 'run-9', 'x']],
+      [['runs', 'run-0']],
+      [['tool', 'shell']],
+      [['run\0run-0']],
+      [['toString', 'x']],
+    ];
+    expect(verify(answer(['run\\0run-0'])).verified).toBe(false);
+    for (const [key, of] of refused)
+      expect([key, verify(answer(key, {}, {}, of))]).toMatchObject([
+        key,
+        {
+          verified: false,
+          code: expect.stringMatching(/^(?:ANSWER_INVALID|MALFORMED_BUNDLE)$/),
+          count: null,
+        },
+      ]);
+    for (const key of [['day', '2020-01-05'], ['of', 'gov.evaluation/1', 'run-0'], ['runs']])
+      expect([key, verify(answer(key)).verified]).toEqual([key, true]);
+  });
+
   it('an answer by an index leaf of the older map function verifies, in all and for a period', () => {
     const older = indexed('gov.mapfn/1');
     const period = { since: timeOf(3), until: timeOf(9) };

@@ -206,14 +206,17 @@ function human(verdict: ShownReport, source: TrustSource | null, { styles }: Out
   ];
 }
 
-/** By whose word nothing is missing from the attached lists, and the tables that have none. */
+/**
+ * By whose word nothing is missing from the attached lists, and the tables that have none. Nothing compares a table with the
+ * lists: each of these is shown with its key and its count.
+ */
 function missingLines(
   { completeness, artifact, proofs, answers, notShown }: ShownReport,
   styles: Out['styles'],
 ): Safe[] {
   if (artifact === 'json') return [];
   const files = proofs.length + answers.length;
-  const of = `of what ${files} attached ${files === 1 ? 'file lists' : 'files list'}`;
+  const of = `of what ${files} attached ${files === 1 ? 'file lists' : 'files list'}, see below: compare it with the tables`;
   return [
     completenessLine(completeness, files === 0 ? undefined : { detail: of }, styles),
     ...(notShown.length === 0 ? [] : [safe`  not shown of ${notShown.join(', ')}`]),

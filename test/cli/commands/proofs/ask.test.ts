@@ -1,5 +1,7 @@
 /** `gov proofs ask`, what it writes, and what `gov proofs verify` says of it and of a bundle that misses nothing. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { event, startPlane, type TestPlane } from '../../../support/serving.ts';
@@ -74,5 +76,41 @@ describe('gov proofs verify', () => {
     expect(stdout).not.toMatch(/proven|whole|complete\b/);
     const listed = ['proofs', 'verify', older, '--trust', trust, '-o', 'csv'];
     expect((await account.gov(listed, { env: plain })).stdout).toMatch(/^check,completeness,not_checked,/m);
+  });
+
+  it('an answer to another question is not verified, although it is true', async () => {
+    const rewrites: [asked: string[], from: string, to: string][] = [
+      [['--run', 'r'], 'runId=r', 'runId=nobodys'],
+      [
+        ['--run', 'r', '--until', '2026-06-01T00:00:00Z'],
+        /&until=[^&]+/.source,
+        '&until=2026-01-01T00:00:00Z',
+      ],
+      [['--type', 'tool.call'], 'type=tool.call', 'type=tool.denied'],
+    ];
+    let rewrite: (url: string) => string = (url) => url;
+    const evil = createServer((request, response) => {
+      const headers = { authorization: request.headers.authorization ?? '' };
+      void fetch(plane.origin + rewrite(request.url ?? ''), { headers }).then(async (answered) => {
+        response.writeHead(answered.status, { 'content-type': answered.headers.get('content-type') ?? '' });
+        response.end(Buffer.from(await answered.arrayBuffer()));
+      });
+    });
+    await new Promise<void>((resolve) => void evil.listen(0, '127.0.0.1', resolve));
+    const { port } = evil.address() as AddressInfo; // it listens at a host and port
+    const changed = { ...env, ...plain, GOV_BASE_URL: `http://127.0.0.1:${port}/api/v1` };
+    for (const [asked, from, to] of rewrites) {
+      rewrite = (url) => url.replace(new RegExp(from), to);
+      const argv = ['proofs', 'ask', ...asked, '--trust', trust];
+      const { code, stdout } = await account.gov(argv, { env: changed, columns: 200 });
+      expect([asked, code, stdout]).toEqual([asked, 3, expect.stringContaining('another question')]);
+      expect(stdout).toContain('✗ NOT VERIFIED');
+    }
+    await new Promise((resolve) => evil.close(resolve));
+  });
+
+  it('an answer about a list of a run names the run', async () => {
+    await ask('--type', 'gov.policy/1', '--out', answer);
+    expect((await verify(answer)).stdout).toContain('no gov.policy/1 records below leaf');
   });
 });

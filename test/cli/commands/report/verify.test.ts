@@ -133,6 +133,14 @@ describe('gov report verify', () => {
       expect(result.stdout).toContain('not shown of ');
       expect(result.stdout.includes('less strongly than you require')).toBe(code === 3);
     }
+    // the report of another history than its answer
+    const split = sampleReport({ rows: 5, attachments: [attached] });
+    const path = file('split.pdf', await signedPdf(split, { fonts, attachments: [attached] }));
+    const env = { GOV_CONFIG_DIR: emptyDirectory() };
+    expect(await govHere(['report', 'verify', path, '--trust', trustFile], { env })).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('SPLIT_VIEW'),
+    });
     const json = file('strength.json', toJson(report));
     file('strength.dsse.json', signatureOf(report));
     const argv = ['report', 'verify', json, '--trust', naming, '--require-completeness', 'own_index'];
