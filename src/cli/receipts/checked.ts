@@ -3,6 +3,7 @@
  * Tested by `test/cli/commands/receipts/check.test.ts`.
  */
 import { resolve } from 'node:path';
+import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { type BatchReceipt, openReceipt, type OpenReceipt } from '../../client/receipts/answered.ts';
 import { judgeReceipts, type LostLeaf } from '../../client/receipts/judge.ts';
@@ -47,6 +48,16 @@ export interface CheckWork {
   /** A signed note to compare with; null for the newest one of the service. */
   readonly given: string | null;
   readonly client: Client;
+  /** What this machine has seen of the log elsewhere. */
+  readonly seen: {
+    readonly sizes: readonly number[];
+    /** Compares the tree with them, and remembers it. */
+    judge(heads: readonly SignedHead[]): Promise<{
+      readonly detail: string | null;
+      /** Of a split view. */
+      readonly evidence: string | null;
+    } | null>;
+  };
   readonly cwd: string;
   readonly now: number;
   readonly signal: AbortSignal;
@@ -66,7 +77,28 @@ interface Comparing extends CheckWork {
 export async function checkHeld(work: CheckWork): Promise<CheckedReceipt[]> {
   let asked: Promise<Newest> | undefined;
   const comparing = { ...work, newest: () => (asked ??= newestOf(work)) };
-  return [...(await checkHeads(comparing)), ...(await checkReceipts(comparing))];
+  const rows = [...(await checkHeads(comparing)), ...(await checkReceipts(comparing))];
+  return [...(asked === undefined ? [] : await splitFrom(asked, work)), ...rows];
+}
+
+/** A split view of the newest tree and one that this machine has seen elsewhere. */
+async function splitFrom(asked: Promise<Newest>, { seen }: CheckWork): Promise<CheckedReceipt[]> {
+  const row = { first: null, last: null, signedAt: null, lost: 0 };
+  const newest = await asked.catch(() => null); // its receipts say why
+  if (newest === null) return [];
+  const { head, log } = newest;
+  const size = Math.max(0, ...seen.sizes.filter((each) => each <= head.size));
+  try {
+    // the path of its last leaf shows whether the newest tree begins with it
+    if (size > 0) head.add(await log.leaf(size - 1));
+  } catch (cause) {
+    const detail = `the tree of ${size} leaves that this machine has seen: ${reasonOf(cause)}`;
+    return [{ ...row, outcome: 'refused', evidence: null, detail }];
+  }
+  const found = await seen.judge([head]);
+  if (found === null || found.evidence === null) return [];
+  const { detail, evidence } = found;
+  return [{ ...row, outcome: 'broken', detail, evidence }];
 }
 
 /** Throws NoteError for a checkpoint that no trusted key signed, and the errors of the client. */
@@ -164,7 +196,14 @@ async function checkReceipt(
     const [judged] = await judgeReceipts([open], log, work.now);
     if (judged?.outcome === 'lost')
       return { ...row, ...(await ofLost(open, judged.lost, { head, log }, work)) };
-    if (judged?.outcome === 'pending') return { ...row, outcome: 'pending' };
+    if (judged?.outcome === 'pending')
+      return isLater(open, work)
+        ? {
+            ...row,
+            outcome: 'refused',
+            detail: 'the receipt states a time after now: is the clock of this machine right?',
+          }
+        : { ...row, outcome: 'pending' };
     const difference = await differsFromStored(sent, work);
     return difference === null
       ? { ...row, outcome: 'kept' }
@@ -174,8 +213,12 @@ async function checkReceipt(
   }
 }
 
+/** A receipt of the future would be pending for as long as the log likes. */
+const isLater = ({ atSeconds }: OpenReceipt, { now }: CheckWork): boolean =>
+  atSeconds * 1000 > now + limits.receiptSeconds * 1000;
+
 async function ofLost(
-  { bytes, leaves }: OpenReceipt,
+  { bytes, leaves, atSeconds }: OpenReceipt,
   lost: readonly LostLeaf[],
   { head, log }: Newest,
   work: CheckWork,
@@ -183,7 +226,7 @@ async function ofLost(
   const loss = await findLoss(
     lost.map(({ index }) => index),
     log,
-    work,
+    { ...work, ackedMs: atSeconds * 1000 },
   );
   if (loss !== null)
     return {

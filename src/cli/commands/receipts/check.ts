@@ -13,7 +13,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { requireTrust } from '../../context/trust.ts';
 import { exit, usage } from '../../program/exit.ts';
 import { stateDirectory } from '../../push/import-time.ts';
-import { headsInFile } from '../../trust/history.ts';
+import { headsInFile, SeenHeads } from '../../trust/history.ts';
 import { type Safe, safe } from '../../terminal/safe.ts';
 import { type Column, plainView, type View } from '../../terminal/view.ts';
 import { checkHeld, type CheckedReceipt, type HeldReceipt } from '../../receipts/checked.ts';
@@ -36,6 +36,7 @@ export const run: Run<typeof spec> = async (call) => {
     trust,
     given: givenHead(call, trust),
     client: await session.client(),
+    seen: SeenHeads.of(call, trust),
     cwd: io.cwd,
     now: io.now(),
     signal,

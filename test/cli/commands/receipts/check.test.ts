@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { findLoss } from '../../../../src/cli/receipts/losses.ts';
 import { limits } from '../../../../src/contract/limits.ts';
+import { draftLoss } from '../../../../src/core/decided/loss.ts';
+import { hashText } from '../../../../src/core/hash.ts';
+import { entryBundle } from '../../../../src/core/merkle/tile-path.ts';
+import { leafHash } from '../../../../src/core/merkle/tree.ts';
 import {
   answeredReceipts,
   HeldSpool,
@@ -162,6 +167,57 @@ describe('gov receipts check', () => {
     ]);
     expect(rows[0]?.['detail']).toMatch(/^leaf \d+ of the log says so$/);
     expect(readdirSync(cwd).filter((name) => name.endsWith('.govevidence.json'))).toEqual([]);
+  });
+
+  it('a tree that contradicts one that this machine has verified is a split view, with evidence', async () => {
+    await recorded(plane.client(), [sentEvent(0, 'before')]);
+    await plane.save();
+    await recorded(plane.client(), [sentEvent(1)]);
+    const { env } = settings();
+    const here = (...argv: string[]) => govHere(argv, { env: { ...env, GOV_BASE_URL: plane.baseUrl }, cwd });
+    await run('proofs', 'create', '--run', 'held', '--out', 'seen.govproof.json');
+    expect((await here('proofs', 'verify', 'seen.govproof.json', '--trust', 'keys')).code).toBe(0);
+    await plane.restore();
+    // the same number of leaves as in the proof
+    const held = new HeldSpool(join(cwd, 'spool'));
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      const event = [sentEvent(n, 'others')];
+      await held.acknowledge(event, await recorded(plane.client(), event));
+    }
+    held.close();
+    expect((await here('proofs', 'create', '--run', 'others', '--out', 'a.govproof.json')).code).toBe(0);
+    const argv = ['receipts', 'check', '--spool=spool', '--trust', 'keys', '-o', 'json'];
+    const { code, stdout } = await here(...argv, '--bundle', 'a.govproof.json');
+    const { receipts } = JSON.parse(stdout) as { receipts: Record<string, unknown>[] };
+    expect([code, receipts[0]]).toMatchObject([3, { outcome: 'broken', first: null }]);
+    const file = String(receipts[0]?.['evidence']);
+    const verified = await here('evidence', 'verify', file, '--trust', 'keys', '-o', 'json');
+    expect(JSON.parse(verified.stdout)).toMatchObject({ verified: true, shows: 'split_view' });
+  });
+
+  it('a loss that was named before the receipt, or for a time to come, excuses nothing', async () => {
+    const received = Date.now();
+    const record = (at: number): string =>
+      draftLoss(
+        { from: 0, lost: 2 ** 40, acked: { size: 2 ** 40, root: hashText(Buffer.alloc(32)), at: 'now' } },
+        at,
+      ).record;
+    const skewMs = limits.receiptSeconds * 1000;
+    const cases: [atMs: number, index: number | null][] = [
+      [received, 1],
+      [received - skewMs, 1],
+      [received - skewMs - 1, null],
+      [received + skewMs, 1],
+      [received + skewMs + 1, null],
+    ];
+    for (const [at, expected] of cases) {
+      const records = ['{"type":"gov.genesis/1"}', record(at)];
+      const leaves = records.map((each) => leafHash(each));
+      const log = { size: 2, leaf: async (index: number) => ({ leaf: leaves[index] }) };
+      const client = { getTile: async () => ({ bytes: entryBundle(records) }) };
+      const asked = { client, signal: new AbortController().signal, ackedMs: received, now: received };
+      expect([at, await findLoss([1], log as never, asked as never)]).toEqual([at, expected]);
+    }
   });
 
   it('--bundle compares with the checkpoint of a proof, and not together with --checkpoint', async () => {
