@@ -16,7 +16,7 @@ const tilesAround = 32;
 /** Clocks of two servers may differ by as much: the loss may be stated by another one than the receipt. */
 const skewMs = limits.receiptSeconds * 1000;
 
-interface Asked {
+interface LossSearch {
   readonly client: Pick<Client, 'getTile'>;
   readonly signal: AbortSignal;
   /** When the log acknowledged the leaves, and now. Unix milliseconds. */
@@ -28,7 +28,7 @@ interface Asked {
 export async function findLoss(
   lost: readonly number[],
   log: LogReader,
-  { client, signal, ackedMs, now }: Asked,
+  { client, signal, ackedMs, now }: LossSearch,
 ): Promise<number | null> {
   const tiles = Math.ceil(log.size / tileWidth);
   const middle = Math.min(Math.floor(Math.min(...lost) / tileWidth), tiles - 1);

@@ -89,12 +89,11 @@ describe('gov proofs verify', () => {
       [['--type', 'tool.call'], 'type=tool.call', 'type=tool.denied'],
     ];
     let rewrite: (url: string) => string = (url) => url;
-    const evil = createServer((request, response) => {
+    const evil = createServer(async (request, response) => {
       const headers = { authorization: request.headers.authorization ?? '' };
-      void fetch(plane.origin + rewrite(request.url ?? ''), { headers }).then(async (answered) => {
-        response.writeHead(answered.status, { 'content-type': answered.headers.get('content-type') ?? '' });
-        response.end(Buffer.from(await answered.arrayBuffer()));
-      });
+      const answered = await fetch(plane.origin + rewrite(request.url ?? ''), { headers });
+      response.writeHead(answered.status, { 'content-type': answered.headers.get('content-type') ?? '' });
+      response.end(Buffer.from(await answered.arrayBuffer()));
     });
     await new Promise<void>((resolve) => void evil.listen(0, '127.0.0.1', resolve));
     const { port } = evil.address() as AddressInfo; // it listens at a host and port
