@@ -12,7 +12,7 @@ import { Frontier, leafHash } from '../merkle/tree.ts';
 import { readIndex, type IndexRecord } from './index-leaf.ts';
 import type { StoredList } from './key-list.ts';
 import { LogMap, type ChangedList } from './log-map.ts';
-import { isMapFunction, mapFunction, readMapped, type MapFunction } from './map-function.ts';
+import { isMapFunction, keyOfText, mapFunction, readMapped, type MapFunction } from './map-function.ts';
 import type { PathEnd } from './map.ts';
 import { PrefixTree, type Part } from './prefix-tree.ts';
 
@@ -203,6 +203,14 @@ export class IndexDeriver {
         return;
       }
       const index = map.size;
+      if (mapped.items.length === 0) {
+        this.#fault = { index, detail: `leaf ${index}: its record is not one of a log`, since: from };
+        return;
+      }
+      if (isOtherEvent(mapped)) {
+        this.#unknown = `leaf ${index}: this program does not know its type of event`;
+        return;
+      }
       const isEarlier = mapped.event !== null && mapped.ms !== null && mapped.ms < map.ms;
       this.#tree.append(Buffer.from(leaf, 'latin1'));
       const isInPlace = map.add(leaf, mapped);
@@ -228,5 +236,9 @@ export class IndexDeriver {
     return true;
   }
 }
+
+/** Of a later version: what its lists are is unknown, so it could be an event that no list has. */
+const isOtherEvent = ({ event, items }: ReturnType<typeof readMapped>): boolean =>
+  event === null && items.some(({ text }) => keyOfText(text)[1]?.startsWith('gov.event/'));
 
 const short = (hash: Uint8Array): string => Buffer.from(hash).toString('hex').slice(0, 12);

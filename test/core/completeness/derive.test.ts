@@ -5,6 +5,7 @@ import { draftIndex } from '../../../src/core/completeness/index-leaf.ts';
 import type { StoredList } from '../../../src/core/completeness/key-list.ts';
 import type { PathEnd } from '../../../src/core/completeness/map.ts';
 import type { MapFunction } from '../../../src/core/completeness/map-function.ts';
+import { leafHash } from '../../../src/core/merkle/tree.ts';
 import { ProofLog } from '../proofs/log.ts';
 import { hiddenLog, ways } from './hidden.ts';
 import { mapOf, sealed } from './indexed.ts';
@@ -147,6 +148,30 @@ describe('the derivation of an index', () => {
     for (const [key, list] of kept.lists) kept.lists.set(key, { ...list, n: list.n + 1 });
     derived(records.slice(deriver.size), deriver);
     expect([deriver.fault, deriver.restart]).toEqual([null, { fn: 'gov.mapfn/2', stops: [] }]);
+  });
+
+  it('a record that no list has is false, and an event of another version is unknown', () => {
+    const log = honest({ lags: [0, 0] });
+    const { record } = log.record({ runId: 'run-1' });
+    const at = log.leaves.length;
+    const changes: [record: string, fault: string | null, unknown: string | null][] = [
+      // changed software could show these as events, with receipts, and no list has them
+      [record.replace('{', '{"a":1,'), 'its record is not one of a log', null],
+      [record.replace('{', '{ '), 'its record is not one of a log', null],
+      ['an event', 'its record is not one of a log', null],
+      ['{"at":1}', 'its record is not one of a log', null],
+      [record.replace('gov.event/1', 'gov.event/2'), null, 'does not know its type of event'],
+    ];
+    for (const [changed, fault, unknown] of changes) {
+      const map = mapOf([...log.leaves, { record: changed }], [...log.hashes, leafHash(changed)]);
+      const draft = draftIndex({ size: at + 1, root: map.root(), keys: map.keys, ms: map.ms, fn: map.fn });
+      const found = derived([...texts(log), changed, sealed(draft, map.ms)]);
+      expect([changed, found.fault?.detail ?? null, found.unknown]).toEqual([
+        changed,
+        fault === null ? null : `leaf ${at}: ${fault}`,
+        unknown === null ? null : expect.stringContaining(unknown),
+      ]);
+    }
   });
 
   it('a server time that goes back is false: it could leave events out of the answers about a period', () => {
