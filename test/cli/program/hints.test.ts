@@ -29,6 +29,8 @@ const sentences = [
   "bold('gov approvals')",
   'gov export download ${shellWord(exportId)}${to}', // both parts are made of words above
   '--${flags[name] ?? name}', // the name of a flag
+  'gov log entries ${flag}', // a number
+  '`--since ${known}`',
 ];
 
 /** The values of the commands in a line that are not words for a shell. */
