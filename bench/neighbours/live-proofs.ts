@@ -18,7 +18,7 @@ const cases = (asked.length > 0 ? asked : ['9000:100', '2000:50', '8000:50']).ma
   const [events = 0, rate = 0] = text.split(':').map(Number);
   return { events, rate };
 });
-const rounds = 5;
+const rounds = 3;
 /** Of a phase: few, so that the run stays below the size from which proofs are asynchronous. */
 const proofsOfPhase = 3;
 /** The newest ones. */

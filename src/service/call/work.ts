@@ -179,8 +179,6 @@ export interface DerivedGraph {
   /** Null where no proof follows. */
   readonly integrity: IntegrityFacts | null;
   readonly declarationHash: string | null;
-  /** The tree size below which it covers the run; null where the run did not grow. */
-  readonly treeSize: number | null;
 }
 
 /** The long lists of a bundle: the events of a run, and the graph. */
@@ -287,11 +285,8 @@ export interface ReplayedRun {
 export interface Tasks {
   /** Derives the graph of a run and stores its rows. */
   deriveGraph: {
-    /**
-     * `proves`: a proof of the run follows, so the task checks its events in the same pass. The graph of a run that
-     * grows meanwhile, or of which this is known (`grows`), then covers the events below a signed tree size.
-     */
-    input: RunOf & { readonly graphId: string; readonly proves: boolean; readonly grows: boolean };
+    /** It covers the events below a tree size. `proves`: a proof follows, so the task checks them in the same pass. */
+    input: RunOf & { readonly graphId: string; readonly treeSize: number; readonly proves: boolean };
     output: DerivedGraph;
   };
   /** Computes layers at a tree size. */

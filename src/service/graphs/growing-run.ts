@@ -35,8 +35,9 @@ export class GrowingRun {
     this.#read = new ReadSoFar(of, { types: ['gov.event/1'], changedBy: ['gov.erasure/1', 'gov.prune/1'] });
   }
 
-  get events(): number {
-    return this.#builder.events;
+  /** The tree size of the newest read. */
+  get size(): number {
+    return this.#read.size;
   }
 
   /** About how many bytes it has in memory. */
@@ -57,7 +58,7 @@ export class GrowingRun {
   /** Reads the events below an index that were not read yet, and stages the parts that they complete. */
   async catchUp(context: TaskContext, beforeIndex: number): Promise<void> {
     if (this.#judge !== null) await this.#read.extend(context.reader, beforeIndex);
-    const range = { fromSeq: this.events, beforeIndex };
+    const range = { fromSeq: this.#builder.events, beforeIndex };
     for await (const chunk of runEvents(context, this.#of, range)) {
       await this.#judge?.load(chunk);
       for (const event of chunk) {
@@ -81,7 +82,7 @@ export class GrowingRun {
 
   /** The checks of the events so far; null where no proof follows, or there is no event. */
   integrity(): IntegrityFacts | null {
-    return this.#judge === null || this.events === 0 ? null : this.#judge.finish();
+    return this.#judge === null || this.#judge.events === 0 ? null : this.#judge.finish();
   }
 
   #hold(part: GraphPart): void {

@@ -1,8 +1,7 @@
 /**
  * Logs the graph of a run: derives it in a worker thread, stages its rows, and appends a `gov.graph/1` leaf
- * (docs/explanation/what-a-proof-says.md). Nothing waits for it: the graph of a run that is written to meanwhile covers
- * the events below a signed tree size, or those that the derivation read. A crash leaves only staged rows that no leaf
- * names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/proofs/live.engines.test.ts`.
+ * (docs/explanation/what-a-proof-says.md). Nothing waits for it: the graph covers the events below a tree size, whatever
+ * is written meanwhile. A crash leaves only staged rows that no leaf names. Proven by `test/service/graphs/handlers.engines.test.ts` and `test/service/proofs/live.engines.test.ts`.
  */
 import { declarationHash } from '../../core/graphs/declaration.ts';
 import { graphLeafFields } from '../../core/graphs/rows.ts';
@@ -30,8 +29,8 @@ export interface ProvedGraph {
 }
 
 /**
- * The newest logged graph where it covers every event; else a new one, which is logged now if no event arrives
- * meanwhile, or with the proof. GRAPH_SEALED where the run was sealed meanwhile.
+ * The newest logged graph where it covers every event; else a new one of the events below a checkpoint, which is logged now
+ * if no event arrives meanwhile, or with the proof. GRAPH_SEALED where the run was sealed meanwhile.
  */
 export function provedGraph(services: Services, of: RunOf): Promise<ProvedGraph> {
   return services.runs.inTurn(of, async () => {
@@ -42,9 +41,7 @@ export function provedGraph(services: Services, of: RunOf): Promise<ProvedGraph>
     if (state.newest !== null && covers(state, state.newest, run?.events ?? 0)) {
       return { graph: logged(state.newest), atSize: null };
     }
-    return (
-      (await derivedGraph(services, of, { grows: false })) ?? derivedGraph(services, of, { grows: true })
-    );
+    return derivedGraph(services, of);
   });
 }
 
@@ -62,23 +59,13 @@ export const logged = ({ graphId, leafIndex, summary }: StoredGraph): LoggedGrap
   integrity: null,
 });
 
-/** Null where an event, a declaration or a seal arrived while a graph was derived that covers the whole run. */
-async function derivedGraph(
-  services: Services,
-  of: RunOf,
-  { grows }: { grows: false },
-): Promise<ProvedGraph | null>;
-async function derivedGraph(services: Services, of: RunOf, { grows }: { grows: true }): Promise<ProvedGraph>;
-async function derivedGraph(
-  services: Services,
-  of: RunOf,
-  { grows }: { readonly grows: boolean },
-): Promise<ProvedGraph | null> {
-  const { graphId, derived, signed } = await derive(services, of, { proves: true, grows });
+/** A graph of the events below checkpoint S, which is logged now if the run has no others by then. */
+async function derivedGraph(services: Services, of: RunOf): Promise<ProvedGraph> {
+  const signed = await services.checkpoints.sign(of.projectId);
+  const { graphId, derived } = await derive(services, of, { treeSize: signed.checkpoint.size, proves: true });
   const { leaf, saved } = graphToLog(of.runId, { graphId, derived, isSealed: false });
   const { facts, integrity } = derived;
   const graph = { graphId, unresolved: facts.unresolved, facts, integrity };
-  if (signed !== null) return { graph: { ...graph, leafIndex: null }, atSize: { signed, leaf, saved } };
   const stored = await append(
     services,
     {
@@ -88,7 +75,8 @@ async function derivedGraph(
     },
     { expect: { run: { runId: of.runId, events: facts.events } } },
   );
-  if ('replayed' in stored || stored.outcome !== 'stored') return null;
+  if ('replayed' in stored || stored.outcome !== 'stored')
+    return { graph: { ...graph, leafIndex: null }, atSize: { signed, leaf, saved } };
   return { graph: { ...graph, leafIndex: place(stored.assigned).index }, atSize: null };
 }
 
@@ -111,7 +99,8 @@ export function sealedGraph(services: Services, of: RunOf, by: Caller): Promise<
       const { sealed, declaration } = await store.graphState(projectId, runId);
       if (sealed !== null) return sealed;
       if (declaration === null && (await store.run(projectId, runId)) === null) throw notFound('graph');
-      const { graphId, derived } = await derive(services, of, { proves: false, grows: false });
+      const { size: treeSize } = await store.head(projectId, 'audit');
+      const { graphId, derived } = await derive(services, of, { treeSize, proves: false });
       const seal = { graphId, derived, by, mayGrow };
       mayGrow = true;
       return unlessOvertaken(appendSeal(services, of, seal), 'GRAPH_SEALED');
@@ -150,27 +139,19 @@ async function appendSeal(
 }
 
 async function derive(
-  services: Services,
+  { store, work, now, randomBytes }: Services,
   of: RunOf,
-  { proves, grows }: { readonly proves: boolean; readonly grows: boolean },
-): Promise<{
-  readonly graphId: string;
-  readonly derived: DerivedGraph;
-  /** The checkpoint of `derived.treeSize`. */
-  readonly signed: SignedCheckpoint | null;
-}> {
-  const { store, work, checkpoints, now, randomBytes } = services;
+  extent: { readonly treeSize: number; readonly proves: boolean },
+): Promise<{ readonly graphId: string; readonly derived: DerivedGraph }> {
   const { projectId, runId } = of;
   const graphId = typeId('grp', now(), randomBytes(10));
   const events = (await store.run(projectId, runId))?.events ?? 0;
-  let signed: SignedCheckpoint | null = null;
   const host = {
     stage: (part: Parameters<typeof store.stageGraphPart>[2]) =>
       store.stageGraphPart(projectId, graphId, part),
-    sign: async () => (signed = await checkpoints.sign(projectId)).note,
   };
-  const derived = await work.run('deriveGraph', { ...of, graphId, proves, grows }, { events, host });
-  return { graphId, derived, signed };
+  const derived = await work.run('deriveGraph', { ...of, graphId, ...extent }, { events, host });
+  return { graphId, derived };
 }
 
 /** The leaf of a graph, and its row. */

@@ -18,7 +18,7 @@ describe.skipIf(missing !== null)('work in a thread, on PostgreSQL', () => {
     );
     const parts: string[] = [];
     const host = { stage: async ({ list }: { list: string }) => void parts.push(list) };
-    const input = { ...wanted, graphId: 'grp_1', proves: false, grows: false };
+    const input = { ...wanted, graphId: 'grp_1', treeSize: 9, proves: false };
     const { facts } = await work.run('deriveGraph', input, { events: 2, host });
     expect([facts.events, parts.toSorted()]).toEqual([2, ['edges', 'nodes']]);
     await work.close();

@@ -36,7 +36,7 @@ const of = () => ({ projectId, runId: 'run-1' });
 const derive = (on: ThreadWork, stage: () => Promise<void>) =>
   on.run(
     'deriveGraph',
-    { ...of(), graphId: 'g', proves: false, grows: false },
+    { ...of(), graphId: 'g', treeSize: 9, proves: false },
     { events: 1, host: { stage } },
   );
 
@@ -49,7 +49,7 @@ function block(on: ThreadWork, events: number): () => Promise<void> {
   const host = { stage: () => released };
   const running = on.run(
     'deriveGraph',
-    { ...of(), graphId: 'g', proves: false, grows: false },
+    { ...of(), graphId: 'g', treeSize: 9, proves: false },
     { events, host },
   );
   return async () => {
@@ -153,7 +153,7 @@ describe('work in a thread', () => {
     let asks = (): void => {};
     const asked = new Promise<void>((resolve) => (asks = resolve));
     const host = { stage: async () => (asks(), answered) };
-    const input = { ...of(), graphId: 'g', proves: false, grows: false };
+    const input = { ...of(), graphId: 'g', treeSize: 9, proves: false };
     const options = { events: heavyEvents, host, signal: running.signal };
     const task = on.run('deriveGraph', input, options).catch((error: unknown) => error);
     await asked;

@@ -41,8 +41,10 @@ async function noting() {
 
 it('the graph and the checks of the next proof read later events alone, with the result of a read of all', async () => {
   const { plane, store, reader, context, reads } = await noting();
-  const graph = (proves: boolean) =>
-    tasks.deriveGraph(context, { ...of, graphId: 'grp_1', proves, grows: false });
+  const graph = async (proves: boolean) => {
+    const { size: treeSize } = await reader.head('prj_a', 'audit');
+    return tasks.deriveGraph(context, { ...of, graphId: 'grp_1', treeSize, proves });
+  };
   expect((await reads(() => graph(true)))[1]).toEqual([1, 2, 3, 4]);
   await appended(store, request([event(), event({ runId: 'r2' }), event()]));
   const [continued, later] = await reads(() => graph(true));
