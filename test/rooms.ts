@@ -97,7 +97,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
       may: 'json balance coverage',
       doors:
         'balance-file call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
-        'otlp/history otlp/joins otlp/sources receive reconcile registry repeat run source subagents',
+        'otlp/day-balance otlp/history otlp/joins otlp/sources receive reconcile registry repeat run source subagents',
     },
     mcp: { may: 'json' },
     agents: { may: 'json intake' },

@@ -30,7 +30,44 @@ const Source = Type.Object({
 });
 export type Source = Static<typeof Source>;
 
+const SourceDay = Type.Object({
+  day: Type.String({ description: 'A day of UTC, such as 2026-11-29' }),
+  service: Type.String({ description: 'service.name' }),
+  instance: nullable(Type.String({ description: 'service.instance.id' })),
+  spans: count('Spans that came'),
+  logs: count('Log records that came'),
+  metrics: count('Metrics that came'),
+  recorded: count('Records with an event of their own'),
+  observed: count('Records of what others had recorded: an observation says so'),
+  inherited: count('Records that were sent again, and messages of earlier requests'),
+  bookkeeping: count('Records without anything about an agent, and metrics'),
+  rejected: count('Records that were refused'),
+  remainder: nullable(
+    Type.Object(
+      { where: Type.String(), why: Type.String() },
+      { description: 'The first record that was refused' },
+    ),
+  ),
+  balanced: Type.Boolean({
+    description: 'spans + logs + metrics = recorded + observed + inherited + bookkeeping + rejected',
+  }),
+});
+export type SourceDay = Static<typeof SourceDay>;
+
 export const sources = {
+  listSourceDays: operation({
+    method: 'GET',
+    path: '/sources/days',
+    tag: 'Audit Events',
+    stability: 'beta',
+    origin: 'extension',
+    scope: 'events:read',
+    command: 'sources balance',
+    summary: 'List the balance of received telemetry by day and source: what came, and what became of it',
+    query: pageQuery,
+    success: { 200: page(SourceDay) },
+    statuses: [400, 401, 500],
+  }),
   listSources: operation({
     method: 'GET',
     path: '/sources',

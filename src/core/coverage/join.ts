@@ -15,6 +15,9 @@ export const observedTypes: Readonly<Record<string, string>> = {
   'model.invoked': 'x.model.observed',
 };
 
+export const isObservation = (eventType: string): boolean =>
+  eventType === observedType || Object.values(observedTypes).includes(eventType);
+
 /** What a later event says of a recorded call or result: that another span of telemetry reports the same one. */
 export interface CallJoin {
   readonly type: 'tool.call' | 'tool.result';

@@ -7,7 +7,7 @@
 import type { ReportSource } from '../../contract/coverage.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
-import { joinOf, observedType, observedTypes } from './join.ts';
+import { isObservation, joinOf, observedType, observedTypes } from './join.ts';
 
 /** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
 export const governs = (source: ReportSource): boolean => source !== 'otlp' && source !== 'transcript';
@@ -83,7 +83,7 @@ const contents = ['arguments', 'content'] as const;
 /** Returns the event that reports a call which another source has recorded. The same event always gives the same one. */
 export function observationOf<Report extends Observable>(event: Report): Report {
   const { resource, eventType, metadata = {}, ...rest } = event;
-  if (eventType === observedType || Object.values(observedTypes).includes(eventType)) return event;
+  if (isObservation(eventType)) return event;
   const { details: _details, ...facts } = metadata;
   const digests = contents.flatMap((name) => {
     const value = facts[name];

@@ -41,6 +41,8 @@ interface RejectionCount {
   reason: string | null;
 }
 
+const receivedAs = { traces: 'spans', logs: 'logs', metrics: 'metrics' } as const;
+
 /** Reads the records of a request. Each that cannot be read is refused alone. */
 export function readBatch(signal: Signal, request: Source, atMs: number): Batch {
   const sources = new Map<string, SourceActivity>();
@@ -54,7 +56,10 @@ export function readBatch(signal: Signal, request: Source, atMs: number): Batch 
   const refuse = (reason: string, resource: Source): void => {
     rejected.count += 1;
     rejected.reason ??= reason;
-    seen(resource).rejected += 1;
+    const source = seen(resource);
+    source.rejected += 1;
+    source.rejectedWhy ??= reason;
+    source[receivedAs[signal]] += 1;
   };
   const spans = (signal === 'traces' ? spansOf([request], refuse) : []).map((span) => timely(span, atMs));
   const logs = (signal === 'logs' ? logsOf([request], refuse) : []).map((log) => timely(log, atMs));
@@ -63,6 +68,7 @@ export function readBatch(signal: Signal, request: Source, atMs: number): Batch 
   const sequences = new Map<string, { source: string; numbers: number[] }>();
   for (const record of [...spans, ...logs]) {
     const source = seen(record.resource);
+    source[receivedAs[signal]] += 1;
     const time = ('end' in record ? record.end : record.at)?.unixMs;
     if (time !== undefined) source.newestMs = Math.max(source.newestMs ?? time, time);
   }

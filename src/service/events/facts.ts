@@ -17,6 +17,9 @@ export const factNames = {
   sequence: 'q:',
   /** The run of a trace. */
   trace: 't:',
+  /** What became of the records of a source on a day, and the newest day with records. */
+  day: 'b:',
+  newestDay: 'd:',
   /** What was reported of a prompt, a message or the calls of a model. */
   report: 'h:',
   /** Spans of tools and models in a trace. */

@@ -7,16 +7,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
-import {
-  extendSequence,
-  extendService,
-  extendSource,
-  serviceId,
-  type SourceActivity,
-  type SequenceState,
-  type ServiceState,
-  type SourceState,
-} from '../../core/intake/otlp/sources.ts';
+import { serviceId } from '../../core/intake/otlp/sources.ts';
 import {
   readBatch,
   receive,
@@ -33,9 +24,12 @@ import { acceptedOf, judgeAll } from './batch.ts';
 import { factNames, Facts } from './facts.ts';
 import { rejection, type JudgedEvent } from './judge.ts';
 import { recordEvents } from './judged.ts';
+import { dayOf } from '../../core/intake/otlp/day-balance.ts';
+import { closeDays, dayFact } from './day-balances.ts';
 import { eachOnce, factsOf } from './each-once.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls } from './recorded-calls.ts';
+import { countRepeated, isFault, noteSources } from './source-counts.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 
 /** What became of the records of a request. */
@@ -53,7 +47,6 @@ export interface RecordCounts {
 /** The runs by which requests of a project wait for each other; no client can name them. */
 const readTurn = 'gov.otlp.read';
 const recordTurn = 'gov.otlp.record';
-const attempts = 5;
 const waiting = new WeakMap<Services['runs'], Map<string, number>>();
 
 /**
@@ -115,6 +108,8 @@ interface Plan {
   readonly events: readonly ReceivedEvent[];
   readonly judged: readonly JudgedEvent[];
   readonly facts: Facts;
+  /** Whether no earlier request of the project came on this day. */
+  readonly isNewDay: boolean;
 }
 
 async function attemptBatch(services: Services, caller: Caller, batch: Batch): Promise<RecordCounts> {
@@ -132,7 +127,8 @@ async function attemptBatch(services: Services, caller: Caller, batch: Batch): P
   if ('replayed' in stored) throw new Error('expected an append without an idempotency key, got a replay');
   recordedCalls(services).appended(projectId, requestOf(plan).leaves, stored.assigned);
   const repeated = repeatedIn(plan, stored.assigned);
-  if (repeated.size > 0) await countRepeated(services, caller, { plan, repeated });
+  if (repeated.size > 0) await countRepeated(services, projectId, { events: plan.events, repeated });
+  if (plan.isNewDay) await closeDays(services, projectId);
   return recordedOf(batch, plan, { repeated });
 }
 
@@ -142,6 +138,8 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   const facts = new Facts(services, { projectId, atMs });
   const traceIds = traceIdsOf(batch);
   await facts.load([
+    factNames.newestDay,
+    ...[...batch.sources.keys()].map((id) => dayFact(id, atMs)),
     ...traceIds.flatMap((id) => [factNames.trace + id, factNames.spans + id]),
     ...[...batch.sources.keys()].map((id) => factNames.source + id),
     ...[...batch.sources.values()].map(({ service }) => factNames.service + serviceId(service)),
@@ -177,66 +175,9 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   );
   for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
   noteSources(batch, { received, events, judged, facts, atMs });
-  return { received, events, judged, facts };
+  const isNewDay = facts.get(factNames.newestDay) !== dayOf(atMs);
+  return { received, events, judged, facts, isNewDay };
 }
-
-interface NoteInput {
-  readonly received: IntakeResult;
-  readonly events: readonly ReceivedEvent[];
-  readonly judged: readonly JudgedEvent[];
-  readonly facts: Facts;
-  readonly atMs: number;
-}
-
-/** Counts the records of each source, and the numbers that are missing from its sessions. */
-function noteSources(batch: Batch, { received, events, judged, facts, atMs }: NoteInput): void {
-  const added = new Map([...batch.sources].map(([id, counted]) => [id, { ...counted }]));
-  for (const [id, count] of received.filtered) bump(added, id, 'filtered', count);
-  for (const [id, records] of recordsBy(events, (at) => !isFault(judged[at]))) {
-    bump(added, id, 'kept', records.size);
-  }
-  for (const [id, records] of recordsBy(events, (at) => isFault(judged[at]))) {
-    bump(added, id, 'rejected', records.size);
-  }
-  for (const [id, records] of recordsBy(received.events, () => true)) {
-    const kept = new Set(events.map(({ record }) => record));
-    bump(added, id, 'repeated', [...records].filter((record) => !kept.has(record)).length);
-  }
-  for (const [id, { source, numbers }] of batch.sequences) {
-    const before = facts.json<SequenceState>(factNames.sequence + id);
-    const { state, missing } = extendSequence(before, numbers);
-    facts.set(factNames.sequence + id, JSON.stringify(state));
-    bump(added, source, 'missing', missing);
-  }
-  for (const [id, counted] of added) {
-    const before = facts.json<SourceState>(factNames.source + id);
-    facts.set(factNames.source + id, JSON.stringify(extendSource(before, counted, atMs)));
-    const name = factNames.service + serviceId(counted.service);
-    facts.set(name, JSON.stringify(extendService(facts.json<ServiceState>(name), counted.service, atMs)));
-  }
-}
-
-type Count = 'kept' | 'repeated' | 'filtered' | 'rejected' | 'missing';
-
-function bump(added: ReadonlyMap<string, SourceActivity>, id: string, count: Count, more: number): void {
-  const counted = added.get(id);
-  if (counted !== undefined) counted[count] += more;
-}
-
-/** Records of chosen events, by source. A link of a run is no record. */
-function recordsBy(
-  events: readonly ReceivedEvent[],
-  isChosen: (at: number) => boolean,
-): Map<string, Set<number>> {
-  const found = new Map<string, Set<number>>();
-  events.forEach(({ record, source }, at) => {
-    if (record < 0 || !isChosen(at)) return;
-    found.set(source, (found.get(source) ?? new Set()).add(record));
-  });
-  return found;
-}
-
-const isFault = (judged: JudgedEvent | undefined): boolean => judged !== undefined && 'fault' in judged;
 
 /** Records of which the log has every event already. */
 function repeatedIn(
@@ -253,32 +194,6 @@ function repeatedIn(
     (isFresh ? fresh : repeated).add(record);
   });
   return new Set([...repeated].filter((record) => record >= 0 && !fresh.has(record)));
-}
-
-/** Moves repeated records from one count to the other. A crash before it leaves them counted as kept. */
-async function countRepeated(
-  services: Services,
-  caller: Caller,
-  { plan: { events }, repeated }: { readonly plan: Plan; readonly repeated: ReadonlySet<number> },
-): Promise<void> {
-  const { projectId } = caller.project;
-  const sources = recordsBy(events, (at) => repeated.has(events[at]?.record ?? -1));
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const facts = new Facts(services, { projectId, atMs: services.now() });
-    await facts.load([...sources.keys()].map((id) => factNames.source + id));
-    for (const [id, { size }] of sources) {
-      const before = facts.json<SourceState>(factNames.source + id);
-      if (before === null) continue;
-      const after = { ...before, kept: before.kept - size, repeated: before.repeated + size };
-      facts.set(factNames.source + id, JSON.stringify(after));
-    }
-    try {
-      await append(services, { projectId, leaves: [], effects: facts.effects() });
-      return;
-    } catch (error) {
-      if (!(error instanceof GovError && error.code === 'CONFLICT')) throw error;
-    }
-  }
 }
 
 function recordedOf(

@@ -142,6 +142,8 @@ export const scenarios: readonly Scenario[] = [
   ['listRuns', 200],
   ['listRuns', 400, () => ({ path: '/runs?limit=x' })],
   ['listSources', 200],
+  ['listSourceDays', 200],
+  ['listSourceDays', 400, () => ({ path: '/sources/days?limit=x' })],
   ['getIntegrity', 200],
   ['listSources', 400, () => ({ path: '/sources?limit=x' })],
   ['createProof', 201],

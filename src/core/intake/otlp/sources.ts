@@ -38,6 +38,13 @@ export interface SourceActivity extends SourceName {
   metrics: number;
   missing: number;
   newestMs: number | null;
+  /** Records that came, also those that were rejected. */
+  spans: number;
+  logs: number;
+  /** Of those kept: records of what others had recorded. */
+  observed: number;
+  /** Why the first one was rejected. */
+  rejectedWhy: string | null;
 }
 
 const nameChars = 256;
@@ -63,6 +70,10 @@ export const observed = (name: SourceName): SourceActivity => ({
   metrics: 0,
   missing: 0,
   newestMs: null,
+  spans: 0,
+  logs: 0,
+  observed: 0,
+  rejectedWhy: null,
 });
 
 /** Records of one group share their resource, so each is named and hashed once. */
