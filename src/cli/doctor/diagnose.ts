@@ -16,6 +16,7 @@ import {
   lookAtDisk,
   lookAtKeychain,
   lookAtNode,
+  lookAtTelemetry,
   lookAtVersion,
 } from './machine.ts';
 import { lookAtPlane } from './plane.ts';
@@ -51,6 +52,7 @@ export async function diagnose(call: Call): Promise<Diagnosis> {
       examine('health', () => server.lookAtHealth()),
       examine('integrity', () => server.lookAtIntegrity()),
       examine('data plane', () => lookAtPlane(session, io)),
+      examine('telemetry', () => lookAtTelemetry(io, session.hasTarget() ? session.baseUrl().value : null)),
       examine('disk', () => lookAtDisk(io)),
       examine('keychain', () => lookAtKeychain(io, keychainFault)),
       examine('completion', () => lookAtCompletion(io)),

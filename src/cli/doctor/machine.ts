@@ -23,6 +23,7 @@ import { faultIn } from '../context/stored.ts';
 import type { Storable } from '../context/stored.ts';
 import { probeKeychain } from '../keychain/probe.ts';
 import { whyNoKeychain } from '../keychain/secrets.ts';
+import { lostTelemetry } from '../start/telemetry-variables.ts';
 import type { Io } from '../terminal/io.ts';
 import { isNewer, readUpdateState } from '../update/state.ts';
 import { attemptMs, failed, ok, skipped, warning } from './finding.ts';
@@ -45,6 +46,15 @@ export function lookAtVersion({ env }: Io): CheckResult {
   const { latest } = readUpdateState(env);
   if (latest === null || !isNewer(latest)) return ok(`gov ${build}`);
   return warning(`gov ${build}; ${latest} is available`, 'docs/how-to/install.md');
+}
+
+/** Variables of the user that keep telemetry of agents from the plane. `baseUrl`: that of the plane, or null. */
+export function lookAtTelemetry({ env }: Io, baseUrl: string | null): CheckResult {
+  const lost = lostTelemetry(env, baseUrl);
+  const [first] = lost;
+  if (first === undefined) return ok('no variable of OpenTelemetry keeps it from the plane');
+  const told = lost.map(({ variable, effect }) => `${variable}=${env[variable] ?? ''}: ${effect}`);
+  return warning(told.join('; '), `unset ${lost.map(({ variable }) => variable).join(' ')}`);
 }
 
 /** Members of `config.json` that gov reads. */

@@ -90,6 +90,18 @@ describe('gov doctor', () => {
     expect(code).toBe(exitCode);
   });
 
+  it('names a variable of the user that keeps telemetry from the plane', async () => {
+    await usePlane();
+    expect((await doctor()).statusOf('telemetry')).toBe('ok');
+    const { of } = await doctor({ env: { OTEL_SDK_DISABLED: 'true' } });
+    expect(of('telemetry')).toEqual({
+      name: 'telemetry',
+      status: 'warning',
+      detail: 'OTEL_SDK_DISABLED=true: programs send no telemetry',
+      next: 'unset OTEL_SDK_DISABLED',
+    });
+  });
+
   it('a clock ten minutes off fails, and one minute warns', async () => {
     await usePlane();
     const off = await doctor({ now: Date.now() - 600_000 });

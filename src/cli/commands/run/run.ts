@@ -18,6 +18,7 @@ import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
 import { environmentOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
+import { lostTelemetry } from '../../start/telemetry-variables.ts';
 import type { run as spec } from '../../specs/record/run.ts';
 
 type Call = Invocation<typeof spec>;
@@ -36,6 +37,8 @@ export const run: Run<typeof spec> = async (call) => {
     if (relay.signal.aborted) return relay.signalCode;
     const startedMs = io.now();
     const env = environmentOf(call, runId);
+    for (const { variable, effect } of lostTelemetry(env, session.baseUrl().value))
+      await call.out.warn(safe`${variable} is set: ${effect}`);
     const ended = await relay.run(args.command, { cwd: io.cwd, env });
     if (ended.cause !== undefined) await call.out.fail(ended.cause, call.out.isJson);
     const isEnded = await endedWith(call, { recorder, ended, durationMs: io.now() - startedMs });

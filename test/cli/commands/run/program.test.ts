@@ -52,6 +52,16 @@ const sender = (attributes: Record<string, string>): string => `
     body: JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] }),
   }).then(({ status }) => console.log(status));`;
 
+describe('variables of the user', () => {
+  it('that keep telemetry from the run are named', async () => {
+    const { code, stderr } = await run(node('0'), { OTEL_TRACES_EXPORTER: 'none' });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('OTEL_TRACES_EXPORTER is set: spans are not sent over OTLP, but to none'),
+    ]);
+  });
+});
+
 describe('gov run', () => {
   it('gov run records start and end, leaves the streams alone, and proves the run in one line', async () => {
     const program = `process.stdin.pipe(process.stdout); console.error(process.env.GOV_RUN)`;
