@@ -9,6 +9,7 @@
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../../contract/limits.ts';
 import { IndexDeriver, type FalseIndex, type Restart } from '../../../core/completeness/derive.ts';
+import { GovApiError } from '../../../client/errors.ts';
 import type { Checkpoint } from '../../../core/note/checkpoint.ts';
 import type { LogMapStore } from './map-store.ts';
 
@@ -101,7 +102,7 @@ export class IndexLane {
       await this.#settle(deriver, { checkpoint, note });
     } catch (error) {
       this.#options.failed(error);
-      this.#fault = error instanceof Error ? error.message : String(error);
+      this.#fault = reasonOf(error);
     }
   }
 
@@ -158,4 +159,14 @@ export class IndexLane {
     this.#savedSize = deriver.size;
     deriver.saved(limits.indexWitnessLists);
   }
+}
+
+/**
+ * What the witness says of a derivation that failed. Records that the log no longer gives will not come later, so it names
+ * the next step: only a pruned log answers 404 to a tile below its signed size.
+ */
+function reasonOf(error: unknown): string {
+  if (error instanceof GovApiError && error.status === 404)
+    return `${error.message}. This witness has not derived the records before, so it cosigns no checkpoint of this log: put its newest index.db back, or name another index witness, which began before the prune`;
+  return error instanceof Error ? error.message : String(error);
 }

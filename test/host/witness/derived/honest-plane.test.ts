@@ -8,6 +8,7 @@ import { retireKeys, rotateKeys } from '../../../../plane/keys/rotate.ts';
 import { planeServe } from '../../../../plane/serve/start.ts';
 import { parseTrust } from '../../../../src/core/note/checkpoint.ts';
 import { parseVerifierKey } from '../../../../src/core/note/key.ts';
+import { formatWitnessRequest } from '../../../../src/core/note/witness.ts';
 import { verifyBundle } from '../../../../src/core/proofs/verify.ts';
 import {
   addLogKeys,
@@ -103,6 +104,35 @@ describe('an index witness of an honest plane', { timeout: 180_000 }, () => {
     );
     expect(pruned.to).toBeGreaterThan(300);
     await proven('younger');
+  });
+
+  it('one that begins after the prune cosigns nothing, says why, and accuses nobody', async () => {
+    const late = join(folder, 'late');
+    await witnessInit({ dataDir: late, index: true });
+    const vkeys = trustOf().keys.map(({ text }) => text);
+    addLogKeys(late, vkeys);
+    const options = { log: silentLog, env: {}, overloadDelayMs: 60_000 };
+    const served = await planeServe({ dataDir: plane.dataDir, ...options, listen: '127.0.0.1:0' });
+    setLogSource(late, vkeys, { url: served.baseUrl, keyFile });
+    const witness = await witnessServe({ dataDir: late, index: true, listen: '127.0.0.1:0', ...options });
+    try {
+      const { call } = checkedCalls(served.baseUrl);
+      const { text: note } = await call('GET', '/log/checkpoint', { key: plane.key });
+      for (let again = 0; again < 2; again++) {
+        const body = formatWitnessRequest({ oldSize: 0, proof: [], note });
+        const answer = await fetch(`${witness.url}/add-checkpoint`, { method: 'POST', body });
+        expect([answer.status, await answer.text()]).toEqual([
+          503,
+          expect.stringMatching(
+            /was pruned.+ cosigns no checkpoint of this log.+ which began before the prune/,
+          ),
+        ]);
+      }
+      expect(witnessedLogs(late)[0]).toMatchObject({ size: null, refusal: null });
+    } finally {
+      await served.close();
+      await witness.close();
+    }
   });
 
   it('cosigns after the keys of the log were rotated, and after the old ones were retired', async () => {
