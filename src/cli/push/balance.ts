@@ -39,7 +39,11 @@ export async function refusalOfBalance({
   strange,
 }: FileBalance): Promise<InputRecord | undefined> {
   const [first] = faults;
-  if (first === undefined) return strange === undefined ? undefined : refusalOfStrange(balance, strange);
+  // what another program wrote is said before what does not come out
+  const isOther =
+    strange !== undefined && (first === undefined || strange.first.why.startsWith('looks like '));
+  if (isOther) return refusalOfStrange(balance, strange);
+  if (first === undefined) return undefined;
   const { faultText, placeOf } = await import('../../core/intake/balance-file.ts');
   const { found, kind } = first;
   const place = found === undefined ? '' : `${placeOf(found)}: `;
@@ -53,7 +57,11 @@ function refusalOfStrange(
   { source }: Balance,
   { understood, first }: NonNullable<FileBalance['strange']>,
 ): InputRecord {
-  const reason = `unbalanced: ${source.format} understands ${understood} % of the content, at least ${limits.balanceUnderstoodPercent} % are needed: this looks like a recording of another program or version; first part: ${first.where}: ${first.why}; nothing of this recording was stored; --allow-remainder stores it and states what is left out`;
+  const place = `${first.where}: ${first.why}`;
+  const said = first.why.startsWith('looks like ')
+    ? `${place}; ${source.format} understands ${understood} % of the content`
+    : `${source.format} understands ${understood} % of the content, at least ${limits.balanceUnderstoodPercent} % are needed: this looks like a recording of another program or version; first part: ${place}`;
+  const reason = `unbalanced: ${said}; nothing of this recording was stored; --allow-remainder stores it and states what is left out`;
   const [, line] = /^line (\d+)/.exec(first.where) ?? [];
   return { line: Number(line ?? 1), reason: reason.slice(0, limits.batchReasonChars) };
 }

@@ -75,15 +75,23 @@ export function balanceFile(file: BalancedFile): FileBalance {
       leftOut: { ...leftOut, parts: parts.length },
     },
     faults: weighed.faults,
-    ...strangeOf([...unknown, ...unread.filter(({ why }) => !why.startsWith('invalid_json'))], text.length),
+    ...strangeOf([...unknown, ...unread.filter(({ why }) => !why.startsWith('invalid_json'))], {
+      bytes: text.length,
+      hasFaults: weighed.faults.length > 0,
+    }),
   };
 }
 
 /** A line that is cut off says nothing about the program. */
-function strangeOf(parts: readonly Remainder[], bytes: number): { strange?: Strange } {
-  const [first] = parts;
+function strangeOf(
+  parts: readonly Remainder[],
+  { bytes, hasFaults }: { readonly bytes: number; readonly hasFaults: boolean },
+): { strange?: Strange } {
+  const named = parts.find(({ why }) => why.startsWith('looks like '));
+  const first = named ?? parts[0];
   const understood = accountedOf(parts, bytes) * 100;
-  if (first === undefined || understood >= limits.balanceUnderstoodPercent) return {};
+  const isEnough = understood >= limits.balanceUnderstoodPercent && !(hasFaults && named !== undefined);
+  if (first === undefined || isEnough) return {};
   return { strange: { understood: Math.floor(understood * 10) / 10, first } };
 }
 

@@ -1,12 +1,142 @@
 /**
- * Programs whose recordings look like those of another one, so that a format would take their lines and find nothing in
- * them. Such a file is refused by name. Tested by `test/core/intake/registry.test.ts`.
+ * Programs whose recordings gov does not read. Such a file is refused by name, also where a format would take some of its
+ * lines and find little in them. `docs/reference/recordings.md` has the sample of each. Tested by
+ * `test/core/intake/other-programs.test.ts`.
  */
-import { isSource } from './run.ts';
+import { isSource, type Source } from './run.ts';
+
+interface OtherProgram {
+  readonly name: string;
+  /** Whether a line, a member of a list or a document has the marks of the program. The file is an attacker's. */
+  readonly isIt: (value: Source) => boolean;
+}
+
+const has = (value: Source, ...names: readonly string[]): boolean =>
+  names.every((name) => (value[name] ?? null) !== null);
+const isType = (value: Source, pattern: RegExp): boolean =>
+  typeof value['type'] === 'string' && pattern.test(value['type']);
+const memberOf = (value: Source, name: string): Source => {
+  const member = value[name];
+  return isSource(member) ? member : {};
+};
+/** Whether a list begins with an object of this kind. */
+const begins = (value: unknown, isIt: (first: Source) => boolean): boolean =>
+  Array.isArray(value) && isSource(value[0]) && isIt(value[0]);
+
+const otherPrograms: readonly OtherProgram[] = [
+  {
+    name: 'the output of codex exec --json; record the rollout of the session instead (~/.codex/sessions)',
+    isIt: (value) =>
+      (isType(value, /^thread\.started$/) && has(value, 'thread_id')) ||
+      (isType(value, /^item\.(?:started|updated|completed)$/) && has(memberOf(value, 'item'), 'id', 'type')),
+  },
+  {
+    name: 'the output of claude --output-format stream-json; record the file of the session instead (~/.claude/projects)',
+    isIt: (value) =>
+      has(value, 'session_id') &&
+      ((isType(value, /^system$/) && value['subtype'] === 'init') ||
+        (isType(value, /^(?:assistant|user)$/) && has(memberOf(value, 'message'), 'content')) ||
+        (isType(value, /^result$/) && has(value, 'subtype', 'is_error'))),
+  },
+  {
+    name: 'a session of GitHub Copilot CLI',
+    isIt: (value) => {
+      const { producer, copilotVersion } = memberOf(value, 'data');
+      return (
+        isType(value, /^session\.start$/) && (producer === 'copilot-agent' || copilotVersion !== undefined)
+      );
+    },
+  },
+  {
+    name: 'a session of OpenCode',
+    isIt: (value) =>
+      (has(value, 'sessionID') && (has(value, 'messageID') || has(value, 'part') || has(value, 'time'))) ||
+      has(value, 'id', 'projectID', 'directory', 'time') ||
+      (has(memberOf(value, 'info'), 'id', 'time') &&
+        begins(value['messages'], (first) => has(first, 'info') && Array.isArray(first['parts']))),
+  },
+  {
+    name: 'a session of Gemini CLI',
+    isIt: (value) => has(value, 'sessionId', 'projectHash'),
+  },
+  {
+    name: 'a transcript of Cursor',
+    isIt: (value) =>
+      has(value, 'role', 'message') &&
+      !has(value, 'type') &&
+      !has(value, 'sessionId') &&
+      Array.isArray(memberOf(value, 'message')['content']),
+  },
+  {
+    name: 'messages that Cline shows (ui_messages.json); record api_conversation_history.json instead',
+    isIt: (value) =>
+      typeof value['ts'] === 'number' &&
+      isType(value, /^(?:say|ask)$/) &&
+      (has(value, 'say') || has(value, 'ask')),
+  },
+  {
+    name: 'messages of LangChain or LangGraph',
+    isIt: (value) =>
+      (value['lc'] === 1 && has(value, 'kwargs')) ||
+      (isType(value, /^(?:human|ai|system|tool)$/) && has(memberOf(value, 'data'), 'content')) ||
+      (isType(value, /^(?:human|ai|tool)$/) && has(value, 'content', 'additional_kwargs')),
+  },
+  {
+    name: 'messages of Pydantic AI',
+    isIt: (value) =>
+      /^(?:request|response)$/.test(String(value['kind'])) &&
+      begins(value['parts'], (first) => has(first, 'part_kind')),
+  },
+  {
+    name: 'messages of AutoGen',
+    isIt: (value) => has(value, 'source') && 'models_usage' in value && isType(value, /(?:Message|Event)$/),
+  },
+  {
+    name: 'a trace of the OpenAI Agents SDK',
+    isIt: ({ object, ...value }) =>
+      (object === 'trace' && has(value, 'workflow_name')) ||
+      (object === 'trace.span' && has(value, 'span_data')),
+  },
+  {
+    name: 'a session of Kimi Code',
+    isIt: (value) =>
+      (isType(value, /^metadata$/) && has(value, 'protocol_version')) ||
+      isType(value, /^context\.append_(?:message|loop_event)$/),
+  },
+  {
+    name: 'a session of Factory Droid',
+    isIt: (value) =>
+      (isType(value, /^session_start$/) && has(value, 'id', 'cwd')) ||
+      (has(value, 'session_id') &&
+        isType(value, /^(?:message|tool_call|tool_result)$/) &&
+        !has(value, 'message')),
+  },
+  {
+    name: 'a session of Google Antigravity',
+    isIt: (value) => typeof value['step_index'] === 'number' && has(value, 'source', 'type', 'created_at'),
+  },
+  {
+    name: 'a session of Pi or OpenClaw',
+    isIt: (value) =>
+      isType(value, /^session$/) && typeof value['version'] === 'number' && has(value, 'id', 'cwd'),
+  },
+  {
+    name: 'a session of Hermes',
+    isIt: (value) =>
+      has(value, 'session_id', 'session_start', 'platform') && Array.isArray(value['messages']),
+  },
+];
 
 /** Returns what a document looks like, if gov does not read it; undefined for any other document. */
 export function otherProgram(document: unknown): string | undefined {
-  const lines = (Array.isArray(document) ? document : [document]).filter(isSource);
+  const values = (Array.isArray(document) ? document : [document]).filter(isSource);
+  const [first] = values;
+  const other = first === undefined ? undefined : otherPrograms.find(({ isIt }) => isIt(first));
+  return other?.name ?? likeClaude(values);
+}
+
+/** Lines as those of Claude Code, without what its messages have. */
+function likeClaude(lines: readonly Source[]): string | undefined {
   const messages = lines
     .filter((line) => typeof line['sessionId'] === 'string' && typeof line['type'] === 'string')
     .map((line) => line['message'])
@@ -18,3 +148,7 @@ export function otherProgram(document: unknown): string | undefined {
     ? undefined
     : 'a session of another program than Claude Code: its messages have no content';
 }
+
+/** Returns what a text that is no JSON looks like. */
+export const otherText = (text: string): string | undefined =>
+  /^\s*# aider chat started at /.test(text) ? 'a chat history of Aider, in Markdown' : undefined;

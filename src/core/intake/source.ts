@@ -5,6 +5,7 @@
  */
 import { GovError } from '../../contract/problems.ts';
 import { parseJson } from '../json/parse.ts';
+import { otherText } from './other-programs.ts';
 
 export interface SourceDocument {
   readonly value: unknown;
@@ -126,6 +127,13 @@ function* whole(text: string, sourceName: string): Generator<SourceDocument | Ba
       yield* lineByLine(text);
       return;
     }
+    const other = otherText(text);
+    if (other !== undefined)
+      throw new GovError(
+        'VALIDATION_ERROR',
+        `${sourceName || 'input'}:1: looks like ${other}; gov does not read it`,
+        { cause },
+      );
     const { offset, detail } = faultIn(text);
     const line = text.slice(0, offset).split('\n').length;
     throw new GovError('INVALID_JSON', `${sourceName || 'input'}:${line}: ${detail}`, { cause });
