@@ -16,6 +16,7 @@ import type { Json } from '../../core/json/parse.ts';
 import { brokenReceiptText, splitViewText, verifyEvidence } from '../../core/evidence/file.ts';
 import { sha256Text } from '../../core/hash.ts';
 import { compareHeads, SignedHead } from '../../core/note/heads.ts';
+import { NoteError } from '../../core/note/signed.ts';
 import type { Trust } from '../../core/note/trust.ts';
 import { verifyReceipt } from '../../core/receipt/cose.ts';
 import { formatTimestamp } from '../../core/time.ts';
@@ -111,10 +112,16 @@ async function newestOf({ given, held, client, trust, signal }: CheckWork): Prom
 
 /** Whether a failure means that the log gave no valid proof. Others are thrown. */
 function reasonOf(cause: unknown): string {
+  if (cause instanceof NoteError && cause.fault === 'no_trusted_signature')
+    return `${cause.message}. ${rotated}`;
   if (cause instanceof GovApiError || cause instanceof GovNetworkError || cause instanceof GovError)
     return cause.message;
   throw cause;
 }
+
+/** A rotation of keys is no broken promise, and an older or newer trust file cannot tell. */
+const rotated =
+  'If the log rotated its keys, the trust file needs the keys of both times: gov trust fetch gets those of now, to which you add the log lines of the file that you have';
 
 /** Trees that the log showed before: only those that it contradicts or did not sign are listed. */
 async function checkHeads(work: Comparing): Promise<CheckedReceipt[]> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { retireKeys, rotateKeys } from '../../../../plane/keys/rotate.ts';
 import { findLoss } from '../../../../src/cli/receipts/losses.ts';
 import { limits } from '../../../../src/contract/limits.ts';
 import { draftLoss } from '../../../../src/core/decided/loss.ts';
@@ -120,6 +121,30 @@ describe('gov receipts check', () => {
       'json',
     );
     expect([code, JSON.parse(stdout).receipts]).toMatchObject([10, [{ outcome: 'refused' }]]);
+  });
+
+  it('keys that the log rotated are no broken promise: the next step is named, and both trust files together tell', async () => {
+    const log = async (): Promise<string> => String((await plane.client().getLogKey()).body);
+    const old = await log();
+    (await hold(1)).close();
+    await rotateKeys(plane.dataDir);
+    (await hold(2)).close();
+    // signed by old and new keys alike
+    expect(await check()).toMatchObject([0, [{ outcome: 'kept' }, { outcome: 'kept' }]]);
+    await retireKeys(plane.dataDir);
+    (await hold(3)).close();
+    const hint = expect.stringMatching(/rotated its keys.+gov trust fetch/);
+    const refused = { outcome: 'refused', evidence: null, detail: hint };
+    const older = await check();
+    expect([older[0], new Set(older[1].map(({ outcome }) => outcome))]).toEqual([10, new Set(['refused'])]);
+    expect(older[1][0]).toMatchObject(refused);
+    await run('trust', 'fetch', '-O', 'keys', '--force');
+    const [code, newer] = await check();
+    expect([code, newer[0]]).toMatchObject([10, refused]);
+    const both = new Set([...old.trim().split('\n'), ...(await log()).trim().split('\n')]);
+    writeFileSync(join(cwd, 'keys'), `${[...both].map((key) => `log ${key}\n`).join('')}quorum none\n`);
+    const kept = { outcome: 'kept' };
+    expect(await check()).toMatchObject([0, [kept, kept, kept]]);
   });
 
   /** Holds the receipts that the answers to these events carried. */
