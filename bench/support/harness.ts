@@ -3,7 +3,15 @@
  * and a table with the ratio in its first column. Nothing here asserts, because people read the figures.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -111,7 +119,12 @@ export interface RunningPlane {
 
 /** Starts `gov plane serve` as a user does, on a free port, in a new or given data directory. */
 export async function startPlane(
-  options: { dataDir?: string; node?: readonly string[] } = {},
+  options: {
+    dataDir?: string;
+    node?: readonly string[];
+    /** Members of `plane.json`. */
+    settings?: Readonly<Record<string, unknown>>;
+  } = {},
 ): Promise<RunningPlane> {
   const dataDir = options.dataDir ?? join(scratch(), 'plane');
   const env = {
@@ -127,6 +140,11 @@ export async function startPlane(
       encoding: 'utf8',
     });
     if (made.status !== 0) throw new Error(`plane init failed: ${made.stderr}`);
+  }
+  if (options.settings !== undefined) {
+    const file = join(dataDir, 'plane.json');
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...settings, ...options.settings }));
   }
   rmSync(join(dataDir, 'run.json'), { force: true });
   const port = await freePort();
@@ -178,4 +196,13 @@ export function residentMb(pid: number): number {
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** CPU microseconds of all threads of a process so far, in the kernel's own resolution (Linux). Threads that ended are absent. */
+export function cpuMicroseconds(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  const nanoseconds = readdirSync(folder).map((thread) =>
+    Number(readFileSync(join(folder, thread, 'schedstat'), 'utf8').split(' ')[0]),
+  );
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
 }
