@@ -109,7 +109,7 @@ function eventOf(
 }
 
 /** One for each content of a file in a run. */
-function balanceId(runId: string, sha256: string): string {
+export function balanceId(runId: string, sha256: string): string {
   const id = `${runId}:balance.${sha256.slice(0, 32)}`;
   return id.length <= limits.identifierChars ? id : `balance.${hash('sha256', id, 'hex')}`;
 }

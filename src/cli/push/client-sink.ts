@@ -28,6 +28,16 @@ export const clientSink = (client: Client): Sink => {
         return failure.status === 404 ? false : undefined;
       }
     },
+    async count(runId, signal) {
+      try {
+        const { body } = await client.countEvents({ query: { runId }, signal });
+        return body.count;
+      } catch (failure) {
+        if (!(failure instanceof GovApiError)) return undefined;
+        if (failure.status === 404) return 0;
+        return undefined;
+      }
+    },
     async stored(runId, signal) {
       if (await runs.lacks(runId, signal)) return [];
       return eventsOf(client, { runId, signal });

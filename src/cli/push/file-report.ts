@@ -59,6 +59,10 @@ export class FileReport {
         this.#of(note.source).formats.add(note.run.format);
         if (this.#of(note.source).runs.size < namedRuns) this.#of(note.source).runs.add(note.run.runId);
         return false;
+      case 'unchanged':
+        this.#of(note.source).formats.add(note.format);
+        this.#of(note.source).runs.add(note.runId);
+        return true;
       case 'nothing':
         this.#of(note.source).passedOver ??= 'empty';
         return true;

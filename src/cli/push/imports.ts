@@ -19,6 +19,7 @@ import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome
 import type { Chunks } from './pieces.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { inputError, sendable, type InputRecord } from './record.ts';
+import { asStored, type RecordedFiles } from './recorded.ts';
 import type { InputSource } from './source.ts';
 
 export interface PushContext {
@@ -27,6 +28,9 @@ export interface PushContext {
   readonly importedAt: (bytes: Buffer) => number;
   /** Returns the events that the service has of a run; undefined if it cannot be asked. */
   readonly stored: ((runId: string) => Promise<readonly StoredEvent[] | undefined>) | undefined;
+  /** What earlier pushes recorded of large files; absent: the service is asked. */
+  readonly recorded?: RecordedFiles | undefined;
+  readonly signal?: AbortSignal | undefined;
   readonly told: (note: ImportNote) => void;
   /** What the files of one push share. */
   readonly known: KnownRuns;
@@ -39,6 +43,13 @@ export type ImportNote =
   | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
   | { readonly kind: 'format'; readonly source: string; readonly format: string; readonly why: string }
   | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
+  /** A large file that is recorded as it is. */
+  | {
+      readonly kind: 'unchanged';
+      readonly source: string;
+      readonly format: string;
+      readonly runId: string;
+    }
   /** A file of a folder that no importer reads, and that has nothing of the shape of a fact. */
   | { readonly kind: 'passed over'; readonly source: string }
   | {
@@ -76,6 +87,12 @@ export async function* readImport(
       reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
       return;
     }
+    const same = await unchanged(source, bytes, reading);
+    if (same !== undefined) {
+      reading.told({ kind: 'unchanged', source: source.name, format: same.format, runId: same.runId });
+      for (let at = 0; at < same.events; at++) yield { line: 1, known: true };
+      return;
+    }
     // all runs: the file is compared with them before the first event is sent
     const runs = [...(await runsOf(source, { bytes, bad: refused, reading }))];
     count = runs.length;
@@ -93,6 +110,9 @@ export async function* readImport(
   if (count === 0 && refused.length === 0)
     reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
 }
+
+const unchanged = async ({ path }: InputSource, bytes: Buffer, { recorded, signal }: PushContext) =>
+  path === null || signal === undefined ? undefined : recorded?.unchanged({ path, bytes }, signal);
 
 /** White space of JSON. */
 const blank = Buffer.from(' \t\r\n');
@@ -135,14 +155,29 @@ async function* balanced(source: InputSource, { reading, ...file }: ReadFile): A
     return;
   }
   const outcomes: RunOutcome[] = [];
+  await recall(source, { reading, ...file });
   for await (const { run, stored } of withStored(file.runs, reading)) {
     reading.told({ kind: 'run', source: source.name, run });
+    if (file.runs.length === 1 && source.path !== null && stored !== undefined)
+      reading.recorded?.took({ path: source.path, bytes: file.bytes }, run, stored);
     const outcome = yield* recordsOf(run, { stored, reading });
     if (outcome !== undefined) outcomes.push(outcome);
   }
   const { parts } = weighed.balance.leftOut;
   if (parts > 0) reading.told({ kind: 'left out', source: source.name, balance: weighed.balance });
   yield* balanceEvents(weighed.balance, outcomes).map(inputOf);
+}
+
+/** Answers from a note what the service would be asked for, where the note is sure. */
+async function recall({ path }: InputSource, { bytes, runs, reading }: ReadFile): Promise<void> {
+  const [run] = runs;
+  const { recorded, signal, known } = reading;
+  if (recorded === undefined || run === undefined || runs.length > 1 || path === null) return;
+  if (signal === undefined || known.asked.has(run.runId)) return;
+  const stored = await recorded.storedOf({ path, bytes }, run, signal);
+  if (stored === undefined) return;
+  known.kept.events += stored.length;
+  known.asked.set(run.runId, Promise.resolve(stored));
 }
 
 /** The input of an event; null where the log has it. An importer makes events of JSON. */
@@ -262,17 +297,6 @@ async function* withStored(
     yield { run: first.run, stored: known === undefined ? undefined : [...known, ...own] };
   }
 }
-
-const asStored = (event: EventInput): StoredEvent => ({
-  eventType: event.eventType,
-  actor: event.actor as StoredEvent['actor'], // an importer writes parties as objects
-  resource: (event.resource as StoredEvent['resource'] | undefined) ?? null,
-  action: event.action,
-  timestamp: event.timestamp,
-  metadata: event.metadata ?? {},
-  causedBy: event.causedBy ?? null,
-  clientEventId: event.clientEventId ?? null,
-});
 
 /** Formats whose subagents have files of their own. */
 const hasSubagents = new Set(['claude-code', 'codex']);

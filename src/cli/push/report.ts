@@ -155,6 +155,7 @@ export class Report {
         return;
       }
       case 'passed over':
+      case 'unchanged':
         return;
       case 'skipped':
         this.#count('bookkeeping', note.records);

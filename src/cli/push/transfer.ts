@@ -8,7 +8,9 @@ import { isTransient } from '../../client/retry.ts';
 import type { Sink } from '../../client/sending/deliver.ts';
 import { pump } from '../../client/sending/pump.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
+import { balanceId } from './balance.ts';
 import { readSources, type ReadPlan } from './reader.ts';
+import { RecordedFiles } from './recorded.ts';
 import { counted } from '../terminal/numbers.ts';
 import type { Report } from './report.ts';
 import type { PushWork } from './work.ts';
@@ -24,13 +26,14 @@ interface Transfer {
 export async function transfer(work: PushWork, { queue, plan, inputRead }: Transfer): Promise<unknown> {
   const { options, io, sources, report, progress } = work;
   const sink = await io.openSink();
+  const recorded = queue.durable ? undefined : recordedFiles(work, sink);
   const reading = new AbortController();
   const inputEnded = new AbortController();
   let waits = false;
   const read = async (): Promise<void> => {
     try {
       await readSources(sources, {
-        plan: { ...withStored(plan, work, { sink, queue }), sink },
+        plan: { ...withStored(plan, work, { sink, queue, recorded }), sink },
         queue,
         signal: io.signal,
         givenUp: reading.signal,
@@ -52,6 +55,7 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
         inputEnded: inputEnded.signal,
         delivered: (batch, delivered) => {
           if (!queue.durable) work.pushed?.judged(batch, delivered);
+          recorded?.judged(batch, delivered);
           return report.judged(batch, delivered);
         },
         waiting: (failure) => {
@@ -72,8 +76,26 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
   const [readEnd, sendEnd] = await Promise.allSettled([read(), send()]);
   progress.stop();
   remember(work);
+  if (readEnd.status === 'fulfilled' && sendEnd.status === 'fulfilled') keep(recorded, work);
   if (readEnd.status === 'rejected' && readEnd.reason !== reading.signal.reason) return readEnd.reason;
   return sendEnd.status === 'rejected' ? sendEnd.reason : undefined;
+}
+
+/** Loads what earlier pushes recorded of large recordings, for a service that counts the events of a run. */
+function recordedFiles({ options, io }: PushWork, { count }: Sink): RecordedFiles | undefined {
+  if (options.from === undefined || count === undefined) return undefined;
+  const { from, run = '', runPrefix = '' } = options;
+  const target = [io.target(), from, run, runPrefix].join('\n');
+  return new RecordedFiles({ directory: io.stateDirectory, target, count });
+}
+
+/** Without the notes, the next push asks for all events of a run. */
+function keep(recorded: RecordedFiles | undefined, { io }: PushWork): void {
+  try {
+    recorded?.save(balanceId);
+  } catch (cause) {
+    void io.out.warn(safe`cannot keep what was recorded (${failureOf(cause).message})`);
+  }
 }
 
 /** Without the note, a grown file is sent from its beginning, so a full disk is worth a warning. */
@@ -94,7 +116,7 @@ function remember({ pushed, io }: PushWork): void {
 function withStored(
   plan: ReadPlan,
   { io }: PushWork,
-  { sink, queue }: { sink: Sink; queue: BatchQueue },
+  { sink, queue, recorded }: { sink: Sink; queue: BatchQueue; recorded: RecordedFiles | undefined },
 ): ReadPlan {
   const { stored } = sink;
   if (plan.imports === undefined || stored === undefined) return plan;
@@ -113,7 +135,7 @@ function withStored(
       return undefined;
     }
   };
-  return { ...plan, imports: { ...plan.imports, stored: ask } };
+  return { ...plan, imports: { ...plan.imports, stored: ask, recorded, signal: io.signal } };
 }
 
 /** Returns the same failure with advice. */

@@ -23,6 +23,8 @@ export interface Sink {
   /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
   readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
+  /** Returns how many events a run has; undefined if the caller may not know. */
+  readonly count?: (runId: string, signal: AbortSignal) => Promise<number | undefined>;
 }
 export interface BatchAnswer {
   /** In the order of the events. */

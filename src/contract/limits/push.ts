@@ -18,6 +18,8 @@ export const push = {
   pushFolderDepth: 32,
   /** Events that a push keeps of the runs that it has read, to compare further files with them. */
   pushKeptEvents: 200_000,
+  /** A smaller recording is compared with all events of its run each time. */
+  pushNotedBytes: 0.25 * MiB,
   /** How often `events watch` looks at all files, also where the system reports no change. */
   watchPollSeconds: 5,
   /** How long it waits after a change, and between two readings of one file: at least, and in times of the last reading. */

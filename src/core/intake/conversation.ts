@@ -3,7 +3,6 @@
  * tool calls, results, and parts that gov does not understand. Importers of messages translate to these.
  * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
  */
-import { hash } from 'node:crypto';
 import type { Ending } from '../../contract/endings.ts';
 import { CallIds } from './call-ids.ts';
 import { isSource, type Party, type RunBuilder, type Source } from './run.ts';
@@ -51,8 +50,8 @@ export class Conversation {
   readonly #callIds: CallIds;
   /** Results that no model has read, by the agent that asked for them. */
   readonly #unread = new Map<string, string[]>();
-  /** What each call returned, as a hash. */
-  readonly #returned = new Map<string, string>();
+  /** What each call returned last. */
+  readonly #returned = new Map<string, unknown>();
 
   /** `user`: who prompts the agent; absent: a person. */
   constructor(
@@ -204,9 +203,9 @@ export class Conversation {
   /** Whether a call has returned the same before: a source may send a result again. */
   #isRepeat(id: string | undefined, result: unknown): boolean {
     if (id === undefined) return false;
-    const text = hash('sha256', JSON.stringify(result), 'hex');
-    const isRepeat = this.#returned.get(id) === text;
-    this.#returned.set(id, text);
+    const before = this.#returned.get(id);
+    const isRepeat = before !== undefined && JSON.stringify(before) === JSON.stringify(result);
+    this.#returned.set(id, result);
     if (isRepeat) this.run.changes.add('block_repeated');
     return isRepeat;
   }

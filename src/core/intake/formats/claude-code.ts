@@ -102,8 +102,8 @@ class LineWriter {
   readonly #progress: ProgressLines;
   readonly #answers: Answers;
   readonly #steering: ReadonlyMap<Source, string>;
-  /** Results by the id of their call and their content: a session may repeat one. */
-  readonly #results = new Set<string>();
+  /** Contents of results by the id of their call: a session may repeat one. */
+  readonly #results = new Map<string, unknown[]>();
 
   constructor(conversation: Conversation, lines: readonly Source[]) {
     this.#conversation = conversation;
@@ -174,9 +174,13 @@ class LineWriter {
   }
 
   #isNew(block: Source): boolean {
-    const key = JSON.stringify([block['tool_use_id'], block['content']]);
-    if (textOf(block['tool_use_id']) === undefined || !this.#results.has(key)) {
-      this.#results.add(key);
+    const id = textOf(block['tool_use_id']);
+    if (id === undefined) return true;
+    const { content } = block;
+    const known = this.#results.get(id) ?? [];
+    // a content is compared only where its call has another result
+    if (!known.some((each) => JSON.stringify(each) === JSON.stringify(content))) {
+      this.#results.set(id, [...known, content]);
       return true;
     }
     this.#conversation.run.changes.add('block_repeated');

@@ -1,0 +1,225 @@
+/**
+ * What the service has of a large recording, without asking for it again: a note in the state directory has the length and
+ * hash of the file, a hash of each event that was made of it, and how many events the run has. If the file still begins so,
+ * its importer makes the same events of it, and the service counts as many, then these events are what the service has.
+ * Any doubt, such as events of another source in the run, leads to asking for all of them.
+ *
+ * A note has no content. A crash before it is written leaves an older one, whose count differs.
+ * Tested by `test/cli/push/recorded.test.ts`.
+ */
+import { hash } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { limits } from '../../contract/limits.ts';
+import type { Batch } from '../../client/sending/batch.ts';
+import type { DeliveryResult, Sink } from '../../client/sending/deliver.ts';
+import type { EventInput } from '../../contract/events.ts';
+import { balanceType } from '../../core/balance/statement.ts';
+import type { StoredEvent } from '../../core/intake/reconcile.ts';
+import type { ImportedRun } from '../../core/intake/run.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { isObject } from '../../core/json/object.ts';
+
+interface Note {
+  /** Bytes that were read, and their SHA-256 in hex. */
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly runId: string;
+  readonly format: string;
+  /** Events of the run in the service. */
+  readonly total: number;
+  /** The beginning of the SHA-256 of each event, in their order. */
+  readonly hashes: string;
+  /** Ids of the balances that the run has. */
+  readonly balances: readonly string[];
+}
+
+export interface RecordedOptions {
+  readonly directory: string;
+  /** The service, and the options that change what is made of a file. */
+  readonly target: string;
+  readonly count: NonNullable<Sink['count']>;
+}
+
+interface Unchanged {
+  readonly runId: string;
+  readonly format: string;
+  /** Those of the file, and its balance. */
+  readonly events: number;
+}
+
+interface LargeFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A file of this push with one run; the note lacks what this push adds to the run. */
+interface Taken {
+  readonly path: string;
+  readonly note: Note;
+}
+
+/** Hex digits of a hash; eight bytes tell the events of one file apart. */
+const digits = 16;
+
+export class RecordedFiles {
+  readonly #options: RecordedOptions;
+  /** By run; null: several files have it. */
+  readonly #taken = new Map<string, Taken | null>();
+  readonly #accepted = new Map<string, number>();
+  /** Runs of which an event was refused, or recorded by an earlier request. */
+  readonly #unsure = new Set<string>();
+
+  constructor(options: RecordedOptions) {
+    this.#options = options;
+  }
+
+  /** Returns what became of a file that has not changed since, and that the service has; undefined for any other. */
+  async unchanged({ path, bytes }: LargeFile, signal: AbortSignal): Promise<Unchanged | undefined> {
+    if (bytes.length < limits.pushNotedBytes) return undefined;
+    const note = readNote(this.#pathOf(path));
+    if (note?.bytes !== bytes.length || hash('sha256', bytes, 'hex') !== note.sha256) return undefined;
+    const { runId, format, total, hashes: noted } = note;
+    if ((await this.#options.count(runId, signal)) !== total) return undefined;
+    return { runId, format, events: noted.length / digits + 1 };
+  }
+
+  /** Returns the events that the service has of a file's run; undefined if it has to be asked for them. */
+  async storedOf(
+    { path, bytes }: LargeFile,
+    run: ImportedRun,
+    signal: AbortSignal,
+  ): Promise<readonly StoredEvent[] | undefined> {
+    if (bytes.length < limits.pushNotedBytes || this.#taken.has(run.runId)) return undefined;
+    const note = readNote(this.#pathOf(path));
+    if (note === undefined || note.runId !== run.runId || note.bytes > bytes.length) return undefined;
+    if (hash('sha256', bytes.subarray(0, note.bytes), 'hex') !== note.sha256) return undefined;
+    const stored = storedIn(run, note);
+    if (stored === undefined) return undefined;
+    return (await this.#options.count(run.runId, signal)) === note.total ? stored : undefined;
+  }
+
+  /** Takes a file whose events follow. `stored`: what the service has of its run. */
+  took({ path, bytes }: LargeFile, run: ImportedRun, stored: readonly StoredEvent[]): void {
+    if (bytes.length < limits.pushNotedBytes) return;
+    const own = new Set(run.events.map(({ clientEventId }) => clientEventId));
+    const balances = stored.flatMap(({ eventType, clientEventId }) =>
+      eventType === balanceType && clientEventId !== null ? [clientEventId] : [],
+    );
+    const others = stored.filter(
+      ({ eventType, clientEventId }) => eventType !== balanceType && !own.has(clientEventId ?? undefined),
+    );
+    const isKnown = this.#taken.has(run.runId) || others.length > 0;
+    const note = {
+      bytes: bytes.length,
+      sha256: hash('sha256', bytes, 'hex'),
+      runId: run.runId,
+      format: run.format,
+      total: stored.length,
+      hashes: run.events.map(hashOf).join(''),
+      balances,
+    };
+    this.#taken.set(run.runId, isKnown ? null : { path, note });
+  }
+
+  /** Counts the verdicts of a batch. */
+  judged({ events }: Pick<Batch, 'events'>, { results, duplicates }: DeliveryResult): void {
+    for (const [at, event] of events.entries()) {
+      const runId = isObject(event) ? event['runId'] : undefined;
+      if (typeof runId !== 'string') continue;
+      if (results[at]?.status !== 'accepted' || duplicates > 0) this.#unsure.add(runId);
+      this.#accepted.set(runId, (this.#accepted.get(runId) ?? 0) + 1);
+      if (isObject(event) && event['eventType'] === 'event.completed') this.#unsure.add(runId);
+    }
+  }
+
+  /** Writes a note for each large file. `balanceOf`: the id of the balance that its run has now. Throws the system's error. */
+  save(balanceOf: (runId: string, sha256: string) => string): void {
+    for (const [runId, taken] of this.#taken) {
+      if (taken === null || this.#unsure.has(runId)) continue;
+      const note: Note = {
+        ...taken.note,
+        total: taken.note.total + (this.#accepted.get(runId) ?? 0),
+        balances: [...new Set([...taken.note.balances, balanceOf(runId, taken.note.sha256)])],
+      };
+      const path = this.#pathOf(taken.path);
+      makeFolder(dirname(path), 0o700);
+      const draft = `${path}.${process.pid}`;
+      writeFileSync(draft, JSON.stringify(note), { mode: 0o600 });
+      renameSync(draft, path);
+    }
+  }
+
+  #pathOf(path: string): string {
+    const { directory, target } = this.#options;
+    return join(directory, 'recorded', `${hash('sha256', `${target}\n${path}`, 'hex')}.json`);
+  }
+}
+
+const hashes = new WeakMap<EventInput, string>();
+
+/** Cost: once over the event, the first time. */
+function hashOf(event: EventInput): string {
+  const known = hashes.get(event) ?? hash('sha256', JSON.stringify(event), 'hex').slice(0, digits);
+  hashes.set(event, known);
+  return known;
+}
+
+/** Returns the events of a run that were made of the file before; undefined if not all of them are made of it now. */
+function storedIn(run: ImportedRun, { hashes: noted, balances }: Note): readonly StoredEvent[] | undefined {
+  const stored: StoredEvent[] = [];
+  let at = 0;
+  for (const event of run.events) {
+    if (at === noted.length) break;
+    if (hashOf(event) !== noted.slice(at, at + digits)) continue;
+    at += digits;
+    stored.push(asStored(event));
+  }
+  const isWhole = at === noted.length;
+  return isWhole ? [...stored, ...balances.map((id) => balanceAs(run, id))] : undefined;
+}
+
+const balanceAs = ({ events }: ImportedRun, clientEventId: string): StoredEvent => ({
+  eventType: balanceType,
+  actor: { name: 'gov' },
+  resource: null,
+  action: 'balance',
+  timestamp: events[0]?.timestamp ?? '',
+  metadata: {},
+  causedBy: null,
+  clientEventId,
+});
+
+/** An event of an importer, as the service lists it. */
+export const asStored = (event: EventInput): StoredEvent => ({
+  eventType: event.eventType,
+  actor: event.actor as StoredEvent['actor'], // an importer writes parties as objects
+  resource: (event.resource as StoredEvent['resource'] | undefined) ?? null,
+  action: event.action,
+  timestamp: event.timestamp,
+  metadata: event.metadata ?? {},
+  causedBy: event.causedBy ?? null,
+  clientEventId: event.clientEventId ?? null,
+});
+
+function readNote(path: string): Note | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    // missing or damaged: the service is asked
+    return undefined;
+  }
+  return isNote(value) ? value : undefined;
+}
+
+function isNote(value: unknown): value is Note {
+  if (!isObject(value)) return false;
+  const { bytes, sha256, runId, format, total, hashes, balances } = value;
+  return (
+    [bytes, total].every((each) => typeof each === 'number') &&
+    [sha256, runId, format, hashes].every((each) => typeof each === 'string') &&
+    Array.isArray(balances) &&
+    balances.every((each) => typeof each === 'string')
+  );
+}
