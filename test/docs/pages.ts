@@ -81,7 +81,7 @@ export function commandsOf(of: Page): Command[] {
 
 /** Words of a shell line, quotes taken off; what is redirected is left out. */
 const wordsOf = (text: string): string[] =>
-  (text.replace(/\s[<>]\s*\S+/g, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) =>
+  (text.replace(/\s(?:<|>{1,2})\s*\S+/g, '').match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) =>
     word.replace(/^(['"])(.*)\1$/, '$2'),
   );
 
