@@ -82,6 +82,14 @@ export const foundExceptions: readonly FoundException[] = [
     isIt: ({ types }) => types.startsWith('compacted'),
   },
   {
+    name: 'response-in-a-call',
+    reason: 'A call of Gemini CLI has its result, and in it the same as the model gets it.',
+    kinds: ['results'],
+    formats: ['gemini-cli'],
+    isPlace: true,
+    isIt: ({ pointer }) => /\/toolCalls\/\d+\/result\/\d+\/functionResponse$/.test(pointer),
+  },
+  {
     name: 'observation-as-user',
     reason:
       'SWE-agent shows the model what a command printed in the role of the user. It is recorded as a result.',
@@ -136,6 +144,12 @@ export const unseenExceptions: readonly UnseenException[] = [
     reason: 'What a user of Claude Code types while the model works waits in a queue, where it has no role.',
     kinds: ['prompts'],
     formats: ['claude-code'],
+  },
+  {
+    name: 'speaker-as-type',
+    reason: 'Messages of Gemini CLI name their speaker by a type, not by a role.',
+    kinds: ['prompts', 'outputs'],
+    formats: ['gemini-cli'],
   },
   {
     name: 'own-words-of-the-format',

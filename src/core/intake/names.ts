@@ -3,6 +3,7 @@ export const formatNames = [
   'anthropic',
   'claude-code',
   'codex',
+  'gemini-cli',
   'langfuse',
   'mcp',
   'openai-chat',

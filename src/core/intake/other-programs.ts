@@ -56,10 +56,6 @@ const otherPrograms: readonly OtherProgram[] = [
         begins(value['messages'], (first) => has(first, 'info') && Array.isArray(first['parts']))),
   },
   {
-    name: 'a session of Gemini CLI',
-    isIt: (value) => has(value, 'sessionId', 'projectHash'),
-  },
-  {
     name: 'a transcript of Cursor',
     isIt: (value) =>
       has(value, 'role', 'message') &&

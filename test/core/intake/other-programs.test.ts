@@ -18,7 +18,6 @@ const samples: readonly (readonly [name: string, first: object])[] = [
     'OpenCode',
     { info: { id: 's', time: { created: 1 } }, messages: [{ info: { id: 'm', role: 'user' }, parts: [] }] },
   ],
-  ['Gemini CLI', { sessionId: 's', projectHash: 'a', startTime: at, messages: [] }],
   ['Cursor', { role: 'user', message: { content: [{ type: 'text', text: 'Hi' }] } }],
   ['Cline shows', { ts: 1, type: 'say', say: 'text', text: 'Hi' }],
   ['LangChain', { lc: 1, type: 'constructor', id: ['langchain'], kwargs: { content: 'Hi' } }],

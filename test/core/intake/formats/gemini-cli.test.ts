@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { expectToFit, importText, importValue } from '../fits.ts';
+
+const lines = readFileSync(join(import.meta.dirname, '../corpus/gemini-cli.jsonl'), 'utf8');
+const at = (second: number) => `2026-01-05T09:00:0${second}.000Z`;
+const header = { sessionId: 'g-1', projectHash: 'ab12', startTime: at(0) };
+const message = (id: string, type: string, more: object) => ({
+  id,
+  timestamp: at(1),
+  type,
+  content: '',
+  ...more,
+});
+const call = (status: string, result?: unknown) => ({
+  id: 'c1',
+  name: 'pay',
+  args: { to: 'bob' },
+  status,
+  ...(result === undefined ? {} : { result }),
+});
+const response = (value: object) => [{ functionResponse: { id: 'c1', name: 'pay', response: value } }];
+const eventsOf = (messages: readonly unknown[]) =>
+  importValue({ ...header, messages }).flatMap(({ events }) => events);
+const endingOf = (status: string, result?: unknown) =>
+  eventsOf([message('m', 'gemini', { toolCalls: [call(status, result)] })]).find(
+    ({ eventType }) => eventType === 'tool.result',
+  )?.metadata?.['outcome'];
+
+describe('sessions of Gemini CLI', () => {
+  it('lines and one object with the same messages are the same run', () => {
+    const [head, ...rest] = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const messages = rest.filter((each) => !('$set' in each));
+    const [fromLines] = importText(lines, { sourceName: 's.jsonl' });
+    const [fromObject] = importValue({ ...head, messages });
+    expectToFit([fromLines!]);
+    expect(fromObject).toEqual(fromLines);
+    expect([fromLines?.runId, fromLines?.format, fromLines?.items]).toEqual(['g-1', 'gemini-cli', 5]);
+    expect(fromLines?.events.map(({ eventType }) => eventType)).toEqual([
+      'run.started',
+      'prompt.submitted',
+      'model.invoked',
+      'tool.call',
+      'tool.call',
+      'tool.result',
+      'tool.result',
+      'agent.step',
+      'prompt.submitted',
+      'model.invoked',
+      'output.delivered',
+    ]);
+  });
+
+  it.each([
+    ['success', { output: 'paid' }, 'ok'],
+    ['error', { error: 'no such file' }, 'error'],
+    ['cancelled', { error: '[Operation Cancelled] Reason: User denied execution.' }, 'refused'],
+    ['cancelled', { error: '[Operation Cancelled] Reason: User cancelled the operation.' }, 'interrupted'],
+  ])('a call of status %s with the result %j ended with %s', (status, value, ending) => {
+    expect(endingOf(status, response(value))).toBe(ending);
+  });
+
+  it('a call that has no end yet has no result, and gets it when the session has grown', () => {
+    expect(endingOf('executing')).toBeUndefined();
+    const before = eventsOf([message('m', 'gemini', { toolCalls: [call('executing')] })]);
+    const after = eventsOf([
+      message('m', 'gemini', { toolCalls: [call('success', response({ output: 'paid' }))] }),
+    ]);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.slice(before.length).map(({ eventType }) => eventType)).toEqual(['tool.result']);
+  });
+
+  it('a message of an unknown type, and a call without a name, are kept as such', () => {
+    const unknown = eventsOf([
+      { id: 'x', type: 'model', parts: [{ text: 'Hi' }] },
+      message('m', 'gemini', { toolCalls: [{ id: 'c' }, 'c'] }),
+    ]).filter(({ eventType }) => eventType === 'x.unknown');
+    expect(unknown.map(({ metadata }) => metadata?.['what'])).toEqual([
+      'a message of an unknown type',
+      'a call without a name',
+      'a call without a name',
+    ]);
+  });
+
+  it('values of any kind are no session', () => {
+    const foreign = [{ sessionId: 's' }, { ...header, messages: 'x' }, [header, { id: 'm' }], [header, 1]];
+    for (const value of foreign) expect(() => importValue(value)).toThrow('expected one of');
+  });
+});
