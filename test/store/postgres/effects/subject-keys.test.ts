@@ -221,6 +221,25 @@ describe.skipIf(missing !== null)('a subject key in PostgreSQL', () => {
     for (const each of [plane, older, newest]) await each.drop();
   });
 
+  it('figures of the leaves of a run count the keys that their bodies name, while these are there', async () => {
+    const plane = await Plane.made();
+    const store = await plane.open();
+    const keys = async (): Promise<number> => {
+      const events = { runId: 'r1', type: 'gov.event/1' } as const;
+      return (await store.leafFigures('prj_a', events, { from: 0, before: 9 })).keys;
+    };
+    expect(await keys()).toBe(4);
+    const [ofAnn] = await plane.keys();
+    await plane.ask('UPDATE subject_key SET secret = $2 WHERE key_id = $1', [
+      ofAnn!.key_id,
+      Buffer.alloc(32),
+    ]);
+    expect(await keys()).toBe(2);
+    await plane.ask('DELETE FROM subject_key');
+    expect(await keys()).toBe(0);
+    await plane.drop();
+  });
+
   it('the serving role can destroy a subject key but cannot change or delete it otherwise', async () => {
     const plane = await Plane.made();
     const refused = async (text: string) => {
