@@ -55,7 +55,7 @@ const inputMembers = new Set(['input', 'arguments', 'args', 'parameters']);
 /** Names under which an object says which call it is or answers, the most telling first. `id` is the object's own. */
 const callIdMembers = ['call_id', 'callId', 'tool_call_id', 'toolCallId', 'tool_use_id', 'toolUseId'];
 const outputMembers = new Set(['output', 'result']);
-const contentMembers = new Set(['content', 'response', ...outputMembers]);
+const contentMembers = new Set(['content', 'response', 'error', ...outputMembers]);
 /** Lists of a message whose members have its text. */
 const partMembers = new Set(['content', 'parts']);
 const roles: Readonly<Record<string, Kind>> = {

@@ -147,9 +147,9 @@ export const unseenExceptions: readonly UnseenException[] = [
   },
   {
     name: 'speaker-as-type',
-    reason: 'Messages of Gemini CLI name their speaker by a type, not by a role.',
+    reason: 'Messages of Gemini CLI and Copilot CLI name their speaker by a type, not by a role.',
     kinds: ['prompts', 'outputs'],
-    formats: ['gemini-cli'],
+    formats: ['gemini-cli', 'copilot-cli'],
   },
   {
     name: 'own-words-of-the-format',

@@ -3,6 +3,7 @@ export const formatNames = [
   'anthropic',
   'claude-code',
   'codex',
+  'copilot-cli',
   'gemini-cli',
   'langfuse',
   'mcp',

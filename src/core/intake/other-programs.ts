@@ -39,15 +39,6 @@ const otherPrograms: readonly OtherProgram[] = [
         (isType(value, /^result$/) && has(value, 'subtype', 'is_error'))),
   },
   {
-    name: 'a session of GitHub Copilot CLI',
-    isIt: (value) => {
-      const { producer, copilotVersion } = memberOf(value, 'data');
-      return (
-        isType(value, /^session\.start$/) && (producer === 'copilot-agent' || copilotVersion !== undefined)
-      );
-    },
-  },
-  {
     name: 'a session of OpenCode',
     isIt: (value) =>
       (has(value, 'sessionID') && (has(value, 'messageID') || has(value, 'part') || has(value, 'time'))) ||

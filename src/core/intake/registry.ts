@@ -8,6 +8,7 @@ import type { Format } from './format.ts';
 import { anthropic } from './formats/anthropic.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { codex } from './formats/codex.ts';
+import { copilotCli } from './formats/copilot-cli.ts';
 import { geminiCli } from './formats/gemini-cli.ts';
 import { langfuse } from './formats/langfuse.ts';
 import { mcp } from './formats/mcp.ts';
@@ -33,6 +34,7 @@ export const formats: readonly Format[] = [
   mcp,
   claudeCode,
   codex,
+  copilotCli,
   geminiCli,
   openhandsV1,
   sweAgent,

@@ -66,6 +66,8 @@ describe('what the shape of an object says', () => {
       ['calls /tool_calls/0 pay'],
     ],
     ['a result of Ollama', { role: 'tool', tool_name: 'pay', content: 'paid' }, ['results  pay']],
+    ['a result that is an error', { toolCallId: 'c1', error: { message: 'away' } }, ['results  c1']],
+    ['an error that is null is none', { toolCallId: 'c1', error: null }, []],
     ['a result that names nothing is none', { role: 'tool', content: 'paid' }, []],
     ['the id of a call without a content is no result', { tool_call_id: 'c1' }, []],
     ['a prompt', { role: 'user', content: 'Pay' }, ['prompts ']],
@@ -181,7 +183,7 @@ function naive(value: unknown, key = '', counts: Record<string, number> = {}): R
   } else if (
     !(isCall(value) || isInner) &&
     (((called || ((value as { role?: unknown }).role === 'tool' && isNamed(value))) &&
-      has('content response output result')) ||
+      has('content response error output result')) ||
       key === 'functionResponse')
   )
     count('results');

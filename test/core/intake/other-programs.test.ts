@@ -11,7 +11,6 @@ const samples: readonly (readonly [name: string, first: object])[] = [
   ['codex exec --json', { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'Hi' } }],
   ['stream-json', { type: 'system', subtype: 'init', session_id: 's', cwd: '/srv', tools: [] }],
   ['stream-json', { type: 'user', session_id: 's', message: { role: 'user', content: 'Hi' } }],
-  ['GitHub Copilot CLI', { type: 'session.start', data: { sessionId: 's', producer: 'copilot-agent' } }],
   ['OpenCode', { id: 'p', sessionID: 's', messageID: 'm', type: 'tool', callID: 'c', tool: 'bash' }],
   ['OpenCode', { id: 's', projectID: 'p', directory: '/srv', title: 't', time: { created: 1 } }],
   [
