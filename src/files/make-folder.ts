@@ -23,4 +23,6 @@ export function makeFolder(path: string, mode = 0o777): string | undefined {
   }
 }
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+/** Whether a folder is at the path. */
+export const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

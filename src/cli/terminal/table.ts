@@ -141,8 +141,12 @@ export class Table {
 
 /** One line for a pipe: full values between tabs; a tab or newline inside a value becomes `\t` or `\n`. */
 export const tabbed = (columns: readonly Column[], row: Row): Safe =>
+  tabbedLine(columns.map((column) => row[column.name]));
+
+/** As `tabbed`, of values without columns. */
+export const tabbedLine = (values: readonly unknown[]): Safe =>
   Safe.join(
-    columns.map((column) => Safe.cell(fullText(row[column.name]))),
+    values.map((value) => Safe.cell(fullText(value))),
     '\t',
   );
 

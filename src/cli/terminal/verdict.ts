@@ -14,7 +14,7 @@ import { historyLines, historyRows, type History } from './history.ts';
 import type { Out } from './out.ts';
 import { Safe, safe } from './safe.ts';
 import type { Paint, Styles } from './safe.ts';
-import { csvLine } from './table.ts';
+import { csvLine, tabbedLine } from './table.ts';
 import { plainView } from './view.ts';
 import { wrapped } from './width.ts';
 import { counted } from './numbers.ts';
@@ -114,14 +114,7 @@ function rows(shown: ShownVerdict, asCsv: boolean): Safe[] {
     ]),
     ...shown.checks.map(({ id, result, code, detail }) => ['check', id, result, code, detail]),
   ];
-  return cells.map((line) =>
-    asCsv
-      ? csvLine(line)
-      : Safe.join(
-          line.map((cell) => Safe.cell(cell ?? '')),
-          '\t',
-        ),
-  );
+  return cells.map((line) => (asCsv ? csvLine(line) : tabbedLine(line)));
 }
 
 /** Who signed, and by whose word nothing is missing; none of the answer of a service. */

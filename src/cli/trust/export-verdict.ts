@@ -7,8 +7,9 @@ import type { ExportVerdict } from '../../core/exports/verify.ts';
 import { exit } from '../program/exit.ts';
 import { historyLines, historyRows, type History } from '../terminal/history.ts';
 import type { Out } from '../terminal/out.ts';
-import { Safe, safe } from '../terminal/safe.ts';
-import { csvLine } from '../terminal/table.ts';
+import type { Safe } from '../terminal/safe.ts';
+import { safe } from '../terminal/safe.ts';
+import { csvLine, tabbedLine } from '../terminal/table.ts';
 import type { TrustSource } from '../context/trust.ts';
 import { checkLine, completenessLines, meaningOf, signedRows } from '../terminal/verdict.ts';
 import { plainView } from '../terminal/view.ts';
@@ -79,14 +80,7 @@ function rows(verdict: ShownExport['verdict'], asCsv: boolean): Safe[] {
     ...checks.map((check) => ['check', check.id, check.result, check.code, check.detail]),
     ...notes.map((note) => ['note', note]),
   ];
-  return lines.map((line) =>
-    asCsv
-      ? csvLine(line)
-      : Safe.join(
-          line.map((each) => Safe.cell(each ?? '')),
-          '\t',
-        ),
-  );
+  return lines.map((line) => (asCsv ? csvLine(line) : tabbedLine(line)));
 }
 
 function human({ verdict, source, explain }: ShownExport, { styles, settings }: Out): Safe[] {

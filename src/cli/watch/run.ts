@@ -6,8 +6,8 @@
  * ids, which the service has. Tested by `test/cli/watch/run.test.ts`, and killed in `test/cli/commands/events/watch.test.ts`.
  */
 import { hash } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isFolder } from '../../files/make-folder.ts';
 import { limits } from '../../contract/limits.ts';
 import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import { isTransient, pause } from '../../client/retry.ts';
@@ -46,8 +46,6 @@ export async function watchFolder(options: WatchOptions, io: WatchIo): Promise<n
     watching.close();
   }
 }
-
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const backoff: Backoff = { firstMs: 1000, mostMs: limits.pushRetrySeconds * 1000, jitter: 0.5 };
 

@@ -12,8 +12,7 @@
 import { limits } from '../../contract/limits.ts';
 import { sha256Text } from '../../core/hash.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { type Checkpoint, parseCheckpoint } from '../../core/note/checkpoint.ts';
-import { splitNote } from '../../core/note/signed.ts';
+import { type Checkpoint, unverifiedHead } from '../../core/note/checkpoint.ts';
 import type { Client } from '../create.ts';
 import { GovApiError } from '../errors.ts';
 import type { Batch } from './batch.ts';
@@ -108,7 +107,7 @@ export class ReceiptKeeper {
     const { spool, tell } = this.#options;
     const path = keptPath(spool);
     const { newest, contradicted } = readKeptHeads(path);
-    const before = newest === null ? null : parseCheckpoint(splitNote(newest).text);
+    const before = newest === null ? null : unverifiedHead(newest);
     // a smaller tree is an older one, or of a log that lost leaves: the leaves say which
     if (before !== null && log.size <= before.size) return;
     const [isExtended] = before === null ? [true] : await log.beginsWith([before]);
@@ -164,7 +163,7 @@ async function readCheckpoint(
 ): Promise<ReadCheckpoint> {
   const { bytes } = await client.getCheckpoint({ signal });
   const note = Buffer.from(bytes).toString();
-  return { note, checkpoint: parseCheckpoint(splitNote(note).text) };
+  return { note, checkpoint: unverifiedHead(note) };
 }
 
 /**

@@ -3,7 +3,7 @@
  * Proven by `test/core/completeness/key-list.test.ts` (`merkleRoot` as oracle).
  */
 import { hashText } from '../hash.ts';
-import { parent } from '../merkle/list-root.ts';
+import { addPeak, rootOfPeaks } from '../merkle/list-root.ts';
 import { hashBytes } from '../merkle/tree.ts';
 import type { ListValue } from './map.ts';
 
@@ -58,29 +58,20 @@ export class KeyList {
     }
     this.#last = index;
     this.#lastMs = ms;
-    let carry = leaf;
-    let height = 0;
-    for (let peak = this.#peaks[0]; peak !== undefined && peak !== ''; peak = this.#peaks[height]) {
-      this.#peaks[height] = '';
-      carry = parent(peak, carry);
-      height++;
-    }
-    this.#peaks[height] = carry;
+    addPeak(this.#peaks, leaf);
     this.#n++;
   }
 
   /** What the map commits to. Throws for an empty list, which no map has. */
   value(): ListValue {
     if (this.#n === 0) throw new Error('expected a list with an item, got an empty one');
-    let root = '';
-    for (const peak of this.#peaks) if (peak !== '') root = root === '' ? peak : parent(peak, root);
     return {
       first: this.#first,
       firstMs: this.#firstMs,
       last: this.#last,
       lastMs: this.#lastMs,
       n: this.#n,
-      root: hashText(Buffer.from(root, 'latin1')),
+      root: hashText(Buffer.from(rootOfPeaks(this.#peaks), 'latin1')),
     };
   }
 

@@ -4,7 +4,12 @@
  * Proven by `test/core/exports/artifact.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import { type Checkpoint, openTrustedCheckpoint, parseCheckpoint, type Trust } from '../note/checkpoint.ts';
+import {
+  type Checkpoint,
+  openTrustedCheckpoint,
+  unverifiedHeadOrNull,
+  type Trust,
+} from '../note/checkpoint.ts';
 import { readErasure } from '../decided/erasure.ts';
 import { readPrune } from '../decided/prune.ts';
 import { storedDigests } from '../events/disclosure.ts';
@@ -16,7 +21,6 @@ import { equalHash } from '../hash.ts';
 import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
 import { missingNotes, signedBy, signedByText, unsigned, type SignatureFacts } from '../note/signed-by.ts';
-import { splitNote } from '../note/signed.ts';
 import { derivedFrom, Fault } from '../proofs/completeness.ts';
 import type { DerivedLog, IndexDerivation } from '../proofs/strength.ts';
 import { signatureCode } from '../proofs/verdict.ts';
@@ -125,7 +129,7 @@ interface Head {
 /** Step 4: opens the checkpoint. One with an invalid signature is still read, to find further errors. */
 function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head {
   const unverified = (): Head => ({
-    checkpoint: readUnverified(note),
+    checkpoint: unverifiedHeadOrNull(note),
     witnesses: 0,
     cosigners: null,
     signed: unsigned,
@@ -144,15 +148,6 @@ function openHead(note: string, trust: Trust | null, checks: ExportChecks): Head
     if (!(error instanceof GovError)) throw error;
     checks.fail('checkpoint_signatures', signatureCode(error), error.message);
     return unverified();
-  }
-}
-
-function readUnverified(note: string): Checkpoint | null {
-  try {
-    return parseCheckpoint(splitNote(note).text);
-  } catch (error) {
-    if (error instanceof GovError) return null;
-    throw error;
   }
 }
 

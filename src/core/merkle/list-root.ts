@@ -33,14 +33,7 @@ export class ListRoot {
 
   /** Adds a leaf by its hash, 32 one-byte characters. */
   addHash(leaf: string): void {
-    let carry = leaf;
-    let height = 0;
-    for (let peak = this.#peaks[0]; peak !== undefined && peak !== ''; peak = this.#peaks[height]) {
-      this.#peaks[height] = '';
-      carry = parent(peak, carry);
-      height++;
-    }
-    this.#peaks[height] = carry;
+    addPeak(this.#peaks, leaf);
     this.#count++;
   }
 
@@ -52,12 +45,27 @@ export class ListRoot {
 
   /** Returns the root in the form that `parent` takes; an empty text without rows. */
   byteText(): string {
-    let root = '';
-    for (const peak of this.#peaks) {
-      if (peak !== '') root = root === '' ? peak : parent(peak, root);
-    }
-    return root;
+    return rootOfPeaks(this.#peaks);
   }
+}
+
+/** Adds a leaf hash to peaks: `peaks[h]` is the root of a complete subtree of 2^h leaves, or empty. */
+export function addPeak(peaks: string[], leaf: string): void {
+  let carry = leaf;
+  let height = 0;
+  for (let peak = peaks[0]; peak !== undefined && peak !== ''; peak = peaks[height]) {
+    peaks[height] = '';
+    carry = parent(peak, carry);
+    height++;
+  }
+  peaks[height] = carry;
+}
+
+/** The root over peaks; an empty text without a leaf. */
+export function rootOfPeaks(peaks: readonly string[]): string {
+  let root = '';
+  for (const peak of peaks) if (peak !== '') root = root === '' ? peak : parent(peak, root);
+  return root;
 }
 
 /** `nodeHash` for hashes as strings of 32 one-byte characters. */

@@ -2,6 +2,7 @@
  * C2SP tlog-checkpoint: the signed head of a log. Ed25519 signatures cover the note text; ML-DSA-44 signatures and
  * cosignatures cover the message of C2SP tlog-cosignature. Proven by `test/core/note/checkpoint.test.ts`.
  */
+import { GovError } from '../../contract/problems.ts';
 import {
   NoteError,
   type NoteSignature,
@@ -9,11 +10,25 @@ import {
   openNote,
   type SignOptions,
   signNote,
+  splitNote,
   untrusted,
 } from './signed.ts';
 import type { VerifiedSignature, VerifierKey } from './signed.ts';
 import { type Checkpoint, formatCheckpoint, parseCheckpoint } from './tree-head.ts';
 import type { Trust } from './trust.ts';
+
+/** The head that a signed note names. No signature is checked. VALIDATION_ERROR for another text. */
+export const unverifiedHead = (note: string): Checkpoint => parseCheckpoint(splitNote(note).text);
+
+/** As `unverifiedHead`; null for a text that is no signed head. */
+export function unverifiedHeadOrNull(note: string): Checkpoint | null {
+  try {
+    return unverifiedHead(note);
+  } catch (error) {
+    if (error instanceof GovError) return null;
+    throw error;
+  }
+}
 
 export { ed25519Cosigner, ed25519Signer, mlDsa44Signer } from './signed.ts';
 export { hasMlDsa44 } from './signature.ts';

@@ -4,19 +4,15 @@
  */
 import type { UsageReport } from '../../contract/telemetry.ts';
 import { decodeBase64 } from '../json/base64.ts';
-import { type Checkpoint, parseCheckpoint } from '../note/checkpoint.ts';
-import { splitNote } from '../note/signed.ts';
+import { type Checkpoint, unverifiedHead } from '../note/checkpoint.ts';
 import { type Fault, faultAt } from './identity.ts';
 
-/** The head that a note of an accepted report signs; no signature is checked. */
-export const headIn = (checkpoint: string): Checkpoint => parseCheckpoint(splitNote(checkpoint).text);
-
 /** Returns the reported head of the metering log, of a report that `checkReport` accepted. */
-export const reportedHead = ({ log }: Pick<UsageReport, 'log'>): Checkpoint => headIn(log.checkpoint);
+export const reportedHead = ({ log }: Pick<UsageReport, 'log'>): Checkpoint => unverifiedHead(log.checkpoint);
 
 /** Returns the reported head of the audit log, likewise. */
 export const reportedAuditHead = ({ auditLog }: Pick<UsageReport, 'auditLog'>): Checkpoint =>
-  headIn(auditLog.checkpoint);
+  unverifiedHead(auditLog.checkpoint);
 
 /** Returns the hashes of a path; null if one is not canonical base64. */
 export function decodePath(path: readonly string[]): Buffer[] | null {

@@ -6,7 +6,7 @@
 import { meteredTypes } from '../../contract/operation.ts';
 import type { UsageReport } from '../../contract/telemetry.ts';
 import { type Fault, faultAt } from './identity.ts';
-import { headIn } from './reported-head.ts';
+import { unverifiedHead } from '../note/checkpoint.ts';
 
 /**
  * Returns the fault of `later` after `earlier`, both of one plane and epoch and accepted by `checkReport`, or null.
@@ -38,7 +38,8 @@ export function checkOrder(earlier: UsageReport, later: UsageReport): Fault | nu
   ] as const;
   for (const [pointer, before, log] of heads) {
     const isSame = log.treeSize === before.treeSize;
-    if (!isSame || headIn(log.checkpoint).root.equals(headIn(before.checkpoint).root)) continue;
+    if (!isSame || unverifiedHead(log.checkpoint).root.equals(unverifiedHead(before.checkpoint).root))
+      continue;
     const detail = `expected the root of report ${earlier.sequence} for the same number of leaves, got another`;
     return faultAt('consistency_invalid', `${pointer}/checkpoint`, detail);
   }

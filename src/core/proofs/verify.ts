@@ -22,7 +22,7 @@ import { EventReader, FrameReader } from './read-bundle.ts';
 import {
   type Checkpoint,
   openTrustedCheckpoint,
-  parseCheckpoint,
+  unverifiedHeadOrNull,
   type Trust,
   type TrustedCheckpoint,
 } from '../note/checkpoint.ts';
@@ -30,7 +30,6 @@ import { signedBy, signedByText, unsigned, type SignatureFacts } from '../note/s
 import { inTotoPayloadType } from '../note/dsse.ts';
 import { hashText } from '../hash.ts';
 import { leafHash, verifyConsistency, verifyInclusion } from '../merkle/tree.ts';
-import { splitNote } from '../note/signed.ts';
 import { SignedHead } from '../note/heads.ts';
 import { inTotoPayload } from './binding.ts';
 import { checkApprovals } from './approvals.ts';
@@ -268,7 +267,7 @@ interface OpenedNote {
 function openNote(note: string, trust: Trust | null, checks: CheckList): OpenedNote {
   if (trust === null || trust.keys.length === 0) {
     checks.fail('checkpoint_signatures', 'NO_TRUSTED_KEY', 'expected a key or a trust file, got none');
-    return { checkpoint: readUnverified(note), opened: null };
+    return { checkpoint: unverifiedHeadOrNull(note), opened: null };
   }
   try {
     const opened = openTrustedCheckpoint(note, trust);
@@ -276,16 +275,7 @@ function openNote(note: string, trust: Trust | null, checks: CheckList): OpenedN
   } catch (error) {
     if (!(error instanceof GovError)) throw error;
     checks.fail('checkpoint_signatures', signatureCode(error), error.message);
-    return { checkpoint: readUnverified(note), opened: null };
-  }
-}
-
-function readUnverified(note: string): Checkpoint | null {
-  try {
-    return parseCheckpoint(splitNote(note).text);
-  } catch (error) {
-    if (error instanceof GovError) return null;
-    throw error;
+    return { checkpoint: unverifiedHeadOrNull(note), opened: null };
   }
 }
 

@@ -1,8 +1,7 @@
 /** The signed heads that a receiver gets between the records of leaves. Proven by `test/host/forwards/heads.test.ts`. */
 import { limits } from '../../contract/limits.ts';
 import { headNotice } from '../../core/forwards/notice.ts';
-import { parseCheckpoint } from '../../core/note/checkpoint.ts';
-import { splitNote } from '../../core/note/signed.ts';
+import { unverifiedHead } from '../../core/note/checkpoint.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Cursor } from './cursor.ts';
 import { lineOf, type GatherOptions } from './gather.ts';
@@ -26,7 +25,7 @@ export async function nextHead({ store, cursor, nowMs, ...place }: HeadOptions):
   if (nowMs < dueMs) return dueMs;
   const checkpoint = await store.newestCheckpoint(source.projectId, 'audit');
   if (checkpoint === null) return null;
-  const { size, root } = parseCheckpoint(splitNote(checkpoint).text);
+  const { size, root } = unverifiedHead(checkpoint);
   if (size <= sent) return nowMs + signedWithinMs;
   return { size, line: lineOf(headNotice(source, { nowMs, size, root, checkpoint }), place) };
 }

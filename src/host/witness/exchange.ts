@@ -5,7 +5,7 @@
  */
 import { Connection, type Reply } from '../../client/transport.ts';
 import { limits } from '../../contract/limits.ts';
-import { parseCheckpoint } from '../../core/note/checkpoint.ts';
+import { unverifiedHead } from '../../core/note/checkpoint.ts';
 import { sha256 } from '../../core/hash.ts';
 import { openNote, splitNote } from '../../core/note/signed.ts';
 import { formatWitnessRequest, parseSizeBody } from '../../core/note/witness.ts';
@@ -97,7 +97,7 @@ export class WitnessExchange {
   async #keptAbove(projectId: string, size: number): Promise<number> {
     const note = await this.#options.store.witnessedCheckpoint(projectId, 'audit', size + 1);
     if (note === null || this.#lineOf(note) === undefined) return 0;
-    return parseCheckpoint(splitNote(note).text).size;
+    return unverifiedHead(note).size;
   }
 
   /**

@@ -7,12 +7,11 @@
  * `test/store/postgres/signing.test.ts`.
  */
 import {
-  parseCheckpoint,
+  unverifiedHead,
   signCheckpoint,
   type Checkpoint,
   type CheckpointSigner,
 } from '../../core/note/checkpoint.ts';
-import { splitNote } from '../../core/note/signed.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { Store } from '../../store/port/store.ts';
 import type { TreeName } from '../../store/port/store.ts';
@@ -234,7 +233,7 @@ const isLacking = (error: unknown): error is GovError =>
  */
 export function openOwn(note: string): Checkpoint {
   try {
-    return parseCheckpoint(splitNote(note).text);
+    return unverifiedHead(note);
   } catch (cause) {
     if (!(cause instanceof GovError)) throw cause;
     throw new GovError('STORAGE_FAULT', `a stored checkpoint cannot be read: ${cause.message}`, { cause });

@@ -4,8 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { parseCheckpoint } from '../../core/note/checkpoint.ts';
-import { splitNote } from '../../core/note/signed.ts';
+import { unverifiedHead } from '../../core/note/checkpoint.ts';
 import { signReport } from '../../core/reports/signature.ts';
 import type { ReportTaskInput } from '../call/report-work.ts';
 import type { TaskHost } from '../call/work.ts';
@@ -18,7 +17,7 @@ import { makeBundle } from '../proofs/handlers.ts';
 export const reportSigner =
   ({ logSigners }: Pick<Services, 'logSigners'>, input: ReportTaskInput): TaskHost['signReport'] =>
   async (hashes) => {
-    const { origin, size, root } = parseCheckpoint(splitNote(input.checkpoint).text);
+    const { origin, size, root } = unverifiedHead(input.checkpoint);
     const { executionId, projectId, reportTemplateId } = input;
     const checkpoint = { origin, treeSize: size, rootHash: Buffer.from(root).toString('base64') };
     const signed = { executionId, projectId, reportTemplateId, checkpoint, ...hashes };

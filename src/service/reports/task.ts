@@ -5,8 +5,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { ReportData, ReportFormat, ReportSummary } from '../../contract/report-parts.ts';
 import { sha256, sha256Text } from '../../core/hash.ts';
-import { parseCheckpoint } from '../../core/note/checkpoint.ts';
-import { splitNote } from '../../core/note/signed.ts';
+import { unverifiedHead } from '../../core/note/checkpoint.ts';
 import { toCsv, toJson } from '../../core/reports/artifacts.ts';
 import type { ReportFonts } from '../../core/reports/inputs.ts';
 import type { BuiltReport, Report } from '../../core/reports/model.ts';
@@ -56,7 +55,7 @@ function fontsOf({ local }: TaskContext): Promise<ReportFonts> {
 }
 
 function reportOf(input: ReportTaskInput, { contents, attachments }: BuiltReport): Report {
-  const { origin, size, root } = parseCheckpoint(splitNote(input.checkpoint).text);
+  const { origin, size, root } = unverifiedHead(input.checkpoint);
   const { startTime, endTime, runId, projectIds } = input.parameters;
   return {
     schemaVersion: '1.0',

@@ -9,8 +9,9 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { startProgress } from '../../progress/show.ts';
 import { counted } from '../../terminal/numbers.ts';
-import { Safe, safe } from '../../terminal/safe.ts';
-import { csvLine } from '../../terminal/table.ts';
+import type { Safe } from '../../terminal/safe.ts';
+import { safe } from '../../terminal/safe.ts';
+import { csvLine, tabbedLine } from '../../terminal/table.ts';
 import { plainView } from '../../terminal/view.ts';
 import type { forwardVerify as spec } from '../../specs/operate/forward.ts';
 
@@ -131,14 +132,7 @@ function rowsOf({ ok, chains, problems }: Report, asCsv: boolean): Safe[] {
     ),
     ...problems.map((problem) => ['problem', null, problem]),
   ];
-  return rows.map((row) =>
-    asCsv
-      ? csvLine(row)
-      : Safe.join(
-          row.map((cell) => Safe.cell(String(cell ?? ''))),
-          '\t',
-        ),
-  );
+  return rows.map((line) => (asCsv ? csvLine(line) : tabbedLine(line)));
 }
 
 /** Without the members that were not given. */

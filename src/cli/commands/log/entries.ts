@@ -5,10 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from '../../../client/create.ts';
 import { limits } from '../../../contract/limits.ts';
 import { logEntries } from '../../../client/log-entries.ts';
-import { parseCheckpoint } from '../../../core/note/checkpoint.ts';
+import { unverifiedHead } from '../../../core/note/checkpoint.ts';
 import { entriesHead, wholeLog } from '../../../core/evidence/entries-file.ts';
 import { parseHash } from '../../../core/hash.ts';
-import { splitNote } from '../../../core/note/signed.ts';
 import type { Run } from '../../context/command.ts';
 import { usage } from '../../program/exit.ts';
 import { counted } from '../../terminal/numbers.ts';
@@ -19,7 +18,7 @@ import type { logEntries as spec } from '../../specs/prove/log.ts';
 export const run: Run<typeof spec> = async ({ flags, io, out, session, signal }) => {
   const client = await session.client();
   const note = String((await client.getCheckpoint()).body);
-  const { size } = parseCheckpoint(splitNote(note).text);
+  const { size } = unverifiedHead(note);
   const { since = 0 } = flags;
   if (since > size)
     throw usage(`--since: expected at most the ${size} records of the newest checkpoint, got ${since}`);

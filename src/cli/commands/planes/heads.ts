@@ -4,8 +4,7 @@
  */
 import { paginate } from '../../../client/paginate.ts';
 import { headsText } from '../../../core/evidence/heads-file.ts';
-import { parseCheckpoint } from '../../../core/note/checkpoint.ts';
-import { splitNote } from '../../../core/note/signed.ts';
+import { unverifiedHead } from '../../../core/note/checkpoint.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
@@ -20,7 +19,7 @@ export const run: Run<typeof spec> = async (call) => {
   let origin: string | null = null;
   const reports = paginate(client.listUsageReports, { params: { dataPlaneId: args.dataPlaneId } });
   for await (const { auditCheckpoint } of reports) {
-    const head = parseCheckpoint(splitNote(auditCheckpoint).text);
+    const head = unverifiedHead(auditCheckpoint);
     origin ??= head.origin;
     // gov log recover begins a log with another origin
     if (head.origin !== origin || notes.size >= limits.keptHeads) break;

@@ -17,8 +17,9 @@ import { exit, usage } from '../../program/exit.ts';
 import { unreadable } from '../../program/flags.ts';
 import { readAll } from '../../terminal/io.ts';
 import type { Out } from '../../terminal/out.ts';
-import { Safe, safe } from '../../terminal/safe.ts';
-import { csvLine } from '../../terminal/table.ts';
+import type { Safe } from '../../terminal/safe.ts';
+import { safe } from '../../terminal/safe.ts';
+import { csvLine, tabbedLine } from '../../terminal/table.ts';
 import { checkLine, completenessLine, meaningOf } from '../../terminal/verdict.ts';
 import { historyLines, historyRows, type History } from '../../terminal/history.ts';
 import { plainView } from '../../terminal/view.ts';
@@ -155,14 +156,7 @@ function rows(verdict: ShownReport, asCsv: boolean): Safe[] {
       each.code,
     ]),
   ];
-  return cells.map((line) =>
-    asCsv
-      ? csvLine(line)
-      : Safe.join(
-          line.map((cell) => Safe.cell(cell ?? '')),
-          '\t',
-        ),
-  );
+  return cells.map((line) => (asCsv ? csvLine(line) : tabbedLine(line)));
 }
 
 function human(verdict: ShownReport, source: TrustSource | null, { styles }: Out): Safe[] {
