@@ -156,7 +156,7 @@ export const unseenExceptions: readonly UnseenException[] = [
     reason:
       'The format does not name calls, results and speakers as APIs of models do. Its facts are counted by its importer alone.',
     kinds: ['calls', 'results', 'prompts', 'outputs'],
-    formats: ['swe-agent', 'openhands', 'openhands-v1', 'langfuse', 'mcp', 'otlp'],
+    formats: ['swe-agent', 'opencode', 'openhands', 'openhands-v1', 'langfuse', 'mcp', 'otlp'],
   },
 ];
 

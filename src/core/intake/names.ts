@@ -9,6 +9,7 @@ export const formatNames = [
   'mcp',
   'openai-chat',
   'openai-responses',
+  'opencode',
   'openhands',
   'openhands-v1',
   'otlp',

@@ -39,12 +39,10 @@ const otherPrograms: readonly OtherProgram[] = [
         (isType(value, /^result$/) && has(value, 'subtype', 'is_error'))),
   },
   {
-    name: 'a session of OpenCode',
+    name: 'a part of a session of OpenCode; record the session instead: opencode export SESSION',
     isIt: (value) =>
       (has(value, 'sessionID') && (has(value, 'messageID') || has(value, 'part') || has(value, 'time'))) ||
-      has(value, 'id', 'projectID', 'directory', 'time') ||
-      (has(memberOf(value, 'info'), 'id', 'time') &&
-        begins(value['messages'], (first) => has(first, 'info') && Array.isArray(first['parts']))),
+      has(value, 'id', 'projectID', 'directory', 'time'),
   },
   {
     name: 'a transcript of Cursor',

@@ -14,6 +14,7 @@ import { langfuse } from './formats/langfuse.ts';
 import { mcp } from './formats/mcp.ts';
 import { openaiChat } from './formats/openai-chat.ts';
 import { openaiResponses } from './formats/openai-responses.ts';
+import { opencode } from './formats/opencode.ts';
 import { openhandsV1 } from './formats/openhands-v1.ts';
 import { openhands } from './formats/openhands.ts';
 import { otlp } from './formats/otlp.ts';
@@ -36,6 +37,7 @@ export const formats: readonly Format[] = [
   codex,
   copilotCli,
   geminiCli,
+  opencode,
   openhandsV1,
   sweAgent,
   openhands,

@@ -13,10 +13,6 @@ const samples: readonly (readonly [name: string, first: object])[] = [
   ['stream-json', { type: 'user', session_id: 's', message: { role: 'user', content: 'Hi' } }],
   ['OpenCode', { id: 'p', sessionID: 's', messageID: 'm', type: 'tool', callID: 'c', tool: 'bash' }],
   ['OpenCode', { id: 's', projectID: 'p', directory: '/srv', title: 't', time: { created: 1 } }],
-  [
-    'OpenCode',
-    { info: { id: 's', time: { created: 1 } }, messages: [{ info: { id: 'm', role: 'user' }, parts: [] }] },
-  ],
   ['Cursor', { role: 'user', message: { content: [{ type: 'text', text: 'Hi' }] } }],
   ['Cline shows', { ts: 1, type: 'say', say: 'text', text: 'Hi' }],
   ['LangChain', { lc: 1, type: 'constructor', id: ['langchain'], kwargs: { content: 'Hi' } }],
