@@ -20,7 +20,8 @@ import {
   type RunningWitness,
 } from '../../../../src/host/witness/server.ts';
 import { silentLog } from '../../../../src/service/call/log.ts';
-import { ways } from '../../../core/completeness/hidden.ts';
+import { formatWitnessRequest } from '../../../../src/core/note/witness.ts';
+import { hiddenLog, ways } from '../../../core/completeness/hidden.ts';
 import { inChunks } from '../../../core/exports/log.ts';
 import { logSigner, trust } from '../../../core/proofs/log.ts';
 import { serving } from '../../../cli/support/tool.ts';
@@ -228,6 +229,50 @@ describe('an index witness of an honest operator', () => {
     expect((await post(second.baseUrl)).status).toBe(200);
     await second.stop();
     expect(witnessedLogs(dataDir)[0]).toMatchObject({ size: operator.log.leaves.length, refusal: null });
+  });
+
+  it('killed between storing a checkpoint and its answer, it cosigns the same tree again and no other', async () => {
+    const { operator, dataDir, stop, by } = await start([]);
+    await stop();
+    const { log } = operator;
+    const size = log.leaves.length;
+    const note = operator.note();
+    const hook = join(folder, 'killed.mjs');
+    writeFileSync(
+      hook,
+      `import { ServerResponse } from 'node:http';
+       const { writeHead } = ServerResponse.prototype;
+       ServerResponse.prototype.writeHead = function (status, ...rest) {
+         if (status === 200) process.kill(process.pid, 'SIGKILL');
+         return writeHead.call(this, status, ...rest);
+       };`,
+    );
+    const argv = ['witness', 'serve', '--index', '--data', dataDir, '--listen', '127.0.0.1:0'];
+    const post = (url: string, raw: string) =>
+      send('POST', `${url}/add-checkpoint`, { raw, headers: { 'content-type': 'text/plain' } });
+    const first = await serving(argv, { env: { NODE_OPTIONS: `--import=${hook}` }, cwd: folder });
+    await expect(post(first.baseUrl, operator.body())).rejects.toThrow();
+    await expect.poll(() => first.child.signalCode).toBe('SIGKILL');
+    expect(witnessedLogs(dataDir)[0]).toMatchObject({ size, refusal: null });
+
+    const second = await serving(argv, { env: {}, cwd: folder });
+    // the log does not know that its checkpoint was stored
+    expect((await post(second.baseUrl, operator.body())).text).toBe(`${size}\n`);
+    const other = hiddenLog([]);
+    other.log.hashes[3] = Buffer.alloc(32, 7);
+    const forked = formatWitnessRequest({ oldSize: size, proof: [], note: other.log.checkpoint(size) });
+    expect((await post(second.baseUrl, forked)).status).toBe(409);
+    const again = await post(second.baseUrl, formatWitnessRequest({ oldSize: size, proof: [], note }));
+    expect(again.status).toBe(200);
+    expect(openTrustedCheckpoint(note + again.text, by()).index?.by).toEqual(['W1']);
+    log.record({ runId: 'later' });
+    const proof = log.consistency(size, log.leaves.length);
+    const grown = await post(
+      second.baseUrl,
+      formatWitnessRequest({ oldSize: size, proof, note: operator.note() }),
+    );
+    expect(grown.status).toBe(200);
+    await second.stop();
   });
 
   it('continues after a restart from the cosigned size, and never cosigns a smaller or another tree', async () => {
