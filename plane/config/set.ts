@@ -32,7 +32,7 @@ export function setPlaneConfig(dataDir: string, { maxAgeSeconds, ...given }: Cha
 }
 
 /** Whether the plane refuses every evaluation from its next start on: it has an age limit, and takes no configuration. */
-export function awaitsService(dataDir: string, { maxAgeSeconds, ...sync }: PlaneSync): boolean {
+export function refusesUntilConfigured(dataDir: string, { maxAgeSeconds, ...sync }: PlaneSync): boolean {
   const { environment } = readPlaneFile(join(dataDir, 'plane.json'));
   return (
     maxAgeSeconds !== undefined && sync.policies !== 'off' && trustOf(dataDir, sync, environment) === null

@@ -6,7 +6,7 @@ import type { Client } from '../../client/create.ts';
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import type { Json } from '../../core/json/parse.ts';
-import { allOf, clausesOf } from '../../core/policies/evaluate/clause.ts';
+import { allClausesOf, clausesOf } from '../../core/policies/evaluate/clause.ts';
 import { counts } from '../../core/policies/evaluate/decision.ts';
 import { parseCondition } from '../../core/policies/language/parse.ts';
 import { printText } from '../../core/policies/language/text.ts';
@@ -62,7 +62,7 @@ async function clausesText(
   const stored = [policy?.latest, policy?.active].find((each) => each?.version === version);
   if (!stored) return decisive.join(', ');
   // the value was parsed from a response body
-  const clauses = allOf(clausesOf(parseCondition(stored.normalized as Json)));
+  const clauses = allClausesOf(clausesOf(parseCondition(stored.normalized as Json)));
   const texts = decisive.map((path) => {
     const clause = clauses.find((each) => each.path === path);
     return clause === undefined ? path : printText(clause.node);

@@ -66,7 +66,7 @@ export class SeenHeads {
     this.#call = call;
     this.#trust = trust;
     this.#isRemembering = isRemembering;
-    this.#kept = [...readKept(call.io.env, trust).heads];
+    this.#kept = [...keptHeadsOf(call.io.env, trust).heads];
   }
 
   /** Null without trust: a head that no trusted key signed says nothing. Errors: as `of`. */
@@ -139,7 +139,7 @@ const keptPath = (env: Variables, origin: string): string =>
   join(headsFolder(env), `${sha256Text(origin).slice(7)}.govheads.json`);
 
 /** The kept heads of a log. Errors: exit 2 for a file that is not as gov wrote it. */
-export function readKept(env: Variables, trust: Trust): HeadsFile {
+export function keptHeadsOf(env: Variables, trust: Trust): HeadsFile {
   const path = keptPath(env, trust.origin);
   if (!existsSync(path)) return { heads: [], untrusted: [] };
   const bytes = bytesOf(path, limits.headsBytes);
@@ -170,7 +170,7 @@ function bytesOf(path: string, most: number): Buffer {
 const remember = (env: Variables, trust: Trust, heads: readonly SignedHead[]): Promise<void> =>
   locked(env, () => {
     const bySize = new Map<string, SignedHead>();
-    const kept = readKept(env, trust);
+    const kept = keptHeadsOf(env, trust);
     for (const head of [...heads, ...kept.heads]) {
       const name = `${head.size} ${Buffer.from(head.root).toString('hex')}`;
       const same = bySize.get(name);

@@ -65,11 +65,11 @@ export function openPolicyChange({ clear, committed }: OpenLeaf): PolicyChange &
 }
 
 /** Policy id → version and hash in force. */
-export type InForce = Map<string, { readonly version: number; readonly policyHash: string }>;
+export type VersionsInForce = Map<string, { readonly version: number; readonly policyHash: string }>;
 
 /** Applies one change, in log order. A version that is only added or created changes nothing in force. */
 export function applyPolicyChange(
-  inForce: InForce,
+  inForce: VersionsInForce,
   { policyId, version, policyHash, event, to }: PolicyChange,
 ): void {
   if (event === 'created' || event === 'version_added') return;

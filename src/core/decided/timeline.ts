@@ -2,13 +2,13 @@
  * The policies in force at each index of the log, derived only from its `gov.policy/1` leaves (`docs/reference/proof-format.md`).
  * Proven by `test/core/decided/timeline.test.ts` (a naive list of all leaves as oracle).
  */
-import { applyPolicyChange, type InForce, type PolicyChange } from './policy-change.ts';
+import { applyPolicyChange, type VersionsInForce, type PolicyChange } from './policy-change.ts';
 import { parseTimestamp } from '../time.ts';
 import { policySetHash } from '../policies/language/hash.ts';
 
 /** Accumulates the policy changes of a project in log order. Memory: the policies in force, 8 bytes a switch. */
 export class PolicyTimeline {
-  readonly #inForce: InForce = new Map();
+  readonly #inForce: VersionsInForce = new Map();
   #newest: number | null = null;
   #hash: string | undefined;
   /** Indexes of the leaves after which the first policy came into force, or the last one left it. */

@@ -35,7 +35,7 @@ export interface ChangedPolicy {
 }
 
 /** The policies in force in a project at one moment. */
-export class InForce {
+export class PoliciesInForce {
   readonly set: PolicySet;
   /** Index of the newest gov.policy/1 leaf; null before any policy. */
   readonly policyIndex: number | null;
@@ -46,8 +46,8 @@ export class InForce {
   #reads: { readonly of: readonly [ReadSet, ReadSet]; readonly both: ReadSet } | null;
 
   constructor(
-    parts: Pick<InForce, 'set' | 'policyIndex' | 'review'>,
-    before: InForce | null = null,
+    parts: Pick<PoliciesInForce, 'set' | 'policyIndex' | 'review'>,
+    before: PoliciesInForce | null = null,
     changed: string | null = null,
   ) {
     this.set = parts.set;
@@ -72,9 +72,13 @@ export class InForce {
   }
 
   /** The policies in force after a change of one policy, whose leaf has this index. */
-  after({ policyId, active, review }: ChangedPolicy, policyIndex: number): InForce {
+  after({ policyId, active, review }: ChangedPolicy, policyIndex: number): PoliciesInForce {
     const set = put(this.set, policyId, active);
-    return new InForce({ set, policyIndex, review: put(this.review, policyId, review) }, this, policyId);
+    return new PoliciesInForce(
+      { set, policyIndex, review: put(this.review, policyId, review) },
+      this,
+      policyId,
+    );
   }
 }
 
@@ -85,9 +89,9 @@ function put(set: PolicySet, policyId: string, version: PolicyVersion | null | u
 
 interface ProjectPolicies {
   /** Null after a change made it outdated. */
-  current: Promise<InForce> | null;
+  current: Promise<PoliciesInForce> | null;
   /** The newest loaded set. The next load reuses its compiled policies. */
-  newest: InForce | null;
+  newest: PoliciesInForce | null;
   /** Resolves after the append of the current change. */
   changing: Promise<unknown>;
 }
@@ -101,7 +105,7 @@ export class PolicySets {
   }
 
   /** The policies in force now. Cost: nothing, or reading all and compiling changed ones. */
-  current(projectId: string): Promise<InForce> {
+  current(projectId: string): Promise<PoliciesInForce> {
     const kept = this.#keptOf(projectId);
     return kept.current ?? take(kept, load(this.#store, projectId, kept.newest));
   }
@@ -115,7 +119,7 @@ export class PolicySets {
   async change<Outcome extends StoredAppend | ReplayedResponse | RefusedAppend>(
     projectId: string,
     standing: ChangedPolicy | null,
-    append: (before: InForce | null) => Promise<Outcome>,
+    append: (before: PoliciesInForce | null) => Promise<Outcome>,
   ): Promise<Outcome> {
     const before = standing === null ? null : await this.current(projectId).catch(() => null);
     const kept = this.#keptOf(projectId);
@@ -135,7 +139,7 @@ export class PolicySets {
   /** Like `change`, for many policies at once; loads the set again afterwards. */
   async changeMany<Outcome extends StoredAppend | ReplayedResponse | RefusedAppend>(
     projectId: string,
-    append: (before: InForce) => Promise<Outcome>,
+    append: (before: PoliciesInForce) => Promise<Outcome>,
   ): Promise<Outcome> {
     const before = await this.current(projectId);
     const kept = this.#keptOf(projectId);
@@ -148,7 +152,7 @@ export class PolicySets {
   }
 
   /** The policies in force after the store refused an evaluation with `outdated`. */
-  async newer(projectId: string, outdated: InForce): Promise<InForce> {
+  async newer(projectId: string, outdated: PoliciesInForce): Promise<PoliciesInForce> {
     const kept = this.#keptOf(projectId);
     await kept.changing;
     const { current } = kept;
@@ -168,7 +172,7 @@ export class PolicySets {
 }
 
 /** Makes a load current until it fails or a change drops it. */
-function take(kept: ProjectPolicies, coming: Promise<InForce>): Promise<InForce> {
+function take(kept: ProjectPolicies, coming: Promise<PoliciesInForce>): Promise<PoliciesInForce> {
   kept.current = coming;
   coming.then(
     (loaded) => (kept.newest = loaded),
@@ -177,8 +181,11 @@ function take(kept: ProjectPolicies, coming: Promise<InForce>): Promise<InForce>
   return coming;
 }
 
-const applied = async (before: InForce, standing: ChangedPolicy, index: number): Promise<InForce> =>
-  before.after(standing, index);
+const applied = async (
+  before: PoliciesInForce,
+  standing: ChangedPolicy,
+  index: number,
+): Promise<PoliciesInForce> => before.after(standing, index);
 
 /** The index of the change's leaf, the first of its append. */
 function indexOf({ assigned }: StoredAppend): number | null {
@@ -186,7 +193,7 @@ function indexOf({ assigned }: StoredAppend): number | null {
   return leaf?.outcome === 'appended' ? leaf.index : null;
 }
 
-function forget(kept: ProjectPolicies, what: Promise<InForce>): void {
+function forget(kept: ProjectPolicies, what: Promise<PoliciesInForce>): void {
   if (kept.current === what) kept.current = null;
 }
 
@@ -197,13 +204,13 @@ function forget(kept: ProjectPolicies, what: Promise<InForce>): void {
 async function load(
   store: Pick<StoreReader, 'policiesInForce' | 'policiesInReview'>,
   projectId: string,
-  before: InForce | null,
-): Promise<InForce> {
+  before: PoliciesInForce | null,
+): Promise<PoliciesInForce> {
   const { policies, policyIndex } = await store.policiesInForce(projectId);
   const inReview = await store.policiesInReview(projectId);
   const set = await compiled(policies, before?.set ?? PolicySet.empty);
   const review = await compiled(inReview, before?.review ?? PolicySet.empty);
-  return new InForce({ set, policyIndex, review }, before);
+  return new PoliciesInForce({ set, policyIndex, review }, before);
 }
 
 /**

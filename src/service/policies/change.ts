@@ -16,7 +16,7 @@ import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempote
 import { notFound, type PlainAnswer, type ReplayedResponse } from '../call/answer.ts';
 import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import type { DraftedChange } from '../in-force/drafted-change.ts';
-import type { InForce } from '../in-force/policies.ts';
+import type { PoliciesInForce } from '../in-force/policies.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import { policyChanged } from '../writes/system.ts';
@@ -98,7 +98,7 @@ async function appendChange<Answer extends PlainAnswer>(
     effects: [effect],
     ...idempotencyWrite(idempotency, answered),
   };
-  const appendTo = (before: InForce | null) =>
+  const appendTo = (before: PoliciesInForce | null) =>
     append(services, request, { expect: before === null ? {} : { policyIndex: before.policyIndex } });
   let stored = await policySets.change(projectId, { policyId, ...standing }, appendTo);
   // another process changed a policy: the effect compares the revision of this one, and the set is loaded again

@@ -12,7 +12,7 @@ import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/p
 import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
-import type { IdlePolicy, InForce } from '../in-force/policies.ts';
+import type { IdlePolicy, PoliciesInForce } from '../in-force/policies.ts';
 import { refusal } from '../call/schema.ts';
 
 /**
@@ -21,7 +21,7 @@ import { refusal } from '../call/schema.ts';
  */
 export async function idlePolicies(
   store: StoreReader,
-  { set, idle }: InForce,
+  { set, idle }: PoliciesInForce,
   asked: { readonly caller: Caller; readonly policyIds: readonly string[]; readonly pointer: string },
 ): Promise<ReadonlyMap<string, IdlePolicy>> {
   const { caller, policyIds, pointer } = asked;

@@ -29,7 +29,7 @@ import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { approvalWrites, callApproval, type CallApproval } from '../approvals/call.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
-import type { InForce } from '../in-force/policies.ts';
+import type { PoliciesInForce } from '../in-force/policies.ts';
 import { fieldError } from '../call/schema.ts';
 import { requiresSignature } from '../../core/replay/again.ts';
 import type { Services } from '../port/services.ts';
@@ -134,7 +134,7 @@ export async function recordEvaluation<const Answer extends PlainAnswer>(
 /** The decision with the approval of its escalation. */
 async function withApproval(
   decided: PolicyOutcome,
-  { asked, inForce, services }: { asked: EvaluationRequest; inForce: InForce; services: Services },
+  { asked, inForce, services }: { asked: EvaluationRequest; inForce: PoliciesInForce; services: Services },
 ): Promise<PolicyOutcome> {
   if (decided.evaluation.combined !== 'escalate') return decided;
   const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
@@ -156,7 +156,7 @@ export async function decideOnly(services: Services, asked: EvaluationRequest): 
 }
 
 async function decideIn(
-  inForce: InForce,
+  inForce: PoliciesInForce,
   asked: EvaluationRequest,
   services: Services,
 ): Promise<PolicyOutcome> {

@@ -5,7 +5,7 @@ import { policyStatuses } from '../../../src/contract/policy-words.ts';
 import {
   applyPolicyChange,
   policyChangeEvents,
-  type InForce,
+  type VersionsInForce,
   type PolicyChange,
 } from '../../../src/core/decided/policy-change.ts';
 import { emptyRoot } from '../../../src/core/merkle/tree.ts';
@@ -28,8 +28,8 @@ const change = fc
   }));
 const changes = fc.uniqueArray(fc.tuple(fc.nat(60), change), { selector: ([index]) => index, maxLength: 30 });
 
-function naive(list: readonly (readonly [number, PolicyChange])[], index: number): InForce {
-  const inForce: InForce = new Map();
+function naive(list: readonly (readonly [number, PolicyChange])[], index: number): VersionsInForce {
+  const inForce: VersionsInForce = new Map();
   for (const [at, each] of list) if (at < index) applyPolicyChange(inForce, each);
   return inForce;
 }

@@ -3,7 +3,7 @@ import { limits } from '../../../src/contract/limits.ts';
 import { meteredTypes } from '../../../src/contract/operation.ts';
 import {
   applyPolicyChange,
-  type InForce,
+  type VersionsInForce,
   type PolicyChange,
 } from '../../../src/core/decided/policy-change.ts';
 import { policySetHash } from '../../../src/core/policies/language/hash.ts';
@@ -308,7 +308,7 @@ describe('evaluations that race changes of policies', () => {
   /** The policySetHash in force below an index, from the gov.policy/1 leaves alone. */
   async function setsByIndex(): Promise<(index: number) => string> {
     const rows = await plane.records();
-    const inForce: InForce = new Map();
+    const inForce: VersionsInForce = new Map();
     const hashes: { index: number; hash: string }[] = [{ index: -1, hash: policySetHash([]) }];
     for (const { index, record } of rows.filter((row) => row.record.includes('"type":"gov.policy/1"'))) {
       applyPolicyChange(inForce, JSON.parse(record) as PolicyChange);

@@ -9,7 +9,7 @@ import { hashBytes } from '../../../core/merkle/tree.ts';
 import { SignedHead } from '../../../core/note/heads.ts';
 import type { Run } from '../../context/command.ts';
 import { requireTrust } from '../../context/trust.ts';
-import { printHistory, readKept, SeenHeads } from '../../trust/history.ts';
+import { printHistory, keptHeadsOf, SeenHeads } from '../../trust/history.ts';
 import type { History } from '../../terminal/history.ts';
 import type { headsCheck as spec } from '../../specs/prove/heads.ts';
 
@@ -18,7 +18,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { trust } = requireTrust(flags, session);
   const client = await session.client();
   const head = SignedHead.open(String((await client.getCheckpoint()).body), trust);
-  const kept = readKept(io.env, trust).heads;
+  const kept = keptHeadsOf(io.env, trust).heads;
   const faults: string[] = [];
   for (const { size } of kept) {
     if (size > head.size)

@@ -5,13 +5,13 @@ import { requireTrust } from '../../context/trust.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { writeOutput } from '../../terminal/output-file.ts';
 import { safe } from '../../terminal/safe.ts';
-import { readKept } from '../../trust/history.ts';
+import { keptHeadsOf } from '../../trust/history.ts';
 import type { headsExport as spec } from '../../specs/prove/heads.ts';
 
 export const run: Run<typeof spec> = async (call) => {
   const { flags, io, out, session } = call;
   const { origin, ...trust } = requireTrust(flags, session).trust;
-  const { heads } = readKept(io.env, { origin, ...trust });
+  const { heads } = keptHeadsOf(io.env, { origin, ...trust });
   if (heads.length === 0)
     throw new CliError(exit.notFound, `no signed head of ${origin} is kept on this machine`, {
       code: 'NOT_FOUND',

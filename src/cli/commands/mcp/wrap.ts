@@ -10,7 +10,7 @@ import {
   reversed,
   type Edit,
   type ServerList,
-  type Server,
+  type ServerEntry,
 } from '../../mcp/wrap/edits.ts';
 import { etc, folderOf } from '../../agents/target.ts';
 import { launcherOf, pinProxied, type Launcher } from '../../agents/mcp/proxied.ts';
@@ -108,13 +108,13 @@ function adviceFor(name: string, why: string): string {
 }
 
 /** The words after `bin/gov`, or after Node and `gov.cjs`. */
-const isWrapped = ({ args }: Server): boolean => {
+const isWrapped = ({ args }: ServerEntry): boolean => {
   const [noun, verb] = args[0]?.endsWith('/gov.cjs') === true ? args.slice(1) : args;
   return noun === 'mcp' && verb === 'proxy';
 };
 
 function editOf(
-  server: Server,
+  server: ServerEntry,
   text: string,
   { invocation: { globals }, launcher }: { invocation: WrapCall; launcher: Launcher },
 ): Edit {

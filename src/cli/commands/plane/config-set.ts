@@ -27,9 +27,9 @@ export const run: Run<typeof spec> = async ({ flags, out, session, io }) => {
     );
   }
   const dataDir = resolve(io.cwd, flags.data ?? session.dataDir());
-  const { awaitsService, setPlaneConfig } = await import('../../../../plane/config/set.ts');
+  const { refusesUntilConfigured, setPlaneConfig } = await import('../../../../plane/config/set.ts');
   const config = setPlaneConfig(dataDir, given);
-  if (awaitsService(dataDir, config)) {
+  if (refusesUntilConfigured(dataDir, config)) {
     await out.warn(
       safe`this plane knows no service: it refuses every evaluation until it has a configuration. Enrol it, or remove the limit with --any-age`,
     );

@@ -6,7 +6,7 @@
 import { isObject } from '../../../core/json/object.ts';
 
 /** A server of a configuration that starts a command. [from, to) is what to replace. */
-export interface Server {
+export interface ServerEntry {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -17,7 +17,7 @@ export interface Server {
 }
 
 export interface ServerList {
-  readonly servers: readonly Server[];
+  readonly servers: readonly ServerEntry[];
   /** Servers that start no command, with the reason. */
   readonly others: readonly { readonly name: string; readonly why: string }[];
 }

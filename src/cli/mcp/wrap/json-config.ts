@@ -4,7 +4,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { membersOf, type Member } from '../../../core/json/members.ts';
-import type { ServerList, Server } from './edits.ts';
+import type { ServerList, ServerEntry } from './edits.ts';
 
 /** A value in the text, and the members of it, with offsets in the whole text. */
 class Place {
@@ -58,7 +58,7 @@ export function serversInJson(text: Buffer): ServerList {
   };
 }
 
-function serverIn(text: Buffer, place: Place | undefined, name: string): Server | string {
+function serverIn(text: Buffer, place: Place | undefined, name: string): ServerEntry | string {
   if (place === undefined) return 'it is not an object';
   const command = place.value('command');
   const at = place.at('command');

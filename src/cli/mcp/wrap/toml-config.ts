@@ -2,7 +2,7 @@
  * MCP servers in the TOML configuration of Codex: tables `[mcp_servers.NAME]` with `command` and `args`. Reads only as much of
  * TOML as it edits, and refuses what it would have to guess. Tested by `test/cli/commands/mcp/wrap.test.ts`.
  */
-import type { ServerList, Server } from './edits.ts';
+import type { ServerList, ServerEntry } from './edits.ts';
 
 /** A header or a key with its value; [from, to) without the line break and comments after it. */
 interface Statement {
@@ -66,7 +66,7 @@ export function serversInToml(text: string): ServerList {
   };
 }
 
-function serverIn(text: string, name: string, keys: ReadonlyMap<string, Statement>): Server | string {
+function serverIn(text: string, name: string, keys: ReadonlyMap<string, Statement>): ServerEntry | string {
   const command = keys.get('command');
   const url = keys.get('url');
   if (command === undefined)

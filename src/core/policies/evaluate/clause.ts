@@ -37,18 +37,21 @@ export function clausesOf(node: Node): Clause {
   let clause = known.get(node);
   if (clause === undefined) {
     clause = clauseAt(node, '$');
-    addWork(allOf(clause).length * compiledUnits);
+    addWork(allClausesOf(clause).length * compiledUnits);
     known.set(node, clause);
   }
   return clause;
 }
 
 /** Returns the clauses that are not connectives, in text order. */
-export const leavesOf = (clause: Clause): readonly Clause[] =>
-  clause.parts.length === 0 ? [clause] : clause.parts.flatMap(leavesOf);
+export const simpleClausesOf = (clause: Clause): readonly Clause[] =>
+  clause.parts.length === 0 ? [clause] : clause.parts.flatMap(simpleClausesOf);
 
 /** Returns a clause and all clauses below it, in text order. */
-export const allOf = (clause: Clause): readonly Clause[] => [clause, ...clause.parts.flatMap(allOf)];
+export const allClausesOf = (clause: Clause): readonly Clause[] => [
+  clause,
+  ...clause.parts.flatMap(allClausesOf),
+];
 
 /**
  * Returns the condition with another node in place of one clause; undefined removes the clause from its `and` or `or`,

@@ -4,14 +4,14 @@
  * accept one type and are indeterminate for the other. Proven by `test/core/policies/lint/check.test.ts`.
  */
 import type { Node } from '../language/ast.ts';
-import { leavesOf } from '../evaluate/clause.ts';
+import { simpleClausesOf } from '../evaluate/clause.ts';
 import type { Call, Clause, Path } from '../evaluate/clause.ts';
 import type { LintFinding } from './finding.ts';
 import { printText } from '../language/text-print.ts';
 
 /** Returns one finding for each literal text that is searched in a path; lint cannot know which type was meant. */
 export const ambiguousIns = (root: Clause): readonly LintFinding[] =>
-  leavesOf(root).flatMap(({ node, path }) => insOf(node).map((call) => finding(call, path)));
+  simpleClausesOf(root).flatMap(({ node, path }) => insOf(node).map((call) => finding(call, path)));
 
 interface TextIn {
   readonly needle: Node;

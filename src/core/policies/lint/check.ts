@@ -11,7 +11,7 @@ import { exactNames } from './exact-name.ts';
 import type { LintFinding } from './finding.ts';
 import { isConnective, type Node } from '../language/ast.ts';
 import { canonicalCondition } from '../language/canonical.ts';
-import { allOf, clausesOf, leavesOf, replaced } from '../evaluate/clause.ts';
+import { allClausesOf, clausesOf, simpleClausesOf, replaced } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
 import { missingGuards } from './presence.ts';
 import { canBe } from './satisfiable.ts';
@@ -74,7 +74,7 @@ const shortened = (text: string): string => (text.length <= 120 ? text : `${text
 function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly LintFinding[] {
   if (seen === undefined || seen.size === 0) return [];
   const found = new Map<string, LintFinding>();
-  for (const leaf of leavesOf(root)) {
+  for (const leaf of simpleClausesOf(root)) {
     for (const { path } of leaf.reads) {
       const text = pathText(path);
       if (path.length === 0 || seen.has(seenText(path)) || found.has(text)) continue;
@@ -87,7 +87,7 @@ function unseen(root: Clause, seen: ReadonlySet<string> | undefined): readonly L
 
 /** Returns findings for equal operands of one `and` or `or`. */
 function duplicates(root: Clause): readonly LintFinding[] {
-  return allOf(root)
+  return allClausesOf(root)
     .filter(({ op, node }) => isConnective(node) && (op === 'and' || op === 'or'))
     .flatMap(({ parts }) => {
       const first = new Map<string, Clause>();

@@ -4,7 +4,7 @@
  * Proven by `test/core/policies/lint/coverage.test.ts`.
  */
 import type { Node, Operator, Scalar } from '../language/ast.ts';
-import { allOf, clausesOf, leavesOf, replaced } from '../evaluate/clause.ts';
+import { allClausesOf, clausesOf, simpleClausesOf, replaced } from '../evaluate/clause.ts';
 import type { Call, Clause } from '../evaluate/clause.ts';
 import type { PolicyInput } from '../evaluate/compile.ts';
 import { opposite } from '../evaluate/operand.ts';
@@ -28,7 +28,7 @@ export interface Coverage {
 
 /** Returns the coverage of the cases. Cost: evaluates each clause for each case. */
 export function coverage(node: Node, cases: Iterable<PolicyInput>): Coverage {
-  const leaves = leavesOf(clausesOf(node));
+  const leaves = simpleClausesOf(clausesOf(node));
   const counts = leaves.map(() => ({ true: 0, false: 0, indeterminate: 0 }));
   for (const input of cases) {
     for (const [at, count] of counts.entries()) {
@@ -55,7 +55,7 @@ export interface Mutant {
  */
 export function* mutants(node: Node): Iterable<Mutant> {
   const root = clausesOf(node);
-  for (const clause of allOf(root)) {
+  for (const clause of allClausesOf(root)) {
     for (const { what, by } of changesOf(clause)) {
       yield { description: `${clause.path}: ${what}`, node: replaced(root, clause, by) };
     }

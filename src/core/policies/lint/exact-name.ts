@@ -3,7 +3,7 @@
  * character that shows nothing, which a tool server may accept. Proven by `test/core/policies/lint/check.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
-import { leavesOf, replaced } from '../evaluate/clause.ts';
+import { simpleClausesOf, replaced } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
 import type { Node } from '../language/ast.ts';
 import { printText } from '../language/text-print.ts';
@@ -16,7 +16,7 @@ const stops: ReadonlySet<PolicyAction> = new Set(['deny', 'escalate']);
 export const exactNames = (root: Clause, action: PolicyAction): readonly LintFinding[] =>
   !stops.has(action)
     ? []
-    : leavesOf(root).flatMap((leaf): LintFinding[] => {
+    : simpleClausesOf(root).flatMap((leaf): LintFinding[] => {
         const instead = byBareName(leaf.node);
         if (instead === null) return [];
         const [got, wanted] = [leaf.node, instead].map((each) => printText(each).slice(0, 160));

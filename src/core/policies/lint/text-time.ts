@@ -3,7 +3,7 @@
  * half an hour earlier, counts as later. Proven by `test/core/policies/lint/check.test.ts`.
  */
 import { parseTimestamp } from '../../time.ts';
-import { leavesOf, replaced } from '../evaluate/clause.ts';
+import { simpleClausesOf, replaced } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
 import type { Node } from '../language/ast.ts';
 import { printText } from '../language/text-print.ts';
@@ -14,7 +14,7 @@ import type { LintFinding } from './finding.ts';
  * that `time` does not read, such as one without an offset, has no fix.
  */
 export const textTimes = (root: Clause): readonly LintFinding[] =>
-  leavesOf(root).flatMap((leaf): LintFinding[] => {
+  simpleClausesOf(root).flatMap((leaf): LintFinding[] => {
     const { node, path } = leaf;
     const instead = instants(node);
     if (instead === node) return [];

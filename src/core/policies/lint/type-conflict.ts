@@ -4,7 +4,7 @@
  */
 import type { Json } from '../../json/parse.ts';
 import type { Node } from '../language/ast.ts';
-import { leavesOf } from '../evaluate/clause.ts';
+import { simpleClausesOf } from '../evaluate/clause.ts';
 import type { Clause } from '../evaluate/clause.ts';
 import type { LintFinding } from './finding.ts';
 import { withValue } from '../explain/nearest.ts';
@@ -19,7 +19,7 @@ export const typeConflicts = (root: Clause): readonly LintFinding[] => [
 
 /** Returns findings for clauses of at most one path that are indeterminate for every type of value. */
 function undecidable(root: Clause): readonly LintFinding[] {
-  return leavesOf(root)
+  return simpleClausesOf(root)
     .filter(isNeverDecided)
     .map((leaf): LintFinding => {
       const { node, path } = leaf;
@@ -74,7 +74,7 @@ function literalsOf(node: Node): readonly Json[] {
 function mixed(root: Clause): readonly LintFinding[] {
   const first = new Map<string, { readonly type: string; readonly at: string }>();
   const found = new Map<string, LintFinding>();
-  for (const leaf of leavesOf(root)) {
+  for (const leaf of simpleClausesOf(root)) {
     const taken = typeOf(leaf.node);
     if (taken === undefined) continue;
     const before = first.get(taken.path);
@@ -88,7 +88,7 @@ function mixed(root: Clause): readonly LintFinding[] {
 
 /** Returns findings for literal lists of two types after `in`, which is false for no value. */
 function mixedLists(root: Clause): readonly LintFinding[] {
-  return leavesOf(root)
+  return simpleClausesOf(root)
     .filter(({ node }) => node.kind === 'call' && node.op === 'in' && isMixed(node.args[1]))
     .map(({ node, path }): LintFinding => {
       const effect =

@@ -2,7 +2,7 @@
 import {
   applyPolicyChange,
   openPolicyChange,
-  type InForce,
+  type VersionsInForce,
   type PolicyChange,
 } from '../../../core/decided/policy-change.ts';
 import { openConfigChange } from '../../../core/decided/risk-config.ts';
@@ -186,8 +186,8 @@ interface Figures {
 interface History {
   readonly rows: Rows;
   readonly figures: Figures;
-  readonly atStart: InForce;
-  readonly atEnd: InForce;
+  readonly atStart: VersionsInForce;
+  readonly atEnd: VersionsInForce;
   readonly known: ReadonlyMap<string, PolicyHistory>;
   /** Changes below the checkpoint. */
   readonly total: number;
@@ -205,9 +205,9 @@ async function historyOf({ source, period }: Draft): Promise<History> {
     weakened: 0,
   };
   const known = new Map<string, PolicyHistory>();
-  const inForce: InForce = new Map();
-  let atStart: InForce | null = null;
-  let atEnd: InForce | null = null;
+  const inForce: VersionsInForce = new Map();
+  let atStart: VersionsInForce | null = null;
+  let atEnd: VersionsInForce | null = null;
   let total = 0;
   for await (const leaf of leavesOf(source, { type: 'gov.policy/1' })) {
     const change = openPolicyChange(leaf);

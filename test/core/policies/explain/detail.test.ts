@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { Json, JsonObject } from '../../../../src/core/json/parse.ts';
 import type { Node } from '../../../../src/core/policies/language/ast.ts';
 import { canonicalCondition } from '../../../../src/core/policies/language/canonical.ts';
-import { leavesOf, clausesOf, readsOf } from '../../../../src/core/policies/evaluate/clause.ts';
+import { simpleClausesOf, clausesOf, readsOf } from '../../../../src/core/policies/evaluate/clause.ts';
 import { compile } from '../../../../src/core/policies/evaluate/compile.ts';
 import type { PolicyInput } from '../../../../src/core/policies/evaluate/compile.ts';
 import { valueAt } from '../../../../src/core/policies/explain/echo.ts';
@@ -78,7 +78,7 @@ function jsonAt(node: Node, path: string): Node {
     json = name === undefined ? (json as Json[])[Number(index)]! : (json as JsonObject)[name]!;
     expect(json).toBeDefined();
   }
-  return leavesOf(clausesOf(node)).find((clause) => clause.path === path)!.node;
+  return simpleClausesOf(clausesOf(node)).find((clause) => clause.path === path)!.node;
 }
 
 describe('the decisive paths', () => {
