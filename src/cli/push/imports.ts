@@ -11,7 +11,7 @@ import type { Json } from '../../core/json/parse.ts';
 import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
 import { linkSubagents } from '../../core/intake/subagents.ts';
 import type { ImportOptions } from '../../core/intake/registry.ts';
-import type { ImportedRun } from '../../core/intake/run.ts';
+import type { CopiedLines, ImportedRun } from '../../core/intake/run.ts';
 import type { BadDocument } from '../../core/intake/source.ts';
 import { observedType } from '../../core/coverage/join.ts';
 import type { Balance } from '../../core/balance/statement.ts';
@@ -232,12 +232,20 @@ async function runsOf(
     repaired,
     traces,
     importedAt: reading.importedAt(bytes),
+    copied: await copiedLines(source, bytes),
     skipped: (records) => told({ kind: 'skipped', records }),
     refused: (refused) => bad.push(refused),
     saw: (format, why) => {
       if (options.format === 'auto') told({ kind: 'format', source: source.name, format, why });
     },
   });
+}
+
+/** A session of Claude Code may repeat the lines of another one in its folder. */
+async function copiedLines({ path }: InputSource, bytes: Buffer): Promise<CopiedLines | undefined> {
+  if (path?.endsWith('.jsonl') !== true) return undefined;
+  const { copiedFrom } = await import('./forks.ts');
+  return copiedFrom(path, bytes);
 }
 
 /** An exporter spreads a trace over several requests, and often only the last one names the run. */

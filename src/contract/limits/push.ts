@@ -18,6 +18,8 @@ export const push = {
   pushFolderDepth: 32,
   /** Events that a push keeps of the runs that it has read, to compare further files with them. */
   pushKeptEvents: 200_000,
+  /** Bytes at the beginning of a session in which its first line is looked for, to find the sessions that repeat it. */
+  pushHeadBytes: 64 * 1024,
   /** A smaller recording is compared with all events of its run each time. */
   pushNotedBytes: 0.25 * MiB,
   /** How often `events watch` looks at all files, also where the system reports no change. */

@@ -35,6 +35,12 @@ export interface Remainder {
   readonly hash: string;
 }
 
+interface InheritedCounts extends Counts {
+  readonly run: string;
+  /** The id of the last line that is repeated, where only the other file shows it. */
+  readonly through?: string;
+}
+
 export interface Balance {
   readonly source: BalanceSource;
   /** What the scanner counts. */
@@ -44,7 +50,7 @@ export interface Balance {
   /** Facts that another source had recorded: an observation says that this one saw them too. */
   readonly observed: Counts;
   /** Facts that the file repeats of other runs. */
-  readonly inherited: readonly (Counts & { readonly run: string })[];
+  readonly inherited: readonly InheritedCounts[];
   /** Further copies in the same file. */
   readonly repeated: Counts;
   /** What has the shape of a fact and is none, and facts that the shape does not show: by the name of the exception. */

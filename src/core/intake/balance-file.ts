@@ -10,7 +10,7 @@ import { sha256Text } from '../hash.ts';
 import { faultWords, weigh, type Fault, type BalanceResult, type WeighedRun } from './balance.ts';
 import { decodeRequest } from './otlp/protobuf.ts';
 import { importRuns, type ImportOptions } from './registry.ts';
-import type { ImportedRun } from './run.ts';
+import type { CopiedLines, ImportedRun } from './run.ts';
 import { decodeText, documents, encodingOf, type BadDocument } from './source.ts';
 
 export interface BalancedFile {
@@ -103,7 +103,7 @@ export interface ReadAgain extends FileBalance {
 export function balanceOfBytes(
   name: string,
   bytes: Buffer,
-  options: Partial<Pick<ImportOptions, 'format' | 'sourceName' | 'runId' | 'runPrefix'>> = {},
+  options: Partial<Pick<ImportOptions, 'format' | 'sourceName' | 'runId' | 'runPrefix' | 'copied'>> = {},
 ): ReadAgain {
   const refused: BadDocument[] = [];
   const request = decodeRequest(bytes);
@@ -119,6 +119,12 @@ export function balanceOfBytes(
     }),
   ];
   return { ...balanceFile({ name, bytes, runs, refused }), runs };
+}
+
+/** Returns what the importer of a balance knew from another file; undefined: it needed none. */
+export function copiedIn({ inherited }: Balance): CopiedLines | undefined {
+  const found = inherited.find(({ through }) => through !== undefined);
+  return found?.through === undefined ? undefined : { run: found.run, through: found.through };
 }
 
 /** Whether something in a file has the shape of a fact, or is a document that breaks off. */
@@ -150,7 +156,11 @@ function statedOf(
     recorded,
     observed: {},
     inherited: runs.flatMap(({ inherited }) =>
-      inherited.map(({ run, ...counts }) => ({ run, ...fromEach((kind) => counts[kind]) })),
+      inherited.map(({ run, through, ...counts }) => ({
+        run,
+        ...fromEach((kind) => counts[kind]),
+        ...(through === undefined ? {} : { through }),
+      })),
     ),
     repeated,
     excepted: byException(excepted),

@@ -20,6 +20,8 @@ export interface FactCounts {
 /** Facts that a fork or a branch repeats of its parent. They have no events in this run. */
 export interface InheritedFacts extends FactCounts {
   readonly run: string;
+  /** The id of the last line that is repeated, where the file itself does not say which lines are. */
+  readonly through?: string | undefined;
 }
 
 type CountedEvent = Pick<EventInput, 'eventType' | 'action' | 'metadata'>;

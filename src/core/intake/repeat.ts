@@ -11,7 +11,7 @@ import { balanceType, balanceWords, differenceOf, readBalance, type Balance } fr
 import { observedType } from '../coverage/join.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
-import { balanceOfBytes, type ReadAgain } from './balance-file.ts';
+import { balanceOfBytes, copiedIn, type ReadAgain } from './balance-file.ts';
 import { countFacts } from './facts.ts';
 import { formatNames } from './names.ts';
 import type { ImportedRun } from './run.ts';
@@ -153,10 +153,12 @@ export function statedOf(
 }
 
 /** Reads the file as the import did that stated the balance: it may have named the run. */
-function readAgain({ name, bytes, runId }: RawFile, { source }: Balance): ReadAgain {
+function readAgain({ name, bytes, runId }: RawFile, stated: Balance): ReadAgain {
+  const { source } = stated;
+  const copied = copiedIn(stated);
   const format = formatNames.find((each) => each === source.format) ?? 'auto';
   const read = (options: { sourceName?: string; runPrefix?: string; runId?: string }): ReadAgain =>
-    balanceOfBytes(source.name || name, bytes, { format, ...options });
+    balanceOfBytes(source.name || name, bytes, { format, copied, ...options });
   const plain = read({});
   const has = ({ runs }: ReadAgain): boolean => runs.some((run) => run.runId === runId);
   if (has(plain)) return plain;

@@ -29,12 +29,20 @@ export interface ImportContext {
   readonly traces?: ReadonlyMap<string, string> | undefined;
   /** The beginning of clientEventIds, of a caller that handles repeated keys itself; default: the run id. */
   readonly idBase?: string | undefined;
+  /** Which lines a file repeats of another one, where only the other one shows it. */
+  readonly copied?: CopiedLines | undefined;
   /** Called with the number of records that say nothing about an agent, where no run counts them. */
   readonly skipped?: ((records: number) => void) | undefined;
   /** Returns where a value stands in the file; absent: nobody asks. */
   readonly placeOf?: ((value: unknown) => string) | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
+}
+
+/** All lines with ids, from the first to the one with the id `through`, are those of another run. */
+export interface CopiedLines {
+  readonly run: string;
+  readonly through: string;
 }
 
 export interface ImportedRun {
@@ -239,11 +247,15 @@ export class RunBuilder {
   }
 
   /** Counts the facts of another run that the recording repeats. They get no events here. */
-  inherit(parent: RunBuilder): void {
+  inherit(parent: RunBuilder, through?: string): void {
     for (const { eventType } of parent.#events) {
       if (eventType !== 'run.started') this.changes.add('inherited');
     }
-    this.#inherited.push({ run: parent.runId, ...countFacts(parent.#events) });
+    this.#inherited.push({
+      run: parent.runId,
+      ...countFacts(parent.#events),
+      ...(through === undefined ? {} : { through }),
+    });
   }
 
   /** Whether an event's text has the sign that replaced unreadable bytes of the file. */

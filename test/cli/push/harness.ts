@@ -1,5 +1,5 @@
 /** Runs a push in this process, with its own streams, directory and service. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
@@ -38,6 +38,10 @@ export class Folder {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
     return path;
+  }
+
+  read(path: string): string {
+    return readFileSync(path, 'utf8');
   }
 
   remove(): void {

@@ -67,15 +67,16 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
 
 /** Counts a file again. Returns how it differs from its balance; undefined if every sum is the same. */
 async function faultOf(path: string, balances: readonly Balance[]): Promise<string | undefined> {
-  const [{ statedOf }, { balanceOfBytes }] = await Promise.all([
+  const [{ statedOf }, { balanceOfBytes, copiedIn }] = await Promise.all([
     import('../../../core/intake/repeat.ts'),
     import('../../../core/intake/balance-file.ts'),
   ]);
   const bytes = readRecording(path);
   const found = statedOf(bytes, balances);
   if ('code' in found) return found.detail;
-  const [{ source }] = found.stated;
-  return differenceOf(found.stated[0], balanceOfBytes(source.name, bytes).balance);
+  const [stated] = found.stated;
+  const { balance } = balanceOfBytes(stated.source.name, bytes, { copied: copiedIn(stated) });
+  return differenceOf(stated, balance);
 }
 /** Returns the events with balances in the order of recording. Throws exit 5 for a run without events. */
 async function balanceEvents(client: Client, runId: string): Promise<AuditEvent[]> {

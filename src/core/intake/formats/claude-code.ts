@@ -47,7 +47,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const lines = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
   const main = String(lines.find((line) => textOf(line['sessionId']) !== undefined)?.['sessionId']);
   for (const [session, given] of Map.groupBy(lines, (line) => textOf(line['sessionId']) ?? main)) {
-    const { own, parents } = branchesOf(session, given);
+    const { own, parents } = branchesOf(session, given, context.copied);
     const run = new RunBuilder(name, { id: session }, context);
     const ofSession = own.filter((line) => !isOfSubagent(line));
     if (!isFileOfSubagent(own)) start(run, ofSession);
@@ -55,7 +55,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     for (const [parent, lines] of parents) {
       const repeated = new RunBuilder(name, { id: parent }, { ...context, runId: undefined });
       writeLines(repeated, lines);
-      run.inherit(repeated);
+      run.inherit(repeated, context.copied?.run === parent ? context.copied.through : undefined);
     }
     yield run.finish(given.length);
   }

@@ -1,10 +1,11 @@
 /**
  * Lines that a session of Claude Code repeats. The file of a branch begins with the lines of its parent, and each names the
  * line that it repeats (`forkedFrom`). A session that is resumed may repeat lines of its own, with other members for its
- * own housekeeping. Tested by `test/core/intake/pieces/claude-branch.test.ts`.
+ * own housekeeping. A fork (`--fork-session`) repeats lines as if they were its own: only the file of the other session
+ * shows it. Tested by `test/core/intake/pieces/claude-branch.test.ts`.
  */
 import { words } from '../conversation.ts';
-import { isSource, textOf, type Source } from '../run.ts';
+import { isSource, textOf, type CopiedLines, type Source } from '../run.ts';
 
 interface Branched {
   /** The lines of the session itself. */
@@ -17,7 +18,15 @@ interface Branched {
  * Separates the lines of a session from those of its parents. Lines that name one and the same line of the parent only say
  * where the branch begins.
  */
-export function branchesOf(session: string, lines: readonly Source[]): Branched {
+export function branchesOf(session: string, lines: readonly Source[], copied?: CopiedLines): Branched {
+  const through = lines.findIndex((line) => textOf(line['uuid']) === copied?.through);
+  if (copied !== undefined && through !== -1 && !lines.some((line) => parentOf(line) !== undefined)) {
+    const isCopy = (line: Source, at: number): boolean => at <= through && textOf(line['uuid']) !== undefined;
+    return {
+      own: lines.filter((line, at) => !isCopy(line, at)),
+      parents: new Map([[copied.run, lines.filter(isCopy)]]),
+    };
+  }
   const copies = new Map<string, Set<unknown>>();
   for (const line of lines) {
     const place = placeOf(line);

@@ -1,14 +1,14 @@
 /**
  * Benchmark of `gov events push --from auto` with a session of 100 MB: the first push and the part of it that the balance
  * takes, the push of a session that grew by 1 %, and of one that did not change, each as a process, alternated in one run.
- * `node bench/push.ts [rounds] [megabytes]`
+ * `node bench/sending/push.ts [rounds] [megabytes]`
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { balanceFile } from '../src/core/intake/balance-file.ts';
-import { importRuns } from '../src/core/intake/registry.ts';
-import { decodeText, documents } from '../src/core/intake/source.ts';
+import { balanceFile } from '../../src/core/intake/balance-file.ts';
+import { importRuns } from '../../src/core/intake/registry.ts';
+import { decodeText, documents } from '../../src/core/intake/source.ts';
 import {
   discard,
   entry,
@@ -18,7 +18,7 @@ import {
   scratch,
   share,
   startPlane,
-} from './support/harness.ts';
+} from '../support/harness.ts';
 
 const rounds = Number(process.argv[2] ?? 3);
 const megabytes = Number(process.argv[3] ?? 100);
