@@ -131,7 +131,7 @@ class LineWriter {
   /** A call that a message asked for is recorded already. */
   #started({ toolCallId, toolName, arguments: given }: Source, place: Place): void {
     if (this.#called.has(String(toolCallId))) {
-      this.#run.changes.add('call_merged');
+      this.#run.changes.add('block_repeated');
       return;
     }
     this.#called.add(String(toolCallId));

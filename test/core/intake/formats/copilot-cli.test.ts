@@ -39,7 +39,7 @@ describe('sessions of GitHub Copilot CLI', () => {
       ['output.delivered', undefined, undefined],
     ]);
     expect(facts?.[4]?.metadata?.['arguments']).toEqual({ amount: 5 });
-    expect(run?.changes.get('call_merged')).toBe(1);
+    expect(run?.changes.get('block_repeated')).toBe(1);
   });
 
   it('what the program adds to a prompt stays apart from the words of the person', () => {
