@@ -3,6 +3,7 @@
  * conversation that a span, its ancestors or its trace name, else the trace. Records that say nothing about an agent are
  * counted, not recorded. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
+import { sequenceOf } from '../../coverage/report.ts';
 import type { Format } from '../format.ts';
 import { textAttribute } from '../otlp/dialects.ts';
 import {
@@ -14,6 +15,7 @@ import {
   type LogRecord,
   type SpanRecord,
 } from '../otlp/records.ts';
+import { readReport, reportOfLog, reportOfSpan, type Report, type ReportState } from '../otlp/history.ts';
 import { namedTraces, SpanTree, startedRun } from '../otlp/tree.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from '../pieces/otlp-logs.ts';
@@ -74,9 +76,10 @@ function write(
   context: ImportContext,
 ): ImportedRun {
   const run = new RunBuilder(name, { id }, context);
+  const once = new EachOnce(run.runId);
   const events = [
-    ...spans.flatMap((span) => describeSpan(span, { run, tree })),
-    ...logs.flatMap((log) => describeLog(log, run)),
+    ...spans.flatMap((span) => once.ofSpan(span, describeSpan(span, { run, tree }))),
+    ...logs.flatMap((log) => once.ofLog(log, describeLog(log, run))),
   ];
   const bySpan = new Set(events.filter(isSpan).map(callOf).filter(Boolean));
   const kept = events.filter((event) => {
@@ -87,6 +90,47 @@ function write(
   for (const event of kept.toSorted((a, b) => (a.at?.unixMs ?? 0) - (b.at?.unixMs ?? 0) || a.rank - b.rank))
     run.add(recorded(event));
   return run.finish(spans.length + logs.length);
+}
+
+/** Leaves out what a file reports again (`otlp/history.ts`). A receiver compares with earlier requests too. */
+class EachOnce {
+  readonly #runId: string;
+  readonly #states = new Map<string, ReportState>();
+  /** Spans of models, by the span or by a log record that names it. */
+  readonly #models = new Set<string>();
+
+  constructor(runId: string) {
+    this.#runId = runId;
+  }
+
+  ofSpan(span: SpanRecord, events: readonly TimedDraft[]): TimedDraft[] {
+    return events.flatMap((event) => {
+      if (event.eventType === 'model.invoked') this.#models.add(`${span.traceId} ${span.spanId}`);
+      return this.#read(event, reportOfSpan(span, { runId: this.#runId, ...event }));
+    });
+  }
+
+  ofLog(log: LogRecord, events: readonly TimedDraft[]): TimedDraft[] {
+    return events.flatMap((event) => {
+      const report = reportOfLog(log, { runId: this.#runId, ...event });
+      if (report !== null || event.eventType !== 'model.invoked' || log.spanId === undefined)
+        return this.#read(event, report);
+      const name = `${log.traceId ?? ''} ${log.spanId}`;
+      const isKnown = this.#models.has(name);
+      this.#models.add(name);
+      return [isKnown ? { ...event, observes: true } : event];
+    });
+  }
+
+  #read(event: TimedDraft, report: Report | null): TimedDraft[] {
+    if (report === null) return [event];
+    const before = this.#states.get(report.key) ?? null;
+    const { reading, state } = readReport(report, { id: event.key, before, others: 0 });
+    this.#states.set(report.key, state);
+    if (reading === 'event') return [event];
+    const isNumbered = sequenceOf(event.metadata) !== null;
+    return reading === 'observation' || isNumbered ? [{ ...event, observes: true }] : [];
+  }
 }
 
 const isSpan = ({ metadata }: TimedDraft): boolean => metadata['signal'] === 'span';

@@ -131,6 +131,39 @@ describe('semantic-conventions-genai 0.1.0', () => {
   });
 });
 
+describe('a file of log records of the SDK of OpenAI', () => {
+  it('has each message of the conversation once, and each call of a model', () => {
+    const message = (role: string, text: string, asked: number, at: number) => ({
+      timeUnixNano: `17676036000000${asked}${at.toString().padStart(3, '0')}00`,
+      traceId: 'a'.repeat(32),
+      spanId: asked.toString().padStart(16, '0'),
+      attributes: attributes({
+        'event.name': role === 'choice' ? 'gen_ai.choice' : `gen_ai.${role}.message`,
+      }),
+      body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: text } }] } },
+    });
+    const said = ['be kind', 'go', 'done', 'yes', 'done', 'yes'];
+    const logRecords = [2, 4, 6].flatMap((asked) => [
+      ...said
+        .slice(0, asked)
+        .map((text, at) =>
+          message(at === 0 ? 'system' : at % 2 === 1 ? 'user' : 'assistant', text, asked, at),
+        ),
+      message('choice', 'done', asked, 99),
+    ]);
+    const spans = [2, 4, 6].map((asked) =>
+      span('chat m', { 'gen_ai.operation.name': 'chat' }, { spanId: asked.toString().padStart(16, '0') }),
+    );
+    const runs = importValue([
+      { resourceSpans: [{ scopeSpans: [{ spans }] }] },
+      { resourceLogs: [{ scopeLogs: [{ logRecords }] }] },
+    ]);
+    const counts = ['prompt.submitted', 'agent.step', 'model.invoked', 'x.model.observed'];
+    expect(counts.map((type) => ofType(runs, type).length)).toEqual([3, 3, 3, 3]);
+    expectToFit(runs);
+  });
+});
+
 describe('log records of the SDK of OpenAI (@opentelemetry/instrumentation-openai 0.22)', () => {
   it('name the calls that a choice asks for, and the result that a tool message has', () => {
     const record = (name: string, body: string) => ({
