@@ -112,10 +112,12 @@ function signHead(
 const pair = (first: ReceiptPath, last: ReceiptPath | null): readonly [ReceiptPath, ReceiptPath?] =>
   last === null ? [first] : [first, last];
 
-const split = (hashes: Uint8Array): Uint8Array[] =>
-  Array.from({ length: hashes.length / hashBytes }, (_, at) =>
-    hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
+function split(hashes: string): Uint8Array[] {
+  const bytes = Buffer.from(hashes, 'latin1');
+  return Array.from({ length: bytes.length / hashBytes }, (_, at) =>
+    bytes.subarray(at * hashBytes, (at + 1) * hashBytes),
   );
+}
 
 /**
  * The receipt of stored leaves under the newest checkpoint; signs one if none covers them. RangeError for leaves that the

@@ -83,15 +83,18 @@ export interface StoredTree {
   readonly root: Uint8Array;
 }
 
-/** The leaves of one request in the tree of their commit. */
+/**
+ * The leaves of one request in the tree of their commit. Hashes are texts of 32 characters of one byte (latin1), because
+ * they go from thread to thread with each answer: two arrays of bytes cost as much as all else of the message.
+ */
 export interface StoredLeaves {
   readonly tree: StoredTree;
   readonly first: number;
   readonly last: number;
-  /** Inclusion paths of the first leaf, and of the last one if there are several: hashes of 32 bytes, one after another. */
-  readonly paths: readonly Uint8Array[];
+  /** Inclusion paths of the first leaf, and of the last one if there are several: hashes, one after another. */
+  readonly paths: readonly string[];
   /** The leaf hashes in order, one after another; null above `limits.receiptLeaves` leaves. */
-  readonly hashes: Uint8Array | null;
+  readonly hashes: string | null;
 }
 
 export type AppendOutcome =
