@@ -189,6 +189,15 @@ export const balanceWords = (balances: readonly Balance[]): string =>
     facts: sumOf(balances.map(({ leftOut }) => leftOut)),
   });
 
+/** `1 call`, `2 calls`: the kinds that are not zero, with their counts. */
+export const countsText = (counts: Counts): string =>
+  kinds
+    .flatMap((kind) => {
+      const n = counts[kind] ?? 0;
+      return n === 0 ? [] : [`${n} ${n === 1 ? kind.slice(0, -1) : kind}`];
+    })
+    .join(', ');
+
 /** The same from sums. `parts`: how many are left out; `facts`: what is in them. */
 export function leftOutWords({
   files,
@@ -202,7 +211,7 @@ export function leftOutWords({
   readonly facts: Counts;
 }): string {
   const of = `${whole} of ${files} ${files === 1 ? 'file' : 'files'}`;
-  const named = kinds.flatMap((kind) => (facts[kind] === undefined ? [] : [`${facts[kind]} ${kind}`]));
+  const named = countsText(facts);
   if (parts === 0) return whole === files ? `${of}, nothing left out` : `${of}, the sums do not come out`;
-  return `${of}; left out: ${parts} ${parts === 1 ? 'part' : 'parts'}${named.length === 0 ? '' : ` with ${named.join(', ')}`}`;
+  return `${of}; left out: ${parts} ${parts === 1 ? 'part' : 'parts'}${named === '' ? '' : ` with ${named}`}`;
 }

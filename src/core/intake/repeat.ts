@@ -7,7 +7,15 @@ import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import type { EventInput } from '../../contract/events.ts';
-import { balanceType, balanceWords, differenceOf, readBalance, type Balance } from '../balance/statement.ts';
+import {
+  balanceType,
+  balanceWords,
+  countsText,
+  differenceOf,
+  fromEach,
+  readBalance,
+  type Balance,
+} from '../balance/statement.ts';
 import { observedType } from '../coverage/join.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
@@ -184,9 +192,9 @@ function compareEvents(
     const what = `${event.eventType} (${String(event.clientEventId).slice(0, limits.echoChars)})`;
     return { code: 'RECORDING_DIFFERS', detail: `${what}: ${difference}` };
   }
-  const { calls, results, prompts, outputs } = countFacts(events);
+  const facts = countsText(fromEach((kind) => countFacts(events)[kind]));
   return {
     code: null,
-    detail: `it is the file that was recorded; counted again: ${balanceWords([stated])}; the proof has its ${calls} calls, ${results} results, ${prompts} prompts and ${outputs} outputs`,
+    detail: `it is the file that was recorded; counted again: ${balanceWords([stated])}; the proof has what the file gives: ${facts === '' ? 'no fact' : facts}`,
   };
 }

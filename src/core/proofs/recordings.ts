@@ -8,6 +8,7 @@
 import {
   balanceType,
   balanceWords,
+  countsText,
   isWhole,
   leavesOut,
   LatestBalances,
@@ -199,9 +200,6 @@ export function recordingsText(claims: Readonly<Record<string, Json>>): string |
 
 const kindsIn = (value: Readonly<Record<string, unknown>>): Counts =>
   Object.fromEntries(kinds.flatMap((kind) => (typeof value[kind] === 'number' ? [[kind, value[kind]]] : [])));
-
-const countsText = (counts: Counts): string =>
-  kinds.flatMap((kind) => (counts[kind] === undefined ? [] : [`${counts[kind]} ${kind}`])).join(', ');
 
 /** The same with the names of the files and of what they leave out. Files name themselves: the text is a client's. */
 export function recordingNames({ balances }: Recordings): string[] {

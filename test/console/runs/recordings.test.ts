@@ -34,7 +34,7 @@ describe('the line about recordings on the page of a run', () => {
     ]);
     expect(left).toMatchObject({ tone: 'bad', verdict: 'left out' });
     // a name of a file shows no control character
-    expect(left?.line).toContain('left out: 1 part with 1 calls: s');
+    expect(left?.line).toContain('left out: 1 part with 1 call: s');
     expect(left?.line).not.toContain('\u202e');
     expect(recordingWords([imported])).toMatchObject({ tone: 'wait', verdict: 'not balanced' });
     expect(recordingWords([imported, balance(), imported])).toMatchObject({

@@ -87,7 +87,7 @@ describe('the layer x-recordings', () => {
       verdict: 'fail',
       failed: ['every_recording_has_a_balance'],
       claims: { code: 'RECORDING_WITHOUT_BALANCE', uncovered: { calls: 1 } },
-      text: 'recordings balanced: 1 of 1 file, nothing left out; in no balance: 1 calls, by the word of the importer',
+      text: 'recordings balanced: 1 of 1 file, nothing left out; in no balance: 1 call, by the word of the importer',
     });
     // telemetry and programs that govern are no recordings
     const others = [
@@ -110,7 +110,7 @@ describe('the layer x-recordings', () => {
       },
     });
     expect(found.names).toEqual([
-      'LEFT OUT: other.jsonl: 0 of 1 file; left out: 1 part with 1 calls; first: line 2 /message: a call (t1)',
+      'LEFT OUT: other.jsonl: 0 of 1 file; left out: 1 part with 1 call; first: line 2 /message: a call (t1)',
     ]);
   });
 

@@ -37,7 +37,7 @@ describe('the statement of a balance', () => {
     const part = { where: 'line 1', why: 'unknown', bytes: 1, hash: '' };
     expect(isWhole({ ...whole, remainder: [part] })).toBe(false);
     expect(balanceWords([whole])).toBe('1 of 1 file, nothing left out');
-    expect(balanceWords([whole, balance])).toBe('1 of 2 files; left out: 1 part with 1 calls');
+    expect(balanceWords([whole, balance])).toBe('1 of 2 files; left out: 1 part with 1 call');
     expect(balanceWords([{ ...whole, found: {} }])).toBe('0 of 1 file, the sums do not come out');
   });
 

@@ -70,7 +70,9 @@ describe('proofs verify --recording', () => {
     expect(checks).toEqual([
       { id: 'recording', result: 'passed', detail: expect.stringMatching(/^whole\.jsonl: it is the file/) },
     ]);
-    expect(checks[0].detail).toContain('1 of 1 file, nothing left out; the proof has its 1 calls, 1 results');
+    expect(checks[0].detail).toContain(
+      '1 of 1 file, nothing left out; the proof has what the file gives: 1 call, 1 result, 1 prompt',
+    );
     const seen = await plane.gov(
       'proofs verify whole.govproof.json --trust trust --no-remember --recording whole.jsonl',
       { columns: 200 },
@@ -213,7 +215,7 @@ describe('the layer x-recordings of a proof', () => {
     expect(exit).toBe(3);
     expect(layer).toMatchObject({
       code: 'RECORDING_LEFT_OUT',
-      says: expect.stringContaining('0 of 1 file; left out: 1 part with 1 calls'),
+      says: expect.stringContaining('0 of 1 file; left out: 1 part with 1 call'),
     });
     expect(service).toMatchObject({ passed: false, code: 'RECORDING_LEFT_OUT' });
     expect(human.stdout.replaceAll(/\s+/g, ' ')).toContain('LEFT OUT: strange.jsonl: 0 of 1 file;');

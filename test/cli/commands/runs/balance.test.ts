@@ -59,7 +59,7 @@ describe('runs balance', () => {
     expect(allowed.stderr).toContain('strange.jsonl: left out 1 part');
     const { code, stdout } = await plane.gov('runs balance strange', { columns: 140 });
     expect(code).toBe(3);
-    expect(stdout).toContain('recordings balanced: 0 of 1 file; left out: 1 part with 1 calls');
+    expect(stdout).toContain('recordings balanced: 0 of 1 file; left out: 1 part with 1 call');
     expect(stdout).toContain('strange.jsonl: left out: line 2 /message/content/0');
   });
 

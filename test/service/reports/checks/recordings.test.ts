@@ -64,7 +64,7 @@ describe('the check of recordings', () => {
   it('fails for what is left out, and names file, run and command', () => {
     expect(statusOf([run([sheet]), run([left])])).toEqual([
       'fail',
-      '1 of 2 files; left out: 1 part with 1 calls, by the word of the importers. Not whole: s.jsonl (run-1). gov runs balance run-1 shows what is left out.',
+      '1 of 2 files; left out: 1 part with 1 call, by the word of the importers. Not whole: s.jsonl (run-1). gov runs balance run-1 shows what is left out.',
     ]);
     expect(statusOf([run([{ ...empty, leftOut: { parts: 1 } }])])[0]).toBe('fail');
   });
