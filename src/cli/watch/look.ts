@@ -26,7 +26,7 @@ export type Change =
   | { readonly kind: 'truncated'; readonly file: string }
   | { readonly kind: 'vanished'; readonly file: string };
 
-export interface Look {
+export interface FolderScan {
   readonly takes: readonly Take[];
   readonly changes: readonly Change[];
   /** How many files have names of recordings. */
@@ -56,7 +56,7 @@ const idOf = ({ device, inode }: Pick<Place, 'device' | 'inode'>): string => `${
 const isLines = (name: string): boolean => /\.(jsonl|ndjson)(\.\d+)?$/i.test(name);
 
 /** Cost: one call of the system a file, and the end of each that has changed. Errors: those of `filesBelow`. */
-export function look(folder: string, options: LookOptions): Look {
+export function look(folder: string, options: LookOptions): FolderScan {
   const { places } = options;
   const { files, others, folders } = filesBelow(folder);
   const looking = new Looking(options);
@@ -142,7 +142,7 @@ class Looking {
     return true;
   }
 
-  result(): Pick<Look, 'takes' | 'changes' | 'moved' | 'againMs'> {
+  result(): Pick<FolderScan, 'takes' | 'changes' | 'moved' | 'againMs'> {
     return { takes: this.#takes, changes: this.changes, moved: this.#moved, againMs: this.#againMs };
   }
 }

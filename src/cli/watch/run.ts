@@ -15,7 +15,7 @@ import { exit, failureOf, usage } from '../program/exit.ts';
 import { pushPass, type FileOutcome, type PassIo } from '../push/pass.ts';
 import { sessionsFirst } from '../push/source.ts';
 import type { PushOptions } from '../push/work.ts';
-import { headOf, look, type Look, type Take } from './look.ts';
+import { headOf, look, type FolderScan, type Take } from './look.ts';
 import { Places, type Place } from './places.ts';
 import type { WatchNote } from './report.ts';
 import { Wake } from './wake.ts';
@@ -95,7 +95,7 @@ class Watching {
     this.#wake.close();
   }
 
-  #look(): Look | undefined {
+  #look(): FolderScan | undefined {
     try {
       return look(this.#options.folder, {
         places: new Map(this.#places.all().map((place) => [place.name, place])),
@@ -123,7 +123,7 @@ class Watching {
     await this.#io.say({ kind: 'forgotten' });
   }
 
-  async #follow({ changes, moved, takes }: Look): Promise<void> {
+  async #follow({ changes, moved, takes }: FolderScan): Promise<void> {
     for (const change of changes) {
       await this.#io.say(change);
       if (change.kind === 'renamed') this.#places.drop(change.from);

@@ -10,7 +10,7 @@ import {
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fileAt } from '../../../src/cli/push/folder.ts';
-import { headOf, look, type Look } from '../../../src/cli/watch/look.ts';
+import { headOf, look, type FolderScan } from '../../../src/cli/watch/look.ts';
 import type { Place } from '../../../src/cli/watch/places.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
@@ -32,7 +32,7 @@ const write = (name: string, text: string) => {
   mkdirSync(dirname(pathOf(name)), { recursive: true });
   writeFileSync(pathOf(name), text);
 };
-const looking = (isOnce = false): Look => look(folder, { places, unripe, notBefore, nowMs, isOnce });
+const looking = (isOnce = false): FolderScan => look(folder, { places, unripe, notBefore, nowMs, isOnce });
 /** Looks, and records what is there. */
 const taking = () => {
   const { takes, changes, moved } = looking();
