@@ -11,8 +11,8 @@ import type { RunEvent } from '../events/run-entry.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
 import { parseTimestamp } from '../time.ts';
-import { joinOf, observedType, type CallJoin } from './join.ts';
-import { governs, isOwnId, namesDecision, sourceOf } from './report.ts';
+import { isOwnId, joinOf, observedType, type CallJoin } from './join.ts';
+import { governs, namesDecision, sourceOf } from './report.ts';
 
 /** What one source said of one call. */
 export interface Sighting {
@@ -166,11 +166,14 @@ export class Calls {
     return call;
   }
 
-  /** Makes two calls one, which telemetry reported under two ids. */
+  /**
+   * Makes two calls one, which telemetry reported under two ids. It says nothing about calls that others reported, and two
+   * tools are two calls.
+   */
   #join({ from, to, isCopy, run }: CallJoin): void {
     const call = this.#byId.get(from);
     const other = this.#byId.get(to);
-    if (call === undefined || call === other) return;
+    if (call === undefined || call === other || !isOfTelemetry(call) || !isSameTool(call, other)) return;
     this.#byId.set(from, other ?? call);
     this.#byId.set(to, other ?? call);
     if (other === undefined) call.id = isOwnId(to) ? to : null;
@@ -179,6 +182,12 @@ export class Calls {
     if (other !== undefined || (isCopy && run !== null)) this.#all.delete(call);
   }
 }
+
+const isOfTelemetry = ({ sightings, decision }: CallFacts): boolean =>
+  decision === null && [...sightings.keys()].every((source) => source === 'otlp');
+
+const isSameTool = ({ tool }: CallFacts, other?: CallFacts): boolean =>
+  tool === null || (other?.tool ?? null) === null || tool === other?.tool;
 
 /** Adds what is known of one call to another. */
 function merge(call: CallFacts, more: CallFacts): void {

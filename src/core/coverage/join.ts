@@ -30,7 +30,14 @@ export interface CallJoin {
   readonly run: string | null;
 }
 
-/** Reads an `event.completed` of the receiver of telemetry; null for other events. */
+/** An id that an importer made up names a call in its own source alone. */
+export const isOwnId = (id: unknown): id is string =>
+  typeof id === 'string' && id !== '' && !id.startsWith('import:');
+
+/**
+ * Reads an `event.completed` of the receiver of telemetry; null for other events. Clients cannot write one (contract P5).
+ * A span that has the id of its call keeps it, so only ids that the receiver made up are joined with others.
+ */
 export function joinOf({
   eventType,
   metadata = {},
@@ -40,6 +47,6 @@ export function joinOf({
   const { toolCallId: to, readAs, run = null }: JsonObject = isObject(added) ? added : {};
   const isOfCall = type === 'tool.call' || type === 'tool.result';
   if (!isOfCall || typeof from !== 'string' || typeof to !== 'string') return null;
-  if (from === to && readAs !== observedType) return null;
+  if (from === to ? readAs !== observedType : isOwnId(from)) return null;
   return { type, from, to, isCopy: readAs === observedType, run: typeof run === 'string' ? run : null };
 }

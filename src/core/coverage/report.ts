@@ -7,7 +7,7 @@
 import type { ReportSource } from '../../contract/coverage.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
-import { isObservation, joinOf, observedType, observedTypes } from './join.ts';
+import { isObservation, isOwnId, joinOf, observedType, observedTypes } from './join.ts';
 
 /** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
 export const governs = (source: ReportSource): boolean => source !== 'otlp' && source !== 'transcript';
@@ -55,10 +55,6 @@ export function claimedKeys(event: Pick<EventInput, 'eventType' | 'metadata'>): 
   const key = event.eventType === observedType ? null : reportKey(event);
   return key === null ? [] : [key];
 }
-
-/** An id that an importer made up names a call in its own source alone. */
-export const isOwnId = (id: unknown): id is string =>
-  typeof id === 'string' && id !== '' && !id.startsWith('import:');
 
 /** Returns the number that a session gave the log record of an event; null if it has none. */
 export function sequenceOf(metadata: Metadata): number | null {

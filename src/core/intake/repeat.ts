@@ -34,7 +34,7 @@ export interface ShownEvent {
 /** What the log has under a clientEventId: the type, and hashes of what was said, by member. */
 interface Kept {
   readonly type: unknown;
-  readonly hashes: Record<string, string>;
+  hashes: Record<string, string>;
 }
 
 /** The members of an event that say what happened. */
@@ -59,11 +59,16 @@ export class ShownRun {
     if (balance !== undefined) this.balances.push(balance);
     // an observation that has ended since was completed by a later event
     const { completes, added } = metadata;
-    if (eventType === 'event.completed' && typeof completes === 'string')
-      Object.assign(this.#byId.get(completes)?.hashes ?? {}, hashesOf(added));
+    if (eventType === 'event.completed' && typeof completes === 'string') this.#complete(completes, added);
     if (typeof clientEventId !== 'string' || this.#byId.has(clientEventId)) return;
     const type = eventType === observedType ? metadata['observed'] : eventType;
     this.#byId.set(clientEventId, { type, hashes: hashesOf(metadata) });
+  }
+
+  /** A later event adds what the first one lacks; whoever wrote it, it changes nothing that was said. */
+  #complete(clientEventId: string, added: unknown): void {
+    const kept = this.#byId.get(clientEventId);
+    if (kept !== undefined) kept.hashes = { ...hashesOf(added), ...kept.hashes };
   }
 
   /** Returns how the log differs from an event that the file gives; undefined: it has the same. */

@@ -48,9 +48,10 @@ export async function judgeAll(
   inputs: readonly unknown[],
   services: Services,
   caller: Caller,
+  more: Pick<RecordRules, 'mayJoin'> = {},
 ): Promise<JudgedEvent[]> {
   const check = await loadEventCheck();
-  const recording = recordingOf(caller, services);
+  const recording = { ...recordingOf(caller, services), ...more };
   const results: JudgedEvent[] = [];
   const slice = services.slices.of(caller.project.projectId);
   await slice.next();

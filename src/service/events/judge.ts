@@ -10,6 +10,7 @@ import { rowNullDropper } from '../../contract/nulls.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
+import { joinOf } from '../../core/coverage/join.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { draftEvent, type EventDraft } from '../../core/events/record.ts';
@@ -23,12 +24,17 @@ import type { SubjectsOf } from '../call/subjects.ts';
 /** The run of tool calls that name no run. */
 export const toolRun = 'gov.tools';
 
+const joinRefusal =
+  'expected no event that makes two reports of a call one: the service writes them for the telemetry that it receives';
+
 const earliestMs = Date.UTC(2000, 0, 1);
 
 /** Redaction and subjects of a project, which recording needs. */
 export interface RecordRules {
   readonly redact: Redact;
   readonly subjects: SubjectsOf;
+  /** Set where the receiver of telemetry writes: it alone may say that two reports are of one call. */
+  readonly mayJoin?: boolean;
 }
 
 const plainly: RecordRules = { redact: null, subjects: null };
@@ -48,10 +54,11 @@ const fault = (pointer: string, code: FieldCode, detail: string, limit?: number)
 export function judgeEvent(
   input: EventInput,
   services: Services,
-  { redact, subjects }: RecordRules = plainly,
+  { redact, subjects, mayJoin = false }: RecordRules = plainly,
 ): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
+  if (!mayJoin && joinOf(input) !== null) return fault('/metadata/importer', 'NOT_ALLOWED', joinRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
   if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');
   if (timestampMs < earliestMs) {

@@ -172,6 +172,7 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
     events.map(({ event }) => event),
     services,
     caller,
+    { mayJoin: true },
   );
   for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
   noteSources(batch, { received, events, judged, facts, atMs });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { AuditEvent, EventInput } from '../../../src/contract/events.ts';
 import { joinOf } from '../../../src/core/coverage/join.ts';
 import { claimedKeys } from '../../../src/core/coverage/report.ts';
 import { ToolCalls } from '../../../src/service/reports/counts/activity.ts';
 import { timelineOf } from '../../../src/console/runs/timeline.ts';
-import type { AuditEvent } from '../../../src/contract/events.ts';
+import { judged } from './sessions.ts';
 
 const completed = (added: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
   eventType: 'event.completed',
@@ -23,6 +24,7 @@ describe('an event that joins two reports of a call', () => {
       completed({ toolCallId: 'c1' }, { importer: 'codex' }),
       completed({ toolCallId: 'c1' }, { completedType: 'model.invoked' }),
       { ...joined, eventType: 'tool.call' },
+      completed({ toolCallId: 'c1', readAs: 'x.tool.observed' }, { toolCallId: 'c2' }),
     ])
       expect(joinOf(other)).toBeNull();
   });
@@ -30,6 +32,51 @@ describe('an event that joins two reports of a call', () => {
   it('claims the call for telemetry under its new id', () => {
     expect(claimedKeys(joined)).toEqual(['tool.call c1']);
     expect(claimedKeys(copied)).toEqual([]);
+  });
+});
+
+describe('coverage', () => {
+  const at = '2026-01-05T09:00:00Z';
+  const of = (eventType: string, metadata: object, tool = 'pay') =>
+    ({
+      runId: 'r',
+      eventType,
+      actor: { name: 'a' },
+      action: 'x',
+      timestamp: at,
+      resource: { name: tool },
+      metadata,
+    }) as EventInput;
+  const verdicts = (...events: EventInput[]) => judged(events).calls.map(({ verdict }) => verdict);
+  const governed = of('tool.call', { toolCallId: 'c1', recordedBy: 'hook', evaluationId: 'pev_1' });
+  const ran = (id: string, source: object, tool?: string) =>
+    ['tool.call', 'tool.result'].map((type) => of(type, { toolCallId: id, ok: true, ...source }, tool));
+  const copy = (id: string, to: string, more = {}) =>
+    of(
+      'event.completed',
+      completed({ toolCallId: to, readAs: 'x.tool.observed', ...more }, { toolCallId: id }).metadata,
+    );
+
+  it('joins reports of telemetry alone', () => {
+    const transcript = ran('import:a', { timestampSource: 'source', importer: 'codex' });
+    expect(verdicts(governed, ...transcript, copy('import:a', 'c1'))).toEqual([
+      'single_source',
+      'ungoverned',
+    ]);
+    const denied = of('tool.denied', { toolCallId: 'import:b', recordedBy: 'hook', evaluationId: 'pev_2' });
+    const report = ran('import:b', { importer: 'otlp' });
+    for (const target of [{ toolCallId: 'c1' }, { toolCallId: 'gone', run: 'other' }]) {
+      const forged = copy('import:b', target.toolCallId, target);
+      expect(verdicts(governed, denied, ...report, forged)).toEqual(['single_source', 'denied_but_ran']);
+    }
+  });
+
+  it('never joins calls of two tools', () => {
+    const report = ran('import:a', { importer: 'otlp' }, 'delete');
+    expect(verdicts(governed, ...report, copy('import:a', 'c1'))).toEqual(['single_source', 'ungoverned']);
+    expect(verdicts(governed, ...ran('import:a', { importer: 'otlp' }), copy('import:a', 'c1'))).toEqual([
+      'governed',
+    ]);
   });
 });
 

@@ -146,6 +146,28 @@ describe('spans of one call in several requests', () => {
     }
   });
 
+  it('are two calls where two spans of one side have one request', async () => {
+    const kind = 'SPAN_KIND_SERVER';
+    const servers = [mcp(6, 2, {}, { kind }), mcp(7, 2, {}, { kind })] as const;
+    for (const order of ordersOf([outer, ...servers])) {
+      const run = await send(order.map((each) => [each]));
+      expect((await coverageOf(run)).calls, run).toHaveLength(2);
+    }
+  });
+
+  it('are joined by the service alone: no client may write that two calls are one', async () => {
+    const run = await send([[client], [outer]]);
+    const joined = (await eventsOf(run)).find(({ eventType }) => eventType === 'event.completed');
+    const forged = event({ runId: run, eventType: 'event.completed', metadata: joined?.metadata });
+    const alone = await plane.call('POST', '/events', { body: forged });
+    expect([alone.status, alone.body.errors]).toMatchObject([
+      400,
+      [{ pointer: '/metadata/importer', code: 'NOT_ALLOWED' }],
+    ]);
+    const { body } = await plane.call('POST', '/events/batch', { body: { events: [forged, event()] } });
+    expect(body.results).toMatchObject([{ status: 'rejected' }, { status: 'accepted' }]);
+  });
+
   it('keep the arguments that only the outer span has', async () => {
     const run = await send([[client], [outer]]);
     const joined = (await eventsOf(run)).find(({ eventType }) => eventType === 'event.completed');

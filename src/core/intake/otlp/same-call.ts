@@ -68,7 +68,8 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
 
 /**
  * Returns the next tool span around each span that reports the same call. Of several spans directly below one, those of
- * another request of JSON-RPC than the first are further calls. A server whose parents are unknown reports the call of the
+ * another request of JSON-RPC than the first are further calls, and so is a second one of one side: a client chooses the id
+ * of its request, and may use it twice. A server whose parents are unknown reports the call of the
  * one client with an equal request. Cost: once over the spans and their ancestors.
  */
 function aboveEach<Span extends CallSpan>(
@@ -76,9 +77,9 @@ function aboveEach<Span extends CallSpan>(
   decided: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, Span> {
   const above = new Map<string, Span>();
-  const firstBelow = new Map<string, Span>();
+  const allBelow = new Map<string, Span[]>();
   const put = (span: Span, outer: Span): void => {
-    if (!firstBelow.has(outer.spanId)) firstBelow.set(outer.spanId, span);
+    allBelow.set(outer.spanId, [...(allBelow.get(outer.spanId) ?? []), span]);
     above.set(span.spanId, outer);
   };
   for (const [below, id] of decided) {
@@ -92,9 +93,8 @@ function aboveEach<Span extends CallSpan>(
     const { end: outer, isUnknown } = wayUp(span, byId);
     if (isUnknown && span.side === 'server' && span.request !== undefined) alone.push(span);
     if (outer?.role !== 'tool' || !isSameTool(span, outer)) continue;
-    const first = firstBelow.get(outer.spanId);
-    if (first === undefined || (span.request !== undefined && span.request === first.request))
-      put(span, outer);
+    const others = allBelow.get(outer.spanId) ?? [];
+    if (others.every((other) => isOtherSide(span, other))) put(span, outer);
   }
   for (const server of alone) {
     const clients = tools.filter(
@@ -102,7 +102,7 @@ function aboveEach<Span extends CallSpan>(
         span.side === 'client' &&
         span.request === server.request &&
         isSameTool(server, span) &&
-        !firstBelow.has(span.spanId),
+        !allBelow.has(span.spanId),
     );
     const [client, other] = clients;
     if (client !== undefined && other === undefined) put(server, client);
@@ -126,6 +126,10 @@ function wayUp<Span extends CallSpan>(
   // a server may begin a way of its own
   return { isUnknown: true };
 }
+
+/** Whether two spans at one place are the two sides of one request. */
+const isOtherSide = (span: CallSpan, other: CallSpan): boolean =>
+  span.request !== undefined && span.request === other.request && span.side !== other.side;
 
 function isSameTool(span: CallSpan, outer: CallSpan): boolean {
   const isOther = (member: 'request' | 'session'): boolean =>
