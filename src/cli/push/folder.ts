@@ -1,9 +1,10 @@
 /**
  * The files below a folder of recordings: those that may be recordings by the end of their name, and the others, which a
- * push names and does not read. Links to folders are not followed, so that the walk ends.
+ * push names and does not read. Links are not followed: the walk ends, and no file outside of the folder is read, whoever
+ * may write links in it.
  * Tested by `test/cli/push/folder.test.ts`.
  */
-import { readdirSync, statSync, type Dirent } from 'node:fs';
+import { constants, lstatSync, openSync, readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { usage } from '../program/exit.ts';
@@ -84,11 +85,11 @@ function entriesOf(path: string, isTop: boolean): readonly Dirent[] | undefined 
   }
 }
 
-/** Returns undefined for what is no file, such as a pipe, a socket or a broken link. */
+/** Returns undefined for what is no file, such as a pipe, a socket or a link. */
 export function fileAt(folder: string, name: string): FolderFile | undefined {
   const path = join(folder, name);
   try {
-    const stat = statSync(path);
+    const stat = lstatSync(path);
     if (!stat.isFile()) return undefined;
     return {
       name,
@@ -102,3 +103,12 @@ export function fileAt(folder: string, name: string): FolderFile | undefined {
     return undefined;
   }
 }
+
+/**
+ * Opens a file that was found to read it. What has taken its place since, a link or a pipe, neither leads out of the folder
+ * nor waits for a writer. Throws the system's error.
+ */
+export const openFound = (path: string): number => openSync(path, foundFlags);
+
+/** A system without links and pipes in its folders has no such flags. */
+const foundFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

@@ -7,7 +7,7 @@ import { join, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { usage } from '../program/exit.ts';
 import { unreadable } from '../program/flags.ts';
-import { filesBelow } from './folder.ts';
+import { filesBelow, openFound } from './folder.ts';
 import { elements, lines, separated, values, type Chunks } from './pieces.ts';
 import { inputError, readPiece, type InputRecord, type Piece } from './record.ts';
 
@@ -118,6 +118,7 @@ export async function* readChunks(
     source.path === null
       ? stdin
       : createReadStream(source.path, {
+          ...(source.isFound === true ? { fd: opened(source.path, source.name) } : {}),
           highWaterMark: 256 * 1024,
           ...(until === undefined ? {} : { end: until - 1 }),
         });
@@ -142,6 +143,14 @@ export async function* readChunks(
     signal.removeEventListener('abort', stop);
   }
   if (!isPipe(source)) signal.throwIfAborted();
+}
+
+function opened(path: string, name: string): number {
+  try {
+    return openFound(path);
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
 }
 
 /**

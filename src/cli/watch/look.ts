@@ -4,10 +4,10 @@
  * Tested by `test/cli/watch/look.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import { fileAt, filesBelow, type FolderFile } from '../push/folder.ts';
+import { fileAt, filesBelow, openFound, type FolderFile } from '../push/folder.ts';
 import type { Place } from './places.ts';
 
 /** A file with something new. */
@@ -43,7 +43,7 @@ export interface FolderScan {
 export interface LookOptions {
   readonly places: ReadonlyMap<string, Place>;
   readonly nowMs: number;
-  /** Files that were looked at before, and have had no whole line more: by name, their size and time. */
+  /** Files that were looked at before, and have had no whole line more: by name, which file it is, its size and time. */
   readonly unripe: Map<string, string>;
   /** When a file may be read again. */
   readonly notBefore: ReadonlyMap<string, number>;
@@ -126,7 +126,7 @@ class Looking {
   /** Returns whether what there is of the file was judged now: false if it waits, or was judged before. */
   take(file: FolderFile, knownAs: string, place?: Place): boolean {
     const { unripe, notBefore, nowMs, isOnce } = this.#options;
-    const state = `${file.size} ${file.modifiedMs}`;
+    const state = `${idOf(file)} ${file.size} ${file.modifiedMs}`;
     if (unripe.get(file.name) === state) return false;
     const ripeMs = isLines(file.name) || isOnce ? 0 : file.modifiedMs + limits.watchDocumentMs;
     const waitMs = Math.max(notBefore.get(file.name) ?? 0, ripeMs) - nowMs;
@@ -210,7 +210,7 @@ const hashOfHead = (path: string, bytes: number): string =>
 function reading<Result>(path: string, otherwise: Result, read: (file: number) => Result): Result {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    file = openFound(path);
   } catch {
     return otherwise;
   }

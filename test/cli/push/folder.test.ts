@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filesBelow } from '../../../src/cli/push/folder.ts';
+import { readChunks } from '../../../src/cli/push/source.ts';
 import { balanceType, latestBalances, sumOf } from '../../../src/core/balance/statement.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { Folder, push } from './harness.ts';
@@ -193,17 +196,34 @@ describe('the balance of a session that grows', () => {
 });
 
 describe('the files below a folder', () => {
-  it('are listed in the order of their names, without what links to folders', () => {
+  it('are listed in the order of their names, without links', () => {
     for (const name of ['b.jsonl', 'a/c.json', 'a/d.md', 'e.jsonl.gz', 'f']) folder.write(name, 'xy');
     symlinkSync(folder.path, join(folder.path, 'again'));
     symlinkSync('nowhere.jsonl', join(folder.path, 'broken.jsonl'));
+    symlinkSync('b.jsonl', join(folder.path, 'link.jsonl'));
     const { files, others } = filesBelow(folder.path);
     expect(files.map(({ name, size }) => [name, size])).toEqual([
       ['a/c.json', 2],
       ['b.jsonl', 2],
       ['e.jsonl.gz', 2],
     ]);
-    expect(others).toEqual(['a/d.md', 'again', 'broken.jsonl', 'f']);
+    expect(others).toEqual(['a/d.md', 'again', 'broken.jsonl', 'f', 'link.jsonl']);
+  });
+
+  it('are read only where they are still files of it: what became a link or a pipe leads nowhere', async () => {
+    folder.write('secret.jsonl', '{"a":1}\n');
+    symlinkSync('secret.jsonl', join(folder.path, 'link.jsonl'));
+    execFileSync('mkfifo', [join(folder.path, 'pipe.jsonl')]);
+    const read = async (name: string) => {
+      const chunks: Uint8Array[] = [];
+      const source = { name, path: join(folder.path, name), size: 8, isFound: true } as const;
+      const of = { stdin: Readable.from([]), signal: new AbortController().signal, counted: () => {} };
+      for await (const chunk of readChunks(source, of)) chunks.push(chunk);
+      return chunks;
+    };
+    expect(await read('secret.jsonl')).toHaveLength(1);
+    await expect(read('link.jsonl')).rejects.toThrow('cannot read link.jsonl');
+    expect(await read('pipe.jsonl')).toEqual([]);
   });
 
   it('has a limit of files and of levels', () => {

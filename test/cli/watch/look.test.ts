@@ -65,6 +65,20 @@ describe('looking at a folder', () => {
     expect(taking()).toEqual(nothing);
   });
 
+  it('another file of the same name, size and time is taken, also where the first one had no whole line', () => {
+    const at = new Date(1_700_000_000_000);
+    for (const [text, taken] of [
+      ['{"half":1', []],
+      ['{"a":12}\n', [['a.jsonl', 9]]],
+      ['{"b":12}\n', [['a.jsonl', 9]]],
+    ] as const) {
+      write('draft', text);
+      utimesSync(pathOf('draft'), at, at);
+      renameSync(pathOf('draft'), pathOf('a.jsonl'));
+      expect(taking().takes).toEqual(taken);
+    }
+  });
+
   it('a half-written last line waits, byte by byte', () => {
     write('a.jsonl', '{"a":1}\n');
     taking();
