@@ -70,6 +70,8 @@ interface Fact {
 
 /** Words of importers for copies in one file. */
 const copies: readonly Change[] = ['block_repeated', 'id_repeated', 'version_replaced', 'call_merged'];
+/** Those of copies that may differ: a newer version, or the report of another signal. */
+const versions: readonly Change[] = ['version_replaced', 'call_merged'];
 
 /** How many messages of one id are compared for the beginning of a text. */
 const comparedAnswers = 20;
@@ -89,7 +91,17 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
   const left = take(compared, facts, sheet);
   const others = otherTexts(events);
   const insides = insidesOf(found);
-  const isCopyKnown = runs.some(({ changes }) => copies.some((change) => (changes.get(change) ?? 0) > 0));
+  const met = (of: readonly Change[]): boolean =>
+    runs.some(({ changes }) => of.some((change) => (changes.get(change) ?? 0) > 0));
+  const [isCopyKnown, mayDiffer] = [met(copies), met(versions)];
+  const isCopyOf = (one: RawFact, other: RawFact): boolean => {
+    const [bytes, others] = [bytesOf(one), bytesOf(other)];
+    if (Buffer.from(bytes).equals(others)) return true;
+    return (
+      isCopyKnown &&
+      (one.kind !== 'calls' || mayDiffer || (one.name === other.name && isSameCall(bytes, others)))
+    );
+  };
   const originals = new Map<string, RawFact>();
   /** Outputs by the id of their message, of which a stream writes the beginning first. */
   const answers = new Map<string, RawFact[]>();
@@ -102,7 +114,7 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
   for (const each of left) {
     const original = originals.get(`${each.kind} ${keyOf(each) ?? ''}`);
     const isCopy =
-      (original !== undefined && (isCopyKnown || Buffer.from(bytesOf(each)).equals(bytesOf(original)))) ||
+      (original !== undefined && isCopyOf(each, original)) ||
       (isCopyKnown &&
         answers.get(each.id ?? '')?.some((other) => isBeginning(bytesOf(each), bytesOf(other))) === true);
     const context = { formats, otherEvent: others.get(each.text ?? ''), isInside: insides.has(each) };
@@ -140,7 +152,7 @@ function take(found: readonly RawFact[], facts: readonly Fact[], sheet: Sheet): 
     const waiting = key === undefined ? undefined : byKey.get(`${each.kind} ${key}`);
     let fact = waiting?.pop();
     while (fact?.isTaken === true) fact = waiting?.pop();
-    if (fact === undefined) left.add(each);
+    if (fact === undefined || isWithoutTool(each, fact)) left.add(each);
     else {
       fact.isTaken = true;
       sheet.add('recorded', each.kind);
@@ -148,6 +160,14 @@ function take(found: readonly RawFact[], facts: readonly Fact[], sheet: Sheet): 
   }
   return left;
 }
+
+/** An event without the tool that the file shows is none of its call: its importer looked for the name elsewhere. */
+const isWithoutTool = ({ kind, name }: RawFact, { event: { resource } }: Fact): boolean =>
+  kind === 'calls' &&
+  (name ?? unknownTool) !== unknownTool &&
+  isObject(resource) &&
+  resource['name'] === unknownTool;
+const unknownTool = 'unknown';
 
 /** What the importer says it left out because another run has it. */
 function inherit(left: Set<RawFact>, runs: readonly WeighedRun[], sheet: Sheet): void {
@@ -182,7 +202,7 @@ function pairByNumber(
       if (each.kind !== kind) continue;
       const isAny = isByNumber || each.text !== undefined || each.id === undefined;
       const fact = unnamed.pop() ?? (isAny ? named.pop() : undefined);
-      if (fact === undefined) continue;
+      if (fact === undefined || isWithoutTool(each, fact)) continue;
       fact.isTaken = true;
       left.delete(each);
       sheet.add('recorded', kind);
@@ -210,6 +230,33 @@ function unseen(
   else if (exception !== undefined) sheet.unsee(kind, exception);
   else sheet.fault({ kind, event, why: 'unseen' });
 }
+
+/** Whether two objects of one id ask for the same. A stream writes the beginning of an input first. */
+function isSameCall(one: Uint8Array, other: Uint8Array): boolean {
+  const [left, right] = [one, other].map((bytes) => askedIn(JSON.parse(Buffer.from(bytes).toString())));
+  return begins(left, right) || begins(right, left);
+}
+
+/** Whether a value is another one, or what a stream may have written of it before. */
+function begins(part: unknown, whole: unknown): boolean {
+  if (typeof part === 'string' && typeof whole === 'string') return whole.startsWith(part);
+  if (Array.isArray(part) && Array.isArray(whole))
+    return part.length <= whole.length && part.every((each, at) => begins(each, whole[at]));
+  if (!isObject(part) || !isObject(whole)) return part === whole;
+  return Object.entries(part).every(
+    ([name, each]) => Object.hasOwn(whole, name) && begins(each, whole[name]),
+  );
+}
+
+const askedMembers = new Set(['name', 'tool_name', 'toolName', 'input', 'arguments', 'args', 'parameters']);
+
+/** Returns the names and inputs of an object and of those in it. */
+const askedIn = (value: unknown): unknown =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([name, each]) =>
+        askedMembers.has(name) ? [[name, each]] : isObject(each) ? [askedIn(each)] : [],
+      )
+    : null;
 
 /** Whether the text of a message is the beginning of another's. */
 function isBeginning(message: Uint8Array, other: Uint8Array): boolean {

@@ -76,6 +76,28 @@ describe('the balance of a file', () => {
     expect(found.remainder).toHaveLength(1);
   });
 
+  it('takes no call for a copy that has the id of another and asks for something else', () => {
+    const asking = (more: object) => model('u2', [{ ...call('t1'), ...more }]);
+    const again = (more: object) =>
+      balance([...lines.slice(0, 2), asking(more), ...lines.slice(2)].join('\n'));
+    expect(again({ caller: 'x' }).faults).toEqual([]);
+    expect(again({ input: {} }).faults).toEqual([]);
+    expect(again({ name: 'delete' }).faults).toEqual(['calls unread']);
+    expect(again({ input: { to: 'thief' } }).faults).toEqual(['calls unread']);
+  });
+
+  it('takes no event for a call whose tool it does not have, where the file shows it', () => {
+    const asked = {
+      role: 'assistant',
+      tool_calls: [{ id: 'c1', function: { name: 'pay', arguments: '{}' } }],
+    };
+    const chat = (message: object) =>
+      JSON.stringify({ messages: [{ role: 'user', content: 'Pay' }, message] });
+    expect(balance(chat(asked)).faults).toEqual([]);
+    const moved = chat(asked).replace('"function"', '"x_function"');
+    expect(balance(moved).faults).toContain('calls unread');
+  });
+
   it('names the place of what is dropped, its size and its hash', () => {
     const { balance: found } = balance(session, without('tool.call t2'));
     expect(found.remainder).toEqual([

@@ -78,7 +78,14 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   });
   if (steps.length > 0) writer.writeSteps(steps);
   else writer.writeMessages();
-  const { exit_status: exitStatus, submission, model_stats: modelStats, ...others } = facts;
+  const others = [trajectory, history, messages].filter((list) => list !== told && list !== null);
+  for (const [at, part] of others.flatMap((list) => notRead(list, trajectory)).entries())
+    run.unknown('a list of steps or messages that has other items', part, {
+      actor: writer.agent,
+      at: undefined,
+      key: `other${at}`,
+    });
+  const { exit_status: exitStatus, submission, model_stats: modelStats, ...more } = facts;
   // a trajectory is written after each step; only the last one says how the run ended
   if ((exitStatus ?? null) !== null) {
     run.add({
@@ -92,11 +99,17 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
         exitStatus,
         submission,
         modelStats,
-        info: Object.keys(others).length === 0 ? undefined : others,
+        info: Object.keys(more).length === 0 ? undefined : more,
       },
     });
   }
   yield run.finish(steps.length > 0 ? steps.length : told.length);
+}
+
+/** Returns what a list has that is no step; of another than the trajectory, the list. */
+function notRead(list: unknown, trajectory: unknown): readonly unknown[] {
+  if (list === undefined || (Array.isArray(list) && list.length === 0)) return [];
+  return list === trajectory && Array.isArray(list) ? list.filter((step) => !isSource(step)) : [list];
 }
 
 /** A trajectory names its instance, or is known by its file and its opening. */

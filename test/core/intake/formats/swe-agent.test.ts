@@ -130,3 +130,16 @@ describe('importing mini-swe-agent', () => {
     ]);
   });
 });
+
+it('a SWE-agent recording keeps a history and steps that are of another shape', () => {
+  const step = { action: 'ls', observation: 'README.md', response: 'Let me look.' };
+  const unread = (members: Source) =>
+    ofType(
+      importValue({ trajectory: [step], history: [{ role: 'user', content: 'Fix it' }], ...members }),
+      'x.unknown',
+    ).map((event) => meta(event)['value']);
+  expect(unread({})).toEqual([]);
+  const history = [{ role: null, content: 'Fix it' }];
+  expect(unread({ history })).toEqual([history]);
+  expect(unread({ messages: history, trajectory: [step, 'and another'] })).toEqual(['and another', history]);
+});
