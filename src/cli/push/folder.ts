@@ -29,8 +29,8 @@ export interface FolderFiles {
   readonly folders: readonly string[];
 }
 
-/** A compressed recording is named as one, and refused by its content. */
-const recording = /\.(jsonl?|ndjson|traj|pb|otlp)(\.(gz|zst|zip|bz2|xz|br))?$/i;
+/** A compressed recording, and the database of a program that keeps its sessions in one, are refused by their content. */
+const recording = /\.(jsonl?|ndjson|traj|pb|otlp)(\.(gz|zst|zip|bz2|xz|br))?$|(^|[\\/])opencode\.db$/i;
 
 /** Whether the name of a file is that of a recording. */
 const isRecordingName = (name: string): boolean => recording.test(name);

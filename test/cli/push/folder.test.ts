@@ -122,6 +122,7 @@ describe('a folder of sessions', () => {
     folder.write('x/d.json', JSON.stringify([{ role: 'alien', calls: [{ id: '1', name: 'f', input: {} }] }]));
     folder.write('x/e.ndjson', jsonl([{ runId: 'r', eventType: 'tool.call' }]));
     folder.write('x/f.jsonl.gz', Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0));
+    folder.write('x/opencode.db', 'SQLite format 3\0');
     const { code, value, stderr } = await importing('x');
     expect(code).toBe(9);
     expect(value.files.map(({ file, became }: JsonObject) => [file, became])).toEqual([
@@ -131,12 +132,14 @@ describe('a folder of sessions', () => {
       ['x/d.json', 'refused'],
       ['x/e.ndjson', 'refused'],
       ['x/f.jsonl.gz', 'refused'],
+      ['x/opencode.db', 'refused'],
     ]);
     expect(calls()).toEqual([['one', 'claude-code', 'Agent']]);
     expect(stderr).toContain('x/e.ndjson:1: rejected: validation_error: expected one of');
     expect(stderr).toContain('got events: push them without --from');
     expect(stderr).toContain('compressed with gzip');
-    expect(stderr).toContain('6 files, 5 refused, 1 recorded\n');
+    expect(stderr).toContain('a database of SQLite: let its program export the session');
+    expect(stderr).toContain('7 files, 6 refused, 1 recorded\n');
   });
 
   it('files that are no recordings are named, and are no failure', async () => {
