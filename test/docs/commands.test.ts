@@ -61,7 +61,7 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   );
 });
 
-/** Read by the plane, by the service, by `gov forward verify`, by bin/gov or install.sh, or by Node; or written by `gov run` for its program; or set in ci/gitlab. */
+/** Read by the plane, by the service, by `gov forward verify`, by bin/gov or install.sh, or by Node; or written by `gov run` for its program, or looked at by `gov doctor`; or set in ci/gitlab. */
 const otherVariables = [
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
@@ -104,7 +104,11 @@ const otherVariables = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
   'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_SDK_DISABLED',
+  'OTEL_TRACES_EXPORTER',
+  'OTEL_TRACES_SAMPLER',
 ];
 
 it('the index docs/README.md links every page', () => {

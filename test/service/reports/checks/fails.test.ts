@@ -17,6 +17,8 @@ import {
 import { templates } from '../../../../src/service/reports/templates/list.ts';
 import type { ReportSource } from '../../../../src/service/reports/templates/source.ts';
 import type { StoreReader } from '../../../../src/store/port/store.ts';
+import { answerText } from '../../../../src/core/proofs/answer.ts';
+import { answer } from '../../../core/proofs/asked.ts';
 import { startService, type TestService } from '../../../support/hosted.ts';
 import { fill, holdClock, later, type Filled } from '../templates/filled.ts';
 import { builtOver, hostileLog, type Hostile } from './hostile.ts';
@@ -50,7 +52,9 @@ type Case = readonly [log: 'known' | 'hostile', template: ReportTemplateId, memb
 const store = (): TestService['services']['store'] => service.services.store;
 const ofRun = (runId: string) => (): Members => ({ runId });
 const answering = (count: number | null): ReportSource['host'] => ({
-  answer: async () => (count === null ? null : { bytes: Buffer.from('{}'), count }),
+  // of a report's answers the bytes are attached, and read for who signed them
+  answer: async () =>
+    count === null ? null : { bytes: Buffer.from(answerText(answer(['run', 'r']))), count },
   bundle: async () => Buffer.from('{}'),
 });
 const silent = { service: 'agent', firstSeenMs: 1, lastSeenMs: 1 + 8 * 86_400_000 };
