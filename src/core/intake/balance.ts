@@ -13,6 +13,7 @@ import { isObject } from '../json/object.ts';
 import { exceptionOf, isCountedByNumber, placeExceptionOf, unseenExceptionOf } from './exceptions.ts';
 import type { Change } from './fit.ts';
 import type { ImportedRun } from './run.ts';
+import { isSameCall } from './same-call.ts';
 
 export type WeighedRun = Pick<ImportedRun, 'format' | 'events' | 'changes' | 'inherited' | 'remainder'>;
 
@@ -230,33 +231,6 @@ function unseen(
   else if (exception !== undefined) sheet.unsee(kind, exception);
   else sheet.fault({ kind, event, why: 'unseen' });
 }
-
-/** Whether two objects of one id ask for the same. A stream writes the beginning of an input first. */
-function isSameCall(one: Uint8Array, other: Uint8Array): boolean {
-  const [left, right] = [one, other].map((bytes) => askedIn(JSON.parse(Buffer.from(bytes).toString())));
-  return begins(left, right) || begins(right, left);
-}
-
-/** Whether a value is another one, or what a stream may have written of it before. */
-function begins(part: unknown, whole: unknown): boolean {
-  if (typeof part === 'string' && typeof whole === 'string') return whole.startsWith(part);
-  if (Array.isArray(part) && Array.isArray(whole))
-    return part.length <= whole.length && part.every((each, at) => begins(each, whole[at]));
-  if (!isObject(part) || !isObject(whole)) return part === whole;
-  return Object.entries(part).every(
-    ([name, each]) => Object.hasOwn(whole, name) && begins(each, whole[name]),
-  );
-}
-
-const askedMembers = new Set(['name', 'tool_name', 'toolName', 'input', 'arguments', 'args', 'parameters']);
-
-/** Returns the names and inputs of an object and of those in it. */
-const askedIn = (value: unknown): unknown =>
-  isObject(value)
-    ? Object.entries(value).flatMap(([name, each]) =>
-        askedMembers.has(name) ? [[name, each]] : isObject(each) ? [askedIn(each)] : [],
-      )
-    : null;
 
 /** Whether the text of a message is the beginning of another's. */
 function isBeginning(message: Uint8Array, other: Uint8Array): boolean {

@@ -81,6 +81,7 @@ describe('the balance of a file', () => {
     const again = (more: object) =>
       balance([...lines.slice(0, 2), asking(more), ...lines.slice(2)].join('\n'));
     expect(again({ caller: 'x' }).faults).toEqual([]);
+    expect(again({ input: '{"to":"t1"}' }).faults).toEqual([]);
     expect(again({ input: {} }).faults).toEqual([]);
     expect(again({ name: 'delete' }).faults).toEqual(['calls unread']);
     expect(again({ input: { to: 'thief' } }).faults).toEqual(['calls unread']);
