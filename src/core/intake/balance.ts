@@ -14,6 +14,7 @@ import { exceptionOf, isCountedByNumber, placeExceptionOf, unseenExceptionOf } f
 import type { Change } from './fit.ts';
 import type { ImportedRun } from './run.ts';
 import { isSameCall } from './same-call.ts';
+import { parseLoose } from './source.ts';
 
 export type WeighedRun = Pick<ImportedRun, 'format' | 'events' | 'changes' | 'inherited' | 'remainder'>;
 
@@ -234,7 +235,7 @@ function unseen(
 
 /** Whether the text of a message is the beginning of another's. */
 function isBeginning(message: Uint8Array, other: Uint8Array): boolean {
-  const [text, whole] = [message, other].map((bytes) => wordsIn(JSON.parse(Buffer.from(bytes).toString())));
+  const [text, whole] = [message, other].map((bytes) => wordsIn(parseLoose(Buffer.from(bytes).toString())));
   return text !== undefined && whole !== undefined && whole.length > text.length && whole.startsWith(text);
 }
 

@@ -4,10 +4,11 @@
  */
 import { isObject } from '../json/object.ts';
 import { readArguments } from './conversation.ts';
+import { parseLoose } from './source.ts';
 
 /** Whether two objects of one id ask for the same. A stream writes the beginning of an input first. */
 export function isSameCall(one: Uint8Array, other: Uint8Array): boolean {
-  const asked = [one, other].map((bytes) => askedIn(JSON.parse(Buffer.from(bytes).toString())));
+  const asked = [one, other].map((bytes) => askedIn(parseLoose(Buffer.from(bytes).toString())));
   // a program may write an input as JSON in one place and as its text in another
   return [asked, asked.map(readArguments)].some(
     ([left, right]) => begins(left, right) || begins(right, left),

@@ -87,6 +87,15 @@ describe('the balance of a file', () => {
     expect(again({ input: { to: 'thief' } }).faults).toEqual(['calls unread']);
   });
 
+  it('compares copies with numbers that only Python writes', () => {
+    const parts = [[call('t1')], [{ ...call('t1'), more: 'NaN' }], [{ type: 'text', text: 'Let' }]];
+    const answers = [...parts, [{ type: 'text', text: 'Let me', more: 'NaN' }]].map((part, at) =>
+      model(`m${at}`, part, 'm').replaceAll('"NaN"', 'NaN'),
+    );
+    const { faults, balance: found } = balance([lines[0], ...answers].join('\n'));
+    expect([faults, found.repeated]).toEqual([[], { calls: 1, outputs: 1 }]);
+  });
+
   it('takes no event for a call whose tool it does not have, where the file shows it', () => {
     const asked = {
       role: 'assistant',

@@ -149,6 +149,12 @@ class MessageWriter {
   #request(message: Source, { from, at, key }: MessageKey & { from: Side | undefined }): void {
     const method = String(message['method']);
     const params = isSource(message['params']) ? message['params'] : {};
+    if (!isSource(message['params'] ?? {}))
+      this.#run.unknown('parameters that are no object', message['params'], {
+        actor: this.#server,
+        at,
+        key: `${key}.params`,
+      });
     const sender = from ?? (isOfServer(method) ? 'server' : 'client');
     const { _meta: meta, ...given } = params;
     const tool =

@@ -47,4 +47,14 @@ describe('importing messages of MCP', () => {
     expect(meta(run?.events.at(-1))['outcome']).toBe('error');
     expect(run?.events[3]?.action).toBe('answer elicitation/create');
   });
+
+  it('the MCP importer keeps parameters that are no object', () => {
+    const params = [{ name: 'pay', arguments: { amount: 5 } }];
+    const [run] = importText(line('client->server', { id: 1, method: 'tools/call', params }), {
+      sourceName: 'x.jsonl',
+    });
+    expect(types(run)).toEqual(['run.started', 'x.unknown', 'tool.call']);
+    expect(meta(run?.events[1])['value']).toEqual(params);
+    expectToFit([run!]);
+  });
 });
