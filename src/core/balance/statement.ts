@@ -127,9 +127,12 @@ export function readBalance(metadata: unknown): Balance | undefined {
   return isWellFormed ? (metadata as unknown as Balance) : undefined;
 }
 
-/** The newest balance of each file: one that has grown was pushed again under its name. */
+/**
+ * The newest balance of each file: one that has grown was pushed again under its name. A balance that leaves something out
+ * gives way to no other file of its name.
+ */
 export class LatestBalances<T = Balance> {
-  readonly #latest = new Map<string, T>();
+  readonly #latest = new Map<string, { readonly balance: Balance; readonly kept: T }>();
 
   /** Takes the metadata of the next event with a balance, and what is kept of it; false if it is none. */
   add(metadata: unknown, kept: (balance: Balance) => T): boolean {
@@ -137,16 +140,25 @@ export class LatestBalances<T = Balance> {
     if (balance === undefined) return false;
     const { name, format } = balance.source;
     const key = JSON.stringify([name, format]);
+    const before = this.#latest.get(key);
     // the order is that of the newest ones
     this.#latest.delete(key);
-    this.#latest.set(key, kept(balance));
+    if (before !== undefined && !isWhole(before.balance) && !hasGrown(before.balance, balance))
+      this.#latest.set(JSON.stringify([name, format, before.balance.source.sha256]), before);
+    this.#latest.set(key, { balance, kept: kept(balance) });
     return true;
   }
 
   list(): readonly T[] {
-    return [...this.#latest.values()];
+    return [...this.#latest.values()].map(({ kept }) => kept);
   }
 }
+
+/** Whether a later balance may be of the same file: it was read again, or has more in it. */
+const hasGrown = (before: Balance, after: Balance): boolean =>
+  before.source.sha256 === after.source.sha256 ||
+  (after.source.bytes > before.source.bytes &&
+    kinds.every((kind) => (after.found[kind] ?? 0) >= (before.found[kind] ?? 0)));
 
 /** Returns the newest balance of each file. */
 export function latestBalances(

@@ -49,6 +49,23 @@ function layerOf(events: readonly EventInput[]) {
 }
 
 describe('the layer x-recordings', () => {
+  it('keeps what a file left out, whatever another file of its name says', () => {
+    const of = (more: object, rest: Partial<Balance> = {}) =>
+      balance({ ...rest, source: { ...sheet.source, ...more } });
+    const first = of({ bytes: 10 }, { ...left, here: {} });
+    const two = { found: { calls: 2 }, recorded: { calls: 2 } };
+    for (const [later, whole] of [
+      [of({ sha256: 'b'.repeat(64), bytes: 10 }, two), [1, 2]],
+      [of({ sha256: 'b'.repeat(64), bytes: 11 }), [1, 2]],
+      [of({ sha256: 'b'.repeat(64), bytes: 11 }, two), [1, 1]],
+      [of({ bytes: 10 }), [1, 1]],
+    ] as const) {
+      const { claims, verdict } = layerOf([imported(), first, later]);
+      expect(claims).toMatchObject({ whole: whole[0], recordings: { n: whole[1] } });
+      expect(verdict).toBe(whole[0] === whole[1] ? 'pass' : 'fail');
+    }
+  });
+
   it('passes where each recording has a balance that comes out and leaves nothing out', () => {
     const found = layerOf([imported(), balance()]);
     expect(found).toMatchObject({ verdict: 'pass', failed: [], names: [] });
