@@ -87,6 +87,18 @@ describe('the balance of a file', () => {
     expect(again({ input: { to: 'thief' } }).faults).toEqual(['calls unread']);
   });
 
+  it('comes out at each line of a session that is being streamed', () => {
+    const text = (words: string) => ({ type: 'text', text: words });
+    const streamed = [
+      user('u1', 'Pay'),
+      model('m1', [text('I')], 'm'),
+      model('m2', [text('I pay'), { ...call('t1'), input: {} }], 'm'),
+      model('m3', [text('I pay both.'), call('t1')], 'm'),
+    ];
+    for (const at of streamed.keys())
+      expect(balance(streamed.slice(0, at + 1).join('\n')).faults).toEqual([]);
+  });
+
   it('compares copies with numbers that only Python writes', () => {
     const parts = [[call('t1')], [{ ...call('t1'), more: 'NaN' }], [{ type: 'text', text: 'Let' }]];
     const answers = [...parts, [{ type: 'text', text: 'Let me', more: 'NaN' }]].map((part, at) =>

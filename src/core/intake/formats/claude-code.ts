@@ -190,9 +190,9 @@ class LineWriter {
   #assistant(line: Source, message: Source, said: PromptPart): void {
     const fresh = this.#answers.fresh(message);
     const { content: given } = message;
-    if (Array.isArray(fresh) && fresh.length === 0 && Array.isArray(given) && given.length > 0) {
+    if (Array.isArray(fresh) && Array.isArray(given) && fresh.length < given.length) {
       this.#conversation.run.changes.add('block_repeated');
-      return;
+      if (fresh.length === 0) return;
     }
     const { content, calls, results, unknown } = readBlocks(fresh, 'assistant');
     if (isSynthetic(line, message)) {

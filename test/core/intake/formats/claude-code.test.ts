@@ -96,7 +96,7 @@ describe('importing lines of Claude Code', () => {
     expect(types(run)).toEqual(['run.started', 'model.invoked', 'tool.call', 'tool.result']);
     expect(meta(run?.events[1])['content']).toEqual([{ type: 'text', text: 'Let me pay.' }]);
     expect(meta(run?.events[2])).toMatchObject({ toolCallId: 't1', arguments: { amount: 100 } });
-    expect(run?.changes.get('block_repeated')).toBe(2);
+    expect(run?.changes.get('block_repeated')).toBe(3);
   });
 
   it('the Claude Code importer reads a refusal by the user, an interruption and an error of the API', () => {
