@@ -33,7 +33,7 @@ export interface FolderFiles {
 const recording = /\.(jsonl?|ndjson|traj|pb|otlp)(\.(gz|zst|zip|bz2|xz|br))?$|(^|[\\/])opencode\.db$/i;
 
 /** Whether the name of a file is that of a recording. */
-const isRecordingName = (name: string): boolean => recording.test(name);
+export const isRecordingName = (name: string): boolean => recording.test(name);
 
 /**
  * Returns the files in the order of their names. Errors: exit 2 for a folder that cannot be read, or one with more than

@@ -12,6 +12,8 @@ import type { Change } from './look.ts';
 export type WatchNote =
   | { readonly kind: 'watching'; readonly folder: string; readonly files: number; readonly others: number }
   | Change
+  /** It has the name of a recording, and is no file of the folder: a link, or a pipe. */
+  | { readonly kind: 'unread'; readonly file: string }
   | ({ readonly kind: 'taken' } & FileOutcome)
   /** The service cannot be reached: nothing is lost, because the files stay. */
   | { readonly kind: 'waiting'; readonly reason: string }
@@ -53,6 +55,8 @@ function textOf(note: WatchNote): Safe {
       return safe`${note.file}: cut or written again; gov reads it from its beginning`;
     case 'vanished':
       return safe`${note.file}: removed; what was recorded stays`;
+    case 'unread':
+      return safe`${note.file}: not read; gov reads the files of the folder, and follows no links`;
     case 'waiting':
       return safe`the service cannot be reached (${note.reason}); gov waits, and the files keep what is new`;
     case 'resumed':

@@ -13,6 +13,7 @@ import { backoffMs, type Backoff } from '../../core/backoff.ts';
 import { isTransient, pause } from '../../client/retry.ts';
 import { exit, failureOf, usage } from '../program/exit.ts';
 import { pushPass, type FileOutcome, type PassIo } from '../push/pass.ts';
+import { isRecordingName } from '../push/folder.ts';
 import { sessionsFirst } from '../push/source.ts';
 import type { PushOptions } from '../push/work.ts';
 import { headOf, look, type FolderScan, type Take } from './look.ts';
@@ -56,6 +57,7 @@ class Watching {
   readonly #wake: Wake;
   readonly #unripe = new Map<string, string>();
   readonly #notBefore = new Map<string, number>();
+  #unread: ReadonlySet<string> = new Set();
   #refused = 0;
   #isMissing = false;
 
@@ -81,6 +83,7 @@ class Watching {
         this.#isMissing = false;
         if (isFirst) await say({ kind: 'watching', folder, files: seen.files, others: seen.others.length });
         isFirst = false;
+        await this.#nameUnread(seen.others);
         if (!once) this.#wake.folders(seen.folders);
         await this.#follow(seen);
       }
@@ -93,6 +96,13 @@ class Watching {
 
   close(): void {
     this.#wake.close();
+  }
+
+  /** Says once of each link, pipe and folder with the name of a recording that it is not read. */
+  async #nameUnread(others: readonly string[]): Promise<void> {
+    const unread = others.filter(isRecordingName);
+    for (const file of unread) if (!this.#unread.has(file)) await this.#io.say({ kind: 'unread', file });
+    this.#unread = new Set(unread);
   }
 
   #look(): FolderScan | undefined {

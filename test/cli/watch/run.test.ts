@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../../src/client/create.ts';
@@ -187,5 +187,16 @@ describe('a watch of a folder', () => {
     await watch.note(taken('two.jsonl'));
     await watch.end();
     expect(prompts()).toEqual(['one:one-1', 'two:two-1']);
+  });
+
+  it('names a link with the name of a recording once, and does not follow it', async () => {
+    writeFileSync(join(state, 'secret.jsonl'), line('secret', 1));
+    symlinkSync(join(state, 'secret.jsonl'), join(folder, 'link.jsonl'));
+    const watch = new Running();
+    expect(await watch.note(({ kind }) => kind === 'unread')).toEqual({ kind: 'unread', file: 'link.jsonl' });
+    add('a.jsonl', line('a', 1));
+    await watch.note(({ kind }) => kind === 'taken');
+    expect(watch.notes.filter(({ kind }) => kind === 'unread')).toHaveLength(1);
+    expect(service.recorded.map(({ runId }) => runId)).not.toContain('secret');
   });
 });

@@ -87,7 +87,7 @@ export const eventsWatch = command({
   details: [
     'Records the sessions below a folder, and then each line that programs add to them: sessions begin, grow, are renamed, rotated, cut and removed. A last line that is half written waits. gov events push explains what becomes of a recording.',
     'Its place in each file is in the state directory, so that a watch that was killed continues without loss or repetition. If the service cannot be reached, gov says so and waits; the files keep what is new. Ctrl-C ends it.',
-    'On a terminal it prints a line for each session that it read, and in a pipe one JSON object a line: kind is watching, taken, renamed, rotated, truncated, vanished, waiting, resumed, forgotten or missing.',
+    'On a terminal it prints a line for each session that it read, and in a pipe one JSON object a line: kind is watching, taken, renamed, rotated, truncated, vanished, unread, waiting, resumed, forgotten or missing.',
   ],
   args: [{ name: 'folder', description: 'Folder of recordings, such as ~/.claude/projects' }],
   flags: {
