@@ -17,7 +17,7 @@ export interface Call {
   readonly type?: string | undefined;
 }
 
-interface Utterance {
+export interface Utterance {
   readonly at: SourceTime | null;
   readonly content?: unknown;
   readonly extra?: Source | undefined;

@@ -1,10 +1,13 @@
 /**
  * Sessions of Gemini CLI (`~/.gemini/tmp/…/chats/session-*.json`, and `.jsonl` from 0.40). A run is a session; the ids of its
- * messages are the ids of its events. A message of the model has its calls with their results, and `$set` lines change the
- * header alone. The file never says that its session has ended. Tested by `test/core/intake/formats/gemini-cli.test.ts`.
+ * messages are the ids of its events. The lines are a log of changes: a message is written again with its id whenever its
+ * calls change, `$set` changes the header or gives the model other messages, and `$rewindTo` takes back the last ones. The
+ * run has each message once, as it was written last, and also those that were taken back: their calls ran. A message of the
+ * model has its calls with their results, which the next message of the user repeats. The file never says that its session
+ * has ended. Tested by `test/core/intake/formats/gemini-cli.test.ts`.
  */
 import type { Ending } from '../../../contract/endings.ts';
-import { Conversation, extraOf, words } from '../conversation.ts';
+import { Conversation, extraOf, words, type Utterance } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
@@ -15,7 +18,8 @@ const name = 'gemini-cli';
 const isHeader = (value: unknown): value is Source =>
   isSource(value) && textOf(value['sessionId']) !== undefined && textOf(value['projectHash']) !== undefined;
 
-const isChange = (value: Source): boolean => isSource(value['$set']) && Object.keys(value).length === 1;
+const isChange = (value: Source): boolean =>
+  (isSource(value['$set']) || textOf(value['$rewindTo']) !== undefined) && Object.keys(value).length === 1;
 
 const isMessage = (value: unknown): value is Source =>
   isSource(value) &&
@@ -30,26 +34,53 @@ const isMessage = (value: unknown): value is Source =>
 const isLine = (value: unknown): boolean =>
   (isHeader(value) && !('messages' in value)) || (isSource(value) && isChange(value)) || isMessage(value);
 
-/** The header and the messages of a document, which may be the lines of a file. */
-function read(
-  document: unknown,
-): { readonly header: Source; readonly messages: readonly unknown[] } | undefined {
+interface Session {
+  readonly header: Source;
+  /** Messages and rewinds, in the order of their first line. */
+  readonly messages: readonly unknown[];
+  /** Whether a message was written again. */
+  readonly isRewritten: boolean;
+}
+
+/** Reads a document, which may be the lines of a file. */
+function read(document: unknown): Session | undefined {
   if (Array.isArray(document)) {
     const [header, ...rest]: unknown[] = document;
     const isSession = isHeader(header) && !('messages' in header) && rest.every(isLine);
-    return isSession
-      ? { header, messages: rest.filter((each) => !isSource(each) || !isChange(each)) }
-      : undefined;
+    return isSession ? { header, ...replayed(rest) } : undefined;
   }
   if (!isHeader(document)) return undefined;
   const { messages = [] } = document;
-  return Array.isArray(messages) ? { header: document, messages } : undefined;
+  return Array.isArray(messages) ? { header: document, messages, isRewritten: false } : undefined;
+}
+
+function replayed(lines: readonly unknown[]): Omit<Session, 'header'> {
+  const messages: unknown[] = [];
+  const places = new Map<string, number>();
+  let isRewritten = false;
+  const take = (message: unknown): void => {
+    const id = isSource(message) ? textOf(message['id']) : undefined;
+    const place = id === undefined ? undefined : places.get(id);
+    if (place !== undefined) {
+      messages[place] = message;
+      isRewritten = true;
+      return;
+    }
+    if (id !== undefined) places.set(id, messages.length);
+    messages.push(message);
+  };
+  for (const line of lines) {
+    const set = isSource(line) && isChange(line) ? line['$set'] : undefined;
+    if (!isSource(set)) take(line);
+    else if (Array.isArray(set['messages'])) for (const message of set['messages']) take(message);
+  }
+  return { messages, isRewritten };
 }
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const session = read(document);
   if (session === undefined) return;
-  const { header, messages } = session;
+  const { header, messages, isRewritten } = session;
   const run = new RunBuilder(name, { id: String(header['sessionId']) }, context);
   const agent = { name, role: 'agent' };
   run.add({
@@ -60,8 +91,9 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     at: readTime(header['startTime']),
     key: 'start',
   });
+  if (isRewritten) run.changes.add('version_replaced');
   const writer = new MessageWriter(new Conversation(run, { agent }));
-  for (const message of messages) writer.write(message);
+  for (const [no, message] of messages.entries()) writer.write(message, no);
   yield run.finish(messages.length);
 }
 
@@ -69,22 +101,45 @@ const known = words('id timestamp type content displayContent toolCalls model to
 const knownOfCall = words(
   'id name args result status timestamp resultDisplay description displayName renderOutputAsMarkdown',
 );
+
+const responseOf = (part: unknown): Source | undefined =>
+  isSource(part) && isSource(part['functionResponse']) ? part['functionResponse'] : undefined;
+
+/** What the program writes below the output of a command. It writes no code of 0. */
+const shellTail =
+  /^Exit Code: (-?\d+)\n(?:(?:Signal|Background PIDs|Process Group PGID): .*\n?)*(?:<\/untrusted_context>)?\s*$/m;
+const hasFailed = (output: unknown): boolean => {
+  const [, code] = shellTail.exec(`${isSource(output) ? (textOf(output['output']) ?? '') : ''}\n`) ?? [];
+  return code !== undefined && Number(code) !== 0;
+};
+
 /** What the program says of a call. It writes the result of a cancelled one itself. */
-function statedOf(status: unknown, outputs: readonly unknown[]): Ending | undefined {
+function statedOf({ name, status }: Source, outputs: readonly unknown[]): Ending | undefined {
+  if (status === 'error' || (name === 'run_shell_command' && outputs.some(hasFailed))) return 'error';
   if (status === 'success') return 'ok';
-  if (status === 'error') return 'error';
   if (status !== 'cancelled') return undefined;
   return /User (?:denied|did not allow)/.test(JSON.stringify(outputs)) ? 'refused' : 'interrupted';
 }
 
+/** How the context begins that the program gives the model as the first words of the user. */
+const contextStart = '<session_context>';
+
 class MessageWriter {
   readonly #conversation: Conversation;
+  /** What calls returned, as JSON, by their ids. */
+  readonly #returnedBy = new Map<string, string>();
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation;
   }
 
-  write(value: unknown): void {
+  /** `no`: the place among the messages. */
+  write(value: unknown, no: number): void {
+    if (isSource(value) && isChange(value)) {
+      const facts = { to: value['$rewindTo'] };
+      this.#conversation.step('rewind', facts, { at: null, key: `rewind${no}` });
+      return;
+    }
     if (!isMessage(value)) {
       this.#conversation.unknown('a message of an unknown type', value, { at: null });
       return;
@@ -93,9 +148,46 @@ class MessageWriter {
     const at = readTime(value['timestamp']);
     const key = String(id);
     const extra = extraOf(value, known);
-    if (type === 'user') this.#conversation.prompted({ at, key, content, extra });
+    if (type === 'user') this.#asked({ at, key, content, extra });
     else if (type === 'gemini') this.#answered(value, { at, key, extra });
     else this.#conversation.step(String(type), { content, extra }, { at, key });
+  }
+
+  /** What the user said, or the context of the session, or what the calls of the last message returned. */
+  #asked({ content, ...utterance }: Utterance): void {
+    const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
+    const said = parts.filter((part) => responseOf(part) === undefined);
+    for (const [no, part] of parts.entries()) {
+      const response = responseOf(part);
+      if (response !== undefined)
+        this.#responded(response, { ...utterance, key: `${utterance.key}.part${no}` });
+    }
+    if (said.length === 0) return;
+    const [first] = said;
+    const isContext = isSource(first) && textOf(first['text'])?.startsWith(contextStart) === true;
+    const words = { ...utterance, content: said.length === parts.length ? content : said };
+    if (isContext) this.#conversation.instructed(words, 'session context');
+    else this.#conversation.prompted(words);
+  }
+
+  /** The model gets what a call returned; a call that came back from elsewhere has its result here alone. */
+  #responded(response: Source, { at, key, extra }: Omit<Utterance, 'content'>): void {
+    const id = textOf(response['id']);
+    const { response: content } = response;
+    if (id !== undefined && this.#returnedBy.get(id) === JSON.stringify(content)) {
+      this.#conversation.run.changes.add('block_repeated');
+      return;
+    }
+    const outcome = endingOf({ stated: statedOf(response, [content]), results: [content] });
+    this.#conversation.returned({
+      at,
+      key,
+      sourceId: id,
+      name: textOf(response['name']),
+      content,
+      outcome,
+      extra,
+    });
   }
 
   #answered(
@@ -126,18 +218,20 @@ class MessageWriter {
   }
 
   #returned(call: Source, key: string): void {
-    const { result, status } = call;
+    const { result } = call;
     const responses = (Array.isArray(result) ? result : [result]).filter(isSource);
     const outputs = responses.map((each) =>
       isSource(each['functionResponse']) ? each['functionResponse']['response'] : each,
     );
-    const stated = statedOf(status, outputs);
+    const stated = statedOf(call, outputs);
     // a call that waits or runs has no result yet
     if (stated === undefined && outputs.length === 0) return;
+    const id = textOf(call['id']);
+    if (id !== undefined && outputs.length === 1) this.#returnedBy.set(id, JSON.stringify(outputs[0]));
     this.#conversation.returned({
       at: readTime(call['timestamp']),
       key,
-      sourceId: textOf(call['id']),
+      sourceId: id,
       name: textOf(call['name']),
       content: outputs.length === 1 ? outputs[0] : outputs,
       outcome: endingOf({ stated, results: outputs }),
@@ -151,10 +245,10 @@ export const geminiCli: Format = {
   about: 'Sessions of Gemini CLI',
   expects: 'an object with sessionId, projectHash and messages, or lines of them',
   maps: [
-    ['a message of the user', 'prompt.submitted'],
+    ['a message of the user', 'prompt.submitted; the context of the session is snapshot.captured'],
     ['a message of the model', 'model.invoked, and output.delivered where it calls no tool'],
     ['a call of a message', 'tool.call, and tool.result with its status'],
-    ['info, warning, error', 'agent.step'],
+    ['info, warning, error, $rewindTo', 'agent.step'],
   ],
   example: {
     sessionId: 's-1',

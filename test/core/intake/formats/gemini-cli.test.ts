@@ -74,6 +74,35 @@ describe('sessions of Gemini CLI', () => {
     expect(after.slice(before.length).map(({ eventType }) => eventType)).toEqual(['tool.result']);
   });
 
+  it('lines that write a message again are one message, and what was taken back stays recorded', () => {
+    const path = join(import.meta.dirname, '../corpus/gemini-cli.rewritten.jsonl');
+    const [run] = importText(readFileSync(path, 'utf8'), { sourceName: 's.jsonl' });
+    expectToFit([run!]);
+    expect(run?.events.map(({ eventType, action }) => [eventType, action])).toEqual([
+      ['run.started', 'start'],
+      ['snapshot.captured', 'capture'],
+      ['prompt.submitted', 'submit'],
+      ['model.invoked', 'inference'],
+      ['tool.call', 'execute'],
+      ['tool.result', 'return'],
+      ['model.invoked', 'inference'],
+      ['output.delivered', 'deliver'],
+      ['agent.step', 'rewind'],
+      ['prompt.submitted', 'submit'],
+    ]);
+    expect(run?.events[5]?.metadata).toMatchObject({ toolCallId: 'c1', outcome: 'error' });
+  });
+
+  it('a result that only the message of the user has is recorded', () => {
+    const given = [{ functionResponse: { id: 'c1', name: 'pay', response: { output: 'paid' } } }];
+    const events = eventsOf([
+      message('m', 'gemini', { toolCalls: [call('executing')] }),
+      message('n', 'user', { content: given }),
+    ]);
+    expect(events.map(({ eventType }) => eventType).slice(-2)).toEqual(['tool.call', 'tool.result']);
+    expect(events.at(-1)?.metadata).toMatchObject({ toolCallId: 'c1', content: { output: 'paid' } });
+  });
+
   it('a message of an unknown type, and a call without a name, are kept as such', () => {
     const unknown = eventsOf([
       { id: 'x', type: 'model', parts: [{ text: 'Hi' }] },
