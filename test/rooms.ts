@@ -311,7 +311,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
   'src/host/': {
     // Private files of a data directory, and the small facts that processes leave there for each other.
     files: { may: '' },
-    // What plane.json and service.json have in common: the layers of a value, secrets, changes of a file.
+    // How a file of settings is read: the layers of a value, secrets, changes of a file.
     config: { may: 'files' },
     keys: { may: 'files config' },
     pictures: { may: '' },
@@ -328,13 +328,15 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'sqlite-engine thread-work tls together',
     },
     witness: { may: 'files config keys process', doors: 'config lacked-head server' },
+    // What plane.json and service.json say alike of a serving process.
+    serving: { may: 'config reports exports outbound forwards process witness' },
     service: {
-      may: 'files config keys reports exports outbound identity forwards process witness',
-      doors: 'config doctor init migrate operator serve serving-config',
+      may: 'files config keys reports outbound identity forwards process witness serving',
+      doors: 'config doctor init migrate operator serve',
     },
     // Commands on a data directory, whether it is that of a plane or of a service.
     data: {
-      may: 'files config keys outbound forwards process service',
+      may: 'files config keys outbound forwards process serving service',
       doors: 'build-index compact config forwards fsck losses prune',
     },
   },

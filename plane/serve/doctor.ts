@@ -23,7 +23,7 @@ import {
 } from '../../src/host/process/checks.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneConfig, type PlaneConfig } from '../../src/host/data/config.ts';
-import type { ServingFlags } from '../../src/host/service/serving-config.ts';
+import type { ServingFlags } from '../../src/host/serving/config.ts';
 import { refuseReadableByOthers } from '../../src/host/files/private.ts';
 import { isPresent, readUpkeep } from '../../src/host/files/upkeep.ts';
 import { scrubReasons } from '../../src/service/operations/reasons.ts';

@@ -9,7 +9,7 @@ import { assemble, type ServerParts, type Parts } from '../../src/host/process/a
 import { removeDrafts } from '../../src/host/files/private.ts';
 import type { HostKeys } from '../../src/host/keys/disk.ts';
 import { configHash, readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';
-import type { ServingFlags } from '../../src/host/service/serving-config.ts';
+import type { ServingFlags } from '../../src/host/serving/config.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { openTls } from '../../src/host/process/tls.ts';
 import type { OwnLog } from '../../src/host/witness/lacked-head.ts';

@@ -21,7 +21,7 @@ import {
   type ServingConfig,
   type ServingFile,
   type ServingFlags,
-} from '../service/serving-config.ts';
+} from '../serving/config.ts';
 
 /** Settings for the configuration that a plane takes from its service. */
 export interface PlaneSync {

@@ -40,7 +40,7 @@ import {
   type ServingConfig,
   type ServingFile,
   type ServingFlags,
-} from './serving-config.ts';
+} from '../serving/config.ts';
 
 /** `service.json`, as `gov service init` writes it. Every process of an installation has the same file. */
 export interface ServiceFile extends ServingFile {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import { readPlaneConfig, settingsOf } from '../../../src/host/data/config.ts';
-import type { ServingFlags } from '../../../src/host/service/serving-config.ts';
+import type { ServingFlags } from '../../../src/host/serving/config.ts';
 import { parseAddress } from '../../../src/host/config/layers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gov-config-'));
