@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../../src/contract/events.ts';
+import { sampleBalance } from '../../core/balance/sample.ts';
 import { recordingWords } from '../../../src/console/runs/words.ts';
 
 const event = (eventType: string, metadata: AuditEvent['metadata'], sequence = 1) =>
@@ -7,17 +8,9 @@ const event = (eventType: string, metadata: AuditEvent['metadata'], sequence = 1
 const imported = event('tool.call', { timestampSource: 'source' });
 const balance = (more: object = {}) =>
   event('gov.balance/1', {
-    source: { name: 's\u202ejsonl', sha256: 'a'.repeat(64), bytes: 10, format: 'codex', accounted: 1 },
-    found: { calls: 1 },
-    recorded: { calls: 1 },
-    observed: {},
-    inherited: [],
-    repeated: {},
-    excepted: [],
-    unseen: [],
-    remainder: [],
-    leftOut: { parts: 0 },
+    ...sampleBalance,
     here: { calls: 1 },
+    source: { ...sampleBalance.source, name: 's\u202ejsonl' },
     ...more,
   });
 

@@ -8,6 +8,7 @@ import {
   recordingsText,
 } from '../../../src/core/proofs/recordings.ts';
 import { asLeaves } from '../coverage/sessions.ts';
+import { sampleBalance } from './sample.ts';
 
 const event = (eventType: string, metadata: Record<string, unknown>): EventInput => ({
   runId: 'r',
@@ -18,22 +19,10 @@ const event = (eventType: string, metadata: Record<string, unknown>): EventInput
   metadata,
 });
 const imported = (eventType = 'tool.call') => event(eventType, { timestampSource: 'source' });
-const sheet: Balance = {
-  source: { name: 's.jsonl', sha256: 'a'.repeat(64), bytes: 10, format: 'codex', accounted: 1 },
-  found: { calls: 1 },
-  recorded: { calls: 1 },
-  observed: {},
-  inherited: [],
-  repeated: {},
-  excepted: [],
-  unseen: [],
-  remainder: [],
-  leftOut: { parts: 0 },
-  here: { calls: 1 },
-};
-const balance = (more: Partial<Balance> = {}) => event('gov.balance/1', { ...sheet, ...more });
+const balance = (more: Partial<Balance> = {}) =>
+  event('gov.balance/1', { ...sampleBalance, here: { calls: 1 }, ...more });
 const left: Partial<Balance> = {
-  source: { ...sheet.source, name: 'other.jsonl' },
+  source: { ...sampleBalance.source, name: 'other.jsonl' },
   found: { calls: 2 },
   remainder: [{ where: 'line 2 /message', why: 'a call (t1)', bytes: 9, hash: 'sha256:00' }],
   leftOut: { calls: 1, parts: 1 },
@@ -51,7 +40,7 @@ function layerOf(events: readonly EventInput[]) {
 describe('the layer x-recordings', () => {
   it('keeps what a file left out, whatever another file of its name says', () => {
     const of = (more: object, rest: Partial<Balance> = {}) =>
-      balance({ ...rest, source: { ...sheet.source, ...more } });
+      balance({ ...rest, source: { ...sampleBalance.source, ...more } });
     const first = of({ bytes: 10 }, { ...left, here: {} });
     const two = { found: { calls: 2 }, recorded: { calls: 2 } };
     for (const [later, whole] of [

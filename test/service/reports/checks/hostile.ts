@@ -18,6 +18,7 @@ import type { DraftedReport } from '../../../../src/service/reports/templates/se
 import type { AppendRequest, StoreReader } from '../../../../src/store/port/store.ts';
 import type { Tenant, TestService } from '../../../support/hosted.ts';
 import { event } from '../../../support/serving.ts';
+import { sampleBalance } from '../../../core/balance/sample.ts';
 import { governing } from '../../support/governed.ts';
 import { later } from '../templates/filled.ts';
 import { sourceOf } from '../templates/world.ts';
@@ -69,14 +70,8 @@ export async function hostileLog(service: TestService, tenant: Tenant): Promise<
 
 /** A recording of two calls, of which one is in no event. */
 const leftOut = {
-  source: { name: 's.jsonl', sha256: '0'.repeat(64), bytes: 9, format: 'codex', accounted: 0.5 },
+  ...sampleBalance,
   found: { calls: 2 },
-  recorded: { calls: 1 },
-  observed: {},
-  inherited: [],
-  repeated: {},
-  excepted: [],
-  unseen: [],
   remainder: [{ where: 'line 1', why: 'unknown', bytes: 1, hash: 'sha256:00' }],
   leftOut: { calls: 1, parts: 1 },
 };

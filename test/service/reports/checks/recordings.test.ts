@@ -2,20 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Balance } from '../../../../src/core/balance/statement.ts';
 import type { Recordings } from '../../../../src/core/proofs/recordings.ts';
 import { RecordingTally } from '../../../../src/service/reports/checks/recordings.ts';
+import { sampleBalance } from '../../../core/balance/sample.ts';
 import { judged } from '../../../../src/service/reports/checks/verdict.ts';
 
-const sheet: Balance = {
-  source: { name: 's.jsonl', sha256: 'a'.repeat(64), bytes: 10, format: 'codex', accounted: 1 },
-  found: { calls: 1 },
-  recorded: { calls: 1 },
-  observed: {},
-  inherited: [],
-  repeated: {},
-  excepted: [],
-  unseen: [],
-  remainder: [],
-  leftOut: { parts: 0 },
-};
 const run = (balances: readonly Balance[], more: Partial<Recordings> = {}): Recordings => ({
   balances: balances.map((balance, index) => ({ index, eventId: 'evt_1', balance })),
   unread: { first: -1, count: 0 },
@@ -29,12 +18,12 @@ function statusOf(runs: readonly Recordings[], leftOut = 0): [string, string] {
   const { status, detail } = judged('balanced', tally.examined({ none: 'None.', leftOut }));
   return [status, detail];
 }
-const left = { ...sheet, found: { calls: 2 }, leftOut: { calls: 1, parts: 1 } };
-const empty = { ...sheet, found: {}, recorded: {} };
+const left = { ...sampleBalance, found: { calls: 2 }, leftOut: { calls: 1, parts: 1 } };
+const empty = { ...sampleBalance, found: {}, recorded: {} };
 
 describe('the check of recordings', () => {
   it('passes where a balance that could have failed comes out', () => {
-    expect(statusOf([run([sheet])])).toEqual([
+    expect(statusOf([run([sampleBalance])])).toEqual([
       'pass',
       '1 of 1 file, nothing left out, by the word of the importers.',
     ]);
@@ -49,20 +38,20 @@ describe('the check of recordings', () => {
   });
 
   it('is not shown where a run has recordings without a balance, or was not read', () => {
-    const [status, detail] = statusOf([run([sheet]), run([], { uncovered: { calls: 1 } })]);
+    const [status, detail] = statusOf([run([sampleBalance]), run([], { uncovered: { calls: 1 } })]);
     expect([status, detail]).toEqual([
       'not_shown',
       expect.stringContaining('run-1 has recordings without a balance.'),
     ]);
-    expect(statusOf([run([sheet], { unread: { first: 3, count: 1 } })])[0]).toBe('not_shown');
-    expect(statusOf([run([sheet])], 1)).toEqual([
+    expect(statusOf([run([sampleBalance], { unread: { first: 3, count: 1 } })])[0]).toBe('not_shown');
+    expect(statusOf([run([sampleBalance])], 1)).toEqual([
       'not_shown',
       expect.stringContaining('1 run was not compared.'),
     ]);
   });
 
   it('fails for what is left out, and names file, run and command', () => {
-    expect(statusOf([run([sheet]), run([left])])).toEqual([
+    expect(statusOf([run([sampleBalance]), run([left])])).toEqual([
       'fail',
       '1 of 2 files; left out: 1 part with 1 call, by the word of the importers. Not whole: s.jsonl (run-1). gov runs balance run-1 shows what is left out.',
     ]);
