@@ -131,6 +131,12 @@ function headOf(verdict: Verdict, fileName: string): Pick<VerdictText, 'tone' | 
         verdict: 'Not compliant: authentic, but the run broke a policy',
         reasons: ['Nothing was changed. The log itself shows that the run broke a policy.', ...notes],
       };
+    if (verdict.kind === 'proof' && verdict.authentic && code === 'LAYER_NOT_SATISFIED')
+      return {
+        tone: 'bad',
+        verdict: 'Not verified: authentic, but a layer does not hold',
+        reasons: ['Nothing was changed. What the log shows of the run fails below.', ...notes],
+      };
     return {
       tone: 'bad',
       verdict: 'Not verified: do not rely on this file',

@@ -46,7 +46,7 @@ describe('the words of the verify page', () => {
     );
   });
 
-  it('an authentic proof of a run that broke a policy is not called changed', async () => {
+  it('an authentic proof of a run that broke a policy, or of one without coverage, is not called changed', async () => {
     const { verdict } = (await cases(1))[0]!;
     const broken = {
       ...verdict,
@@ -60,6 +60,10 @@ describe('the words of the verify page', () => {
       ],
     } as unknown as Verdict;
     expect(shownOf(broken, 'a.json').verdict).toBe('Not compliant: authentic, but the run broke a policy');
+    const uncovered = { ...broken, compliant: 'yes', layers: [] } as unknown as Verdict;
+    expect(shownOf(uncovered, 'a.json').verdict).toBe('Not verified: authentic, but a layer does not hold');
+    const forged = { ...uncovered, authentic: false } as unknown as Verdict;
+    expect(shownOf(forged, 'a.json').verdict).toBe('Not verified: do not rely on this file');
   });
 
   it('the name of a file enters the command only where it is a plain one', async () => {
