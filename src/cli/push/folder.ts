@@ -1,6 +1,6 @@
 /**
  * The files below a folder of recordings: those that may be recordings by the end of their name, and the others, which a
- * push names and does not read. Links are not followed: the walk ends, and no file outside of the folder is read, whoever
+ * push names and does not read. Links are not followed: the walk ends, and no file outside the folder is read, whoever
  * may write links in it.
  * Tested by `test/cli/push/folder.test.ts`.
  */

@@ -7,7 +7,7 @@ import { hashText } from '../hash.ts';
 import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { rebuild } from '../events/record.ts';
-import type { Disclosure } from '../events/disclosure.ts';
+import { readDisclosures } from '../events/disclosure.ts';
 
 /** A list by its count and the RFC 6962 root over JCS(item). A type, not an interface, because it is JSON. */
 export type ListCommitment = { readonly n: number; readonly root: string };
@@ -38,7 +38,6 @@ export function openLeaf(leaf: {
   readonly disclosures: string | null;
 }): OpenLeaf {
   const clear = readJson(leaf.record) as JsonObject;
-  const committed =
-    leaf.disclosures === null ? new Map() : rebuild(readJson(leaf.disclosures) as unknown as Disclosure[]);
+  const committed = leaf.disclosures === null ? new Map() : rebuild(readDisclosures(leaf.disclosures));
   return { index: leaf.index, clear, committed };
 }

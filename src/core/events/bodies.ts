@@ -11,6 +11,7 @@ import {
   tupleBounds,
   tupleEnd,
   textDigest,
+  readDisclosures,
   type Disclosure,
 } from './disclosure.ts';
 import { readJson, type Json } from '../json/parse.ts';
@@ -62,7 +63,7 @@ export function valuesAt(disclosures: string, wanted: ReadonlySet<string>): Map<
   const texts = disclosureTexts(disclosures);
   if (texts === null) {
     // A text in another spelling than that of `Committer`.
-    for (const [, pointer, value] of readJson(disclosures) as unknown as Disclosure[]) {
+    for (const [, pointer, value] of readDisclosures(disclosures)) {
       if (wanted.has(pointer)) values.set(pointer, value);
     }
     return values;

@@ -5,13 +5,17 @@
  * Proven by `test/core/events/disclosure.test.ts` (RFC 9901 §4.2.1 known answers).
  */
 import { hash } from 'node:crypto';
-import { canonicalize, parseJson, type Json } from '../json/parse.ts';
+import { canonicalize, parseJson, readJson, type Json } from '../json/parse.ts';
 
 const saltBytes = 16;
 const poolSalts = 256;
 
 /** One opened commitment: salt (22 base64url characters), RFC 6901 pointer, value. */
 export type Disclosure = readonly [salt: string, pointer: string, value: Json];
+
+/** Reads disclosures that `Committer` stored, or that a verifier has checked one by one: their form is not checked again. */
+export const readDisclosures = (stored: string): readonly Disclosure[] =>
+  readJson(stored) as unknown as readonly Disclosure[];
 
 /**
  * Returns a source of salts: 16 bytes each as base64url, from one pooled call of `randomBytes`. In the pool two zero bytes

@@ -7,11 +7,11 @@
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { Committer, sortedDigests, textDigest, type Disclosure } from './disclosure.ts';
+import { Committer, sortedDigests, readDisclosures, textDigest, type Disclosure } from './disclosure.ts';
 import { unkeptOf, type KeptBody } from './erased.ts';
 import { hashText } from '../hash.ts';
 import { eventId } from '../id.ts';
-import { canonicalize, readJson, type Json, type JsonObject } from '../json/parse.ts';
+import { canonicalize, type Json, type JsonObject } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import { formatTimestamp } from '../time.ts';
 import { isObject } from '../json/object.ts';
@@ -261,7 +261,7 @@ export function openEvent(
   erased: string | null = null,
 ): AuditEvent {
   const clear = JSON.parse(record) as EventRecord;
-  const fields = readJson(disclosures) as unknown as Disclosure[];
+  const fields = readDisclosures(disclosures);
   const parts = rebuild(fields);
   return {
     eventId: clear.eventId,

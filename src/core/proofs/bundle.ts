@@ -28,12 +28,12 @@
  * Proven by `test/core/proofs/verify.test.ts` (a golden bundle) and `test/core/proofs/tamper.test.ts` (every byte flipped).
  */
 import type { ComplianceProof } from '../../contract/proofs.ts';
-import { type Disclosure, disclosureDigest, disclosureText, storedTexts } from '../events/disclosure.ts';
+import { disclosureDigest, disclosureText, readDisclosures, storedTexts } from '../events/disclosure.ts';
 import type { MapEntry } from '../completeness/entry.ts';
 import type { DsseEnvelope } from '../note/dsse.ts';
 import type { NodeItem } from '../graphs/rows.ts';
 import { hashText, parseHash } from '../hash.ts';
-import { canonicalText, readJson } from '../json/parse.ts';
+import { canonicalText } from '../json/parse.ts';
 import { leafHash } from '../merkle/tree.ts';
 import type { RunLeaf } from '../events/run-entry.ts';
 import { readStatement } from './statement.ts';
@@ -214,7 +214,7 @@ export function bundleEvent(
   const path = inclusion === undefined ? {} : { inclusion: pathText(inclusion) };
   if (disclose === undefined || disclosures === null) return { index, record, ...path };
   if (disclose === 'all') return { index, record, ...path, disclosures: storedTexts(disclosures) };
-  const all = readJson(disclosures) as unknown as Disclosure[]; // `Committer` stored it
+  const all = readDisclosures(disclosures);
   const opened = all.filter(([, pointer]) => disclose(pointer));
   const kept = all.filter(([, pointer]) => !disclose(pointer));
   return {

@@ -6,7 +6,7 @@
  */
 import { hash } from 'node:crypto';
 import type { BundleEvent } from './bundle.ts';
-import { type Disclosure, disclosureTexts } from '../events/disclosure.ts';
+import { type Disclosure, disclosureTexts, readDisclosures } from '../events/disclosure.ts';
 import { type ErasedDigests, noErasures } from './erasures.ts';
 import { type Fields, linkFields } from '../events/links.ts';
 import { type Json, readJson } from '../json/parse.ts';
@@ -155,7 +155,7 @@ export class Disclosures {
       this.#checks.fail('disclosures', 'DISCLOSURE_MISMATCH', detail);
     }
     if (bodies === null) return null;
-    return { disclosures: bodies, fields: linkFields(readJson(bodies) as unknown as Disclosure[]) };
+    return { disclosures: bodies, fields: linkFields(readDisclosures(bodies)) };
   }
 
   finish(): DisclosureCheck {

@@ -23,11 +23,11 @@ import { kinds, type Kind } from '../balance/kinds.ts';
 import { sourceOf } from '../coverage/report.ts';
 import { valuesAt } from '../events/bodies.ts';
 import { rebuild } from '../events/record.ts';
-import type { Disclosure } from '../events/disclosure.ts';
+import { readDisclosures } from '../events/disclosure.ts';
 import type { RunEvent } from '../events/run-entry.ts';
 import { hashText } from '../hash.ts';
 import { isObject } from '../json/object.ts';
-import { canonicalize, readJson, type Json } from '../json/parse.ts';
+import { canonicalize, type Json } from '../json/parse.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { verdictOf, type LayerResult } from './statement.ts';
 import type { RecordingCode } from './verdict.ts';
@@ -124,9 +124,7 @@ function membersIn(disclosures: string): Readonly<Record<string, Json>> {
 }
 
 function metadataIn(disclosures: string): Json {
-  // the verifier and the store opened it
-  const fields = readJson(disclosures) as unknown as Disclosure[];
-  return rebuild(fields).get('metadata') ?? null;
+  return rebuild(readDisclosures(disclosures)).get('metadata') ?? null;
 }
 
 const isEmpty = (counts: Counts): boolean => Object.keys(counts).length === 0;

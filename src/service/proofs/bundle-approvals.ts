@@ -5,7 +5,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { type BundleApproval, pathText } from '../../core/proofs/bundle.ts';
-import { disclosureText, type Disclosure } from '../../core/events/disclosure.ts';
+import { disclosureText, readDisclosures } from '../../core/events/disclosure.ts';
 import { readJson, type JsonObject } from '../../core/json/parse.ts';
 import type { Leaf } from '../../store/port/store.ts';
 import type { TaskContext } from '../call/work.ts';
@@ -70,7 +70,7 @@ async function* leavesBelow(
 
 function opened(disclosures: string | null): Pick<BundleApproval, 'disclosures'> {
   if (disclosures === null) return {};
-  const all = readJson(disclosures) as unknown as Disclosure[]; // `Committer` stored it
+  const all = readDisclosures(disclosures);
   const shown = all.filter(([, pointer]) => /^\/(?:signature(?:\/|$)|name$|call$)/.test(pointer));
   return shown.length === 0 ? {} : { disclosures: shown.map(disclosureText) };
 }

@@ -14,8 +14,8 @@ import {
   type Evaluation,
   type OpenEvaluation,
 } from '../../core/decided/evaluation.ts';
-import type { Disclosure } from '../../core/events/disclosure.ts';
-import { canonicalize, readJson, type Json, type JsonObject } from '../../core/json/parse.ts';
+import { readDisclosures } from '../../core/events/disclosure.ts';
+import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { noPolicyActive } from '../../core/proofs/layers.ts';
 import { rebuild } from '../../core/events/record.ts';
 import { recomputes } from '../../core/replay/again.ts';
@@ -119,7 +119,7 @@ const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
 
 const eventIn = (disclosures: string | null): Map<string, Json> =>
-  disclosures === null ? new Map() : rebuild(readJson(disclosures) as unknown as Disclosure[]);
+  disclosures === null ? new Map() : rebuild(readDisclosures(disclosures));
 
 const metadataIn = (disclosures: string | null): JsonObject =>
   objectOf(eventIn(disclosures).get('metadata')) ?? {};

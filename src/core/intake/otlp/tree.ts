@@ -79,7 +79,7 @@ export class SpanTree {
   }
 }
 
-/** Returns what a span tells of its call. */
+/** Returns the name, the ids and the side that a span gives its call. */
 export function callSpanOf(span: SpanRecord): CallSpan {
   const { spanId, parentId, side, attributes } = span;
   const kind = kindOfSpan(span);
