@@ -14,11 +14,15 @@ export function coverageLine(body: Summary, styles: Styles): Safe {
   const calls = coverageVerdicts.reduce((sum, verdict) => sum + countOf(body, verdict), 0);
   const isAlone = body.covered && calls > 0 && body.confirmed === 0;
   // one source that loses everything looks like a run without calls of that source
-  const verdict = isAlone
-    ? styles.yellow('not confirmed: one source only')
-    : body.covered
-      ? styles.green('covered')
-      : styles.red('not covered');
+  const verdict = !body.covered
+    ? styles.red('not covered')
+    : calls === 0
+      ? safe`no calls`
+      : countOf(body, 'unknown') > 0
+        ? styles.yellow('not certain: a call may have run without a decision')
+        : isAlone
+          ? styles.yellow('not confirmed: one source only')
+          : styles.green('covered');
   const how = calls === 0 ? '' : `: ${parts.join(', ')}; ${body.confirmed} confirmed by a second source`;
   return safe`${verdict}  ${counted(calls, 'call')}${how}`;
 }

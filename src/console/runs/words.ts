@@ -19,7 +19,7 @@ const verdictTexts: Readonly<Record<CoverageVerdict, string>> = {
   single_source: 'reported by one source',
   failed: 'failed',
   user_refused: 'refused by its user',
-  not_run: 'did not run',
+  not_run: 'not known to have run',
   governed: 'governed',
 };
 
@@ -50,6 +50,7 @@ export function coverageWords({ covered, confirmed, counts, gaps }: RunCoverage)
     return { tone: 'bad', verdict: counted(found, 'gap'), line };
   }
   if (calls === 0) return { tone: 'plain', verdict: 'no calls', line };
+  if (countOf('unknown') > 0) return { tone: 'wait', verdict: 'not certain', line };
   if (confirmed === 0) return { tone: 'plain', verdict: 'one source', line };
   return { tone: 'good', verdict: 'covered', line };
 }

@@ -31,6 +31,8 @@ export interface CoveredCall {
   readonly decision: 'allowed' | 'denied' | null;
   /** How it ended; null: no source says. */
   readonly ending: Ending | null;
+  /** A source says that the client or its user refused it. */
+  readonly isRefused: boolean;
   readonly sources: readonly ReportSource[];
   /** Why the verdict is `gap`. */
   readonly detail: string | null;
@@ -113,7 +115,20 @@ export class CoverageJudge {
     const { id, eventId, index, tool, decision, ending, sightings, firstMs } = call;
     const [verdict, detail] = this.#verdictOf(call);
     const sources = [...sightings.keys()].toSorted();
-    return { callId: id, eventId, index, tool, verdict, decision, ending, sources, detail, firstMs };
+    const isRefused = [...sightings.values()].some(({ refused }) => refused);
+    return {
+      callId: id,
+      eventId,
+      index,
+      tool,
+      verdict,
+      decision,
+      ending,
+      isRefused,
+      sources,
+      detail,
+      firstMs,
+    };
   }
 
   #verdictOf(call: CallFacts): readonly [CoverageVerdict, string | null] {

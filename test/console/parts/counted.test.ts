@@ -11,6 +11,14 @@ describe('numbers in sentences', () => {
     expect(counted(count, 'event')).toBe(text);
   });
 
+  it('a run with a call that may have run without a decision is not covered', () => {
+    const coverage = { covered: true, confirmed: 1, counts: { unknown: 1, governed: 1 }, gaps: [] };
+    expect(coverageWords(coverage as unknown as Parameters<typeof coverageWords>[0])).toMatchObject({
+      tone: 'wait',
+      verdict: 'not certain',
+    });
+  });
+
   it('a run with one gap in the records of a source has a gap, not gaps', () => {
     const gap = { source: 'gateway', afterSequence: 1, beforeSequence: 3 };
     const coverage = { covered: false, confirmed: 0, counts: {}, gaps: [gap] };

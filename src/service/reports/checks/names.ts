@@ -88,6 +88,19 @@ export const examines: Readonly<Record<CheckId, string>> = {
   holdKept: 'erasures and prunings of the period, where the log records a hold',
 };
 
+/** The checks that read events of a period, which a pruning may have moved to an archive. */
+export const readsEvents: ReadonlySet<CheckId> = new Set<CheckId>([
+  'recorded',
+  'namesSystem',
+  'keptSixMonths',
+  'fieldsKept',
+  'callDecided',
+  'grantsUsed',
+  'allGoverned',
+  'balanced',
+  'clientClocks',
+]);
+
 /** The checks that each report has, whatever its template. */
 export const commonChecks = {
   rowsFromLog: 'The rows come from the signed log',

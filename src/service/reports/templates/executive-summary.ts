@@ -4,7 +4,7 @@ import { byName, largestFirst, totalOf } from '../counts/by-name.ts';
 import { activityIn, type ToolCalls } from '../counts/activity.ts';
 import { approvalsIn, decidedOf, figuresOf, openOf, type ApprovalFigures } from './approvals.ts';
 import { barsOf } from './draft.ts';
-import { count } from './period.ts';
+import { count, prunedText } from './period.ts';
 import { systemEvents } from './read.ts';
 import { faultTypes } from './integrity-completeness.ts';
 import { Rows } from './rows.ts';
@@ -55,7 +55,8 @@ export const executiveSummary = template({
     const { cases, more } = await approvalsIn(source, period);
     const { toolCalls } = await activityIn(source, period);
     const approvals = figuresOf(cases);
-    const topics = topicsOf({ tally, faults, toolCalls, approvals, moreApprovals: more });
+    const isPruned = prunedText(period) !== null;
+    const topics = topicsOf({ tally, faults, toolCalls, approvals, moreApprovals: more, isPruned });
     const attention = topics.filter(needsLook).length;
     const stopped =
       totalOf(tally.evaluations, 'deny', 'escalate') + totalOf(tally.risks, 'block', 'escalate');
@@ -91,7 +92,7 @@ interface Topic {
   readonly found: number;
   /** Null for a topic that is only counted. */
   readonly total: number | null;
-  /** Things of the total that were not looked at. */
+  /** Things of the total that were not looked at; of pruned events nobody knows how many. */
   readonly unseen: number;
   readonly report: ReportTemplateId;
 }
@@ -103,9 +104,13 @@ interface SummaryCounts {
   readonly approvals: ApprovalFigures;
   /** Requests beyond those that the report reads. */
   readonly moreApprovals: number;
+  /** Events of the period may have been pruned. */
+  readonly isPruned: boolean;
 }
 
-function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: SummaryCounts): readonly Topic[] {
+function topicsOf(found: SummaryCounts): readonly Topic[] {
+  const { tally, faults, toolCalls, approvals, moreApprovals, isPruned } = found;
+  const lost = isPruned ? 1 : 0;
   const { evaluations, risks } = tally;
   const { calls, undecided, refused } = toolCalls;
   const evaluated = tally.recorded('gov.evaluation/1');
@@ -127,11 +132,11 @@ function topicsOf({ tally, faults, toolCalls, approvals, moreApprovals }: Summar
       'decisions-exceptions',
       moreApprovals,
     ],
-    ['Tool calls without a decision', undecided, calls, 'tool-access'],
-    ['Tool calls that were blocked or denied', refused, calls + refused, 'tool-access'],
+    ['Tool calls without a decision', undecided, calls, 'tool-access', lost],
+    ['Tool calls that were blocked or denied', refused, calls + refused, 'tool-access', lost],
     ['Replays that differ from the record', tally.replaysDiffering, replays, 'replay-drift'],
     ['Replays with drift', tally.replaysDrifting, replays, 'replay-drift'],
-    ['Runs that name no AI system', tally.unnamed, tally.runCount, 'ai-act-logging', tally.moreRuns],
+    ['Runs that name no AI system', tally.unnamed, tally.runCount, 'ai-act-logging', tally.moreRuns + lost],
     // what the log does not record may be a fault all the same: without one, nothing is in order
     ['Faults and gaps of recording', faults, faults, 'integrity-completeness'],
     ['Changes to policies', tally.recorded('gov.policy/1'), null, 'policy-changes'],

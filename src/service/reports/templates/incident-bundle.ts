@@ -12,7 +12,7 @@ import { beforeTable, changesBefore } from './changes-before.ts';
 import { incidentClocks, monthAfter } from './clauses.ts';
 import { barsOf, type Draft } from './draft.ts';
 import { faultTypes } from './integrity-completeness.ts';
-import { count, timeText } from './period.ts';
+import { count, coverText, prunedText, timeText } from './period.ts';
 import {
   eventsOf,
   leavesIn,
@@ -133,7 +133,7 @@ export const incidentBundle = template({
       blocks: {
         timeline: [
           failures === 0
-            ? 'The log has no failure in the period.'
+            ? noFailure(draft)
             : `${count(failures, 'failure')} from ${timeText(firstMs)} to ${timeText(lastMs)}.`,
           barsOf('Failures by kind', 'failures', largestFirst(kinds)),
         ],
@@ -149,6 +149,13 @@ export const incidentBundle = template({
     };
   },
 });
+
+/** An empty period has nothing to say, and pruned events may have been failures. */
+function noFailure({ period }: Draft): string {
+  const pruned = prunedText(period);
+  if (pruned !== null) return `What is left of the log has no failure in the period. ${pruned}`;
+  return period.from < period.to ? 'The log has no failure in the period.' : coverText(period);
+}
 
 function clocks(firstMs: number | null) {
   const due = (afterMs: number | 'month'): number | null =>

@@ -82,12 +82,19 @@ export const isIn = ({ from, to, prunedBelow, startMs, endMs }: Period, index: n
   index >= from && index < to && (index >= prunedBelow || (ms >= startMs && ms <= endMs));
 
 /** Which leaves a report covers, in words. */
-export function coverText({ from, to, prunedBelow }: Period): string {
+export function coverText(period: Period): string {
+  const { from, to } = period;
   if (from >= to) return 'The log recorded nothing in the period.';
   const range = `The period has ${count(to - from, 'leaf', 'leaves')} of the log, ${from} to ${to - 1}.`;
-  if (prunedBelow <= from) return range;
-  return `${range} Events below leaf ${prunedBelow} were pruned and are in an archive: this report does not show them.`;
+  const pruned = prunedText(period);
+  return pruned === null ? range : `${range} ${pruned}`;
 }
+
+/** Says that the period may have events that were pruned; null where it has none. */
+export const prunedText = ({ from, prunedBelow }: Pick<Period, 'from' | 'prunedBelow'>): string | null =>
+  prunedBelow <= from
+    ? null
+    : `Events below leaf ${prunedBelow} were pruned and are in an archive: this report does not show them.`;
 
 /** A number with its noun. */
 export const count = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;

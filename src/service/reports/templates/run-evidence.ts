@@ -119,12 +119,12 @@ export const runEvidence = template({
     const attached = newest === null ? null : await proofFile(draft, newest);
     const file = attached === null || attached.made === 'no room' ? null : attached.file;
     const complete = await completeness(draft, timeline, { runId, file, covers: newest });
-    const found = { runId, complete, timeline, proofs, covered, attached };
+    const { prunedBelow } = draft.period;
+    const found = { runId, complete, timeline, proofs, covered, attached, prunedBelow };
     const listed = async (type: string, rows: Rows): Promise<ReportTable> => {
       const list = { key: ['of', type, runId], rows: rows.population, whole: true };
       return rows.table({ completeness: await evidence.shows(rows.spec.id, [list]) });
     };
-    const { prunedBelow } = draft.period;
     const pruned = prunedBelow > 0 ? ` Events below leaf ${prunedBelow} were pruned.` : '';
     return {
       figures: { ...runFigures(found, decided), proof: newest?.proofId ?? null },
@@ -241,12 +241,17 @@ interface RunSectionInput {
   readonly proofs: Proofs;
   readonly covered: CoverageTable;
   readonly attached: ProofAttachment | null;
+  /** Events below this leaf were pruned; 0 where none were. */
+  readonly prunedBelow: number;
 }
 
 function evidenceOf(found: RunSectionInput) {
-  const { runId, complete, timeline, covered } = found;
+  const { runId, complete, timeline, covered, prunedBelow } = found;
   const events = timeline.rows.population;
-  const noEvent = `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`;
+  const noEvent =
+    prunedBelow > 0
+      ? `The log keeps no event of a run with the id ${runId}. Events below leaf ${prunedBelow} were pruned.`
+      : `The log has no event of a run with the id ${runId}. gov runs list shows the runs.`;
   const isProven = complete.status === 'proven';
   // the answer of the log is one thing, which confirms or refutes the table
   const answered = isProven || isRefuted(complete) ? 1 : 0;
@@ -277,6 +282,10 @@ function evidenceOf(found: RunSectionInput) {
           ? 'No field was erased.'
           : `${count(timeline.erased, 'field was', 'fields were')} erased, of ${count(timeline.erasedEvents, 'event')}. Hashes and proofs stay.`,
       none: noEvent,
+      missing:
+        timeline.firstSeq === 0
+          ? null
+          : `${count(timeline.firstSeq, 'event was', 'events were')} pruned and not looked at.`,
     },
   };
 }

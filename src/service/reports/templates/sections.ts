@@ -10,9 +10,10 @@ import type {
   ReportSection,
   ReportTable,
 } from '../../../core/reports/model.ts';
-import { checks as checkNames, type CheckId } from '../checks/names.ts';
+import { checks as checkNames, readsEvents, type CheckId } from '../checks/names.ts';
 import { judged, settled, type Examination, type JudgedCheck } from '../checks/verdict.ts';
 import { completed, draftOf, type Draft, type OwnParts } from './draft.ts';
+import { prunedText } from './period.ts';
 import type { ReportSource, TableSpec } from './source.ts';
 
 export interface SectionSpec {
@@ -96,24 +97,32 @@ export function template<const All extends Sections>(
     async build(source) {
       const draft = await draftOf(source);
       const found: Found = await spec.build(draft);
-      const parts = partsOf(spec.sections, found);
+      const parts = partsOf(spec.sections, found, draft);
       const contents = await completed(draft, parts, [spec.choices]);
       return { contents, attachments: draft.evidence.attachments, own: ownOf(spec.sections, parts) };
     },
   };
 }
 
+/** What was examined of a period of which events were pruned: not all. */
+const withoutPruned = (of: Examination, pruned: string | null): Examination =>
+  pruned === null
+    ? of
+    : { ...of, none: `${of.none} ${pruned}`, missing: [of.missing ?? [], pruned].flat().join(' ') };
+
 const tablesOf = (sections: Sections): TableSpec[] =>
   Object.values(sections).flatMap(({ tables = [] }) => tables);
 
-function partsOf(sections: Sections, found: Found): OwnParts {
+function partsOf(sections: Sections, found: Found, { source, period }: Draft): OwnParts {
   const specs = Object.values(sections);
+  // of one run, its template knows whether its events were pruned
+  const pruned = source.runId === null ? prunedText(period) : null;
   const figures = matched(
     specs.flatMap((spec) => Object.entries(spec.figures ?? {})),
     Object.entries(found.figures),
   );
   const checks = matched(
-    specs.flatMap((spec) => (spec.checks ?? []).map((id) => [id, checkNames[id]] as const)),
+    specs.flatMap((spec) => (spec.checks ?? []).map((id) => [id, id] as const)),
     Object.entries(found.checks),
   );
   const tables = matched(
@@ -121,7 +130,9 @@ function partsOf(sections: Sections, found: Found): OwnParts {
     tablesOf(sections).map((spec) => [spec.id, spec] as const),
   );
   return {
-    checks: checks.map(([, name, examined]) => judged(name, examined)),
+    checks: checks.map(([, id, of]) =>
+      judged(checkNames[id], readsEvents.has(id) ? withoutPruned(of, pruned) : of),
+    ),
     figures: (printed) => figures.map((figure) => figureOf(figure, printed)),
     sections: Object.entries(sections).map(([key, spec]) => sectionOf(spec, found.blocks[key])),
     tables: tables.map(([, table]) => table),

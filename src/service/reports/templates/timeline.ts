@@ -32,6 +32,8 @@ export const timelineTable: TableSpec = {
 export interface Timeline {
   readonly rows: Rows;
   readonly types: Map<string, number>;
+  /** Number of the first kept event in the run: those before it were pruned. 0 for a run without events. */
+  readonly firstSeq: number;
   readonly firstMs: number;
   readonly lastMs: number;
   /** Erased fields, and events with one. */
@@ -47,8 +49,10 @@ export async function timelineOf(source: ReportSource, runId: string): Promise<T
   const types = new Map<string, number>();
   const actors = new Set<string>();
   let [firstMs, lastMs, erased, erasedEvents] = [Infinity, 0, 0, 0];
+  let firstSeq: number | null = null;
   for await (const event of eventsOf(source, runId)) {
     const ms = parseTimestamp(event.clear.timestamp) ?? event.serverMs;
+    firstSeq ??= event.clear.runSeq;
     firstMs = Math.min(firstMs, ms);
     lastMs = Math.max(lastMs, ms);
     erased += event.erased;
@@ -58,7 +62,16 @@ export async function timelineOf(source: ReportSource, runId: string): Promise<T
     if (actor !== null && actors.size < limits.reportGroups) actors.add(actor);
     rows.add(timelineRow(event, actor), isFailing(event));
   }
-  return { rows, types, firstMs: Math.min(firstMs, lastMs), lastMs, erased, erasedEvents, actors };
+  return {
+    rows,
+    types,
+    firstSeq: firstSeq ?? 0,
+    firstMs: Math.min(firstMs, lastMs),
+    lastMs,
+    erased,
+    erasedEvents,
+    actors,
+  };
 }
 
 export const isFailing = ({ clear: { eventType }, metadata }: ReadEvent): boolean =>

@@ -27,6 +27,13 @@ const governed = (runId: string, toolCallId: string) =>
     },
   });
 
+const step = {
+  eventType: 'agent.step',
+  actor: { name: 'agent' },
+  action: 'step',
+  timestamp: '2026-01-05T09:00:00Z',
+};
+
 describe('runs coverage', () => {
   it('runs coverage exits with 0 for a run whose sources agree, and counts in one line', async () => {
     await governed('agreed', 'c1');
@@ -47,6 +54,19 @@ describe('runs coverage', () => {
     expect(stdout).toContain('not covered  1 call: 1 ungoverned; 0 confirmed by a second source');
     expect(stdout).toMatch(/ungoverned +pay +c1 /);
     expect(stdout).toContain('otlp: log records 0 to 1 are missing');
+  });
+
+  it('runs coverage does not call a run covered that has no call, or one that may have run undecided', async () => {
+    await plane.call('POST', '/events', { body: { ...step, runId: 'idle' } });
+    const idle = await plane.gov('runs coverage idle', { columns: 120 });
+    expect([idle.code, idle.stdout.split('\n')[0]]).toEqual([0, 'no calls  0 calls']);
+    const record = { importer: 'otlp', signal: 'log', record: 'claude_code.tool_result', outcome: 'error' };
+    await plane.call('POST', '/events', {
+      body: { ...step, runId: 'maybe', eventType: 'tool.result', metadata: { toolCallId: 'c1', ...record } },
+    });
+    const maybe = await plane.gov('runs coverage maybe', { columns: 120 });
+    expect(maybe.code).toBe(9);
+    expect(maybe.stdout).toContain('not certain: a call may have run without a decision  1 call: 1 unknown');
   });
 
   it('runs coverage writes JSON into a pipe, and the format that was asked for', async () => {

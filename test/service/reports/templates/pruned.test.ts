@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { reportTemplateIds } from '../../../../src/contract/report-words.ts';
 import { pruneLog } from '../../../../src/host/data/prune.ts';
 import { startService, type TestService } from '../../../support/hosted.ts';
+import { checks, readsEvents } from '../../../../src/service/reports/checks/names.ts';
+import { event } from '../../../support/serving.ts';
 import { fill, holdClock, later, type Filled } from './filled.ts';
 import { built, checksOf, figuresOf, rowsOf, tableOf } from './world.ts';
 
@@ -16,7 +18,11 @@ beforeAll(async () => {
   holdClock();
   folder = mkdtempSync(join(tmpdir(), 'gov-pruned-'));
   service = await startService();
-  known = await fill(await service.signUp('ada'));
+  const tenant = await service.signUp('ada');
+  const say = (runId: string) => tenant.call('POST', '/events', { body: event({ runId }) });
+  await say('halved');
+  known = await fill(tenant);
+  await say('halved');
   later(200 * 86_400_000); // production keeps events for 183 days
   // everything up to the end of the period, so that both runs of it are gone
   const { projectId, endMs } = known;
@@ -62,6 +68,43 @@ it('the evidence of a pruned run is not shown to be whole', async () => {
     'The index of the log has no further event of the run': 'not_shown',
   });
   expect(tableOf(made, 'events').completeness.detail).toContain('were pruned');
+});
+
+it.each(reportTemplateIds)('%s passes no check that reads events of which a part was pruned', async (id) => {
+  const runId = id === 'run-evidence' ? 'after' : null;
+  const of = { startMs: known.startMs, endMs: Date.now(), runId };
+  const made = await built(service.services, [known.projectId, id], of);
+  const names = new Set<string>([...readsEvents].map((each) => checks[each]));
+  const own = made.contents.checks.filter(({ name }) => names.has(name));
+  // the run began after the pruning
+  const passed = id === 'run-evidence' ? [checks.fieldsKept] : [];
+  expect(own.filter(({ status }) => status === 'pass').map(({ name }) => name)).toEqual(passed);
+  for (const { name, status, detail } of own)
+    if (runId === null && status === 'not_shown')
+      expect([name, detail]).toEqual([name, expect.stringContaining('pruned')]);
+});
+
+it('a topic of the summary is not in order where a part of its events was pruned', async () => {
+  const of = { startMs: known.startMs, endMs: Date.now() };
+  const made = await built(service.services, [known.projectId, 'executive-summary'], of);
+  const topics = rowsOf(made, 'attention', 'topic', 'status');
+  // nothing of what is left was blocked
+  const topic = 'Tool calls that were blocked or denied';
+  expect(topics).toContainEqual({ topic, status: 'not shown' });
+  const incident = await built(service.services, [known.projectId, 'incident-bundle'], {
+    startMs: known.endMs + 1,
+    endMs: Date.now(),
+  });
+  expect(JSON.stringify(incident.contents.sections)).not.toContain('The log has no failure');
+});
+
+it('a run whose first events were pruned has no check that all its fields are kept', async () => {
+  const { projectId } = known;
+  const made = await built(service.services, [projectId, 'run-evidence'], { runId: 'halved' });
+  expect(checksOf(made)).toMatchObject({ 'All fields of the events are kept': 'not_shown' });
+  const gone = await built(service.services, [projectId, 'run-evidence'], { runId: 'r1' });
+  const kept = gone.contents.checks.find(({ name }) => name === checks.fieldsKept);
+  expect(kept).toMatchObject({ status: 'not_shown', detail: expect.stringContaining('pruned') });
 });
 
 it('the pruning is certified by the root that the stored tree still has', async () => {

@@ -25,6 +25,38 @@ it('a run without a policy decision is not shown to have obeyed policies', async
   expect(figuresOf(made)).toMatchObject({ compliance: 'no decision', decisions: 0 });
 });
 
+it('a call that may have run without a decision is not shown to be governed', async () => {
+  const tenant = await service.signUp('eve');
+  const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
+  const say = (runId: string, eventType: string, metadata: object) =>
+    tenant.call('POST', '/events', {
+      body: event({ runId, eventType, resource: { name: 'rm', type: 'tool' }, metadata }),
+    });
+  // a transcript that ends after the call, and one in which the client refused it
+  await say('open', 'tool.call', { toolCallId: 'c1', timestampSource: 'source' });
+  await say('refused', 'tool.call', { toolCallId: 'c1', timestampSource: 'source' });
+  await say('refused', 'tool.result', { toolCallId: 'c1', timestampSource: 'source', outcome: 'refused' });
+  // an error of a program whose telemetry has refusals as errors
+  const telemetry = { importer: 'otlp', signal: 'log', record: 'claude_code.tool_result', outcome: 'error' };
+  await say('error', 'tool.result', { toolCallId: 'c1', ...telemetry });
+  await say('error', 'tool.call', { toolCallId: 'c1', timestampSource: 'source' });
+  const said = async (runId: string) => {
+    const made = await built(service.services, [projectId, 'run-evidence'], { runId });
+    return made.contents.checks.find(({ name }) => name === 'No tool call ran without a decision');
+  };
+  expect(await said('open')).toMatchObject({
+    status: 'not_shown',
+    detail: expect.stringContaining('1 call has no decision and no record of whether it ran.'),
+  });
+  expect(await said('error')).toMatchObject({
+    status: 'not_shown',
+    detail: expect.stringContaining('1 call has no decision and an error that may be a refusal.'),
+  });
+  expect(await said('refused')).toMatchObject({ status: 'pass' });
+  const made = await built(service.services, [projectId, 'integrity-completeness']);
+  expect(checksOf(made)['Nothing ran ungoverned']).toBe('not_shown');
+});
+
 it('a figure about policies says no more than its check, of a run that outgrew its proof, too', async () => {
   const tenant = await service.signUp('bob');
   const { projectId } = (await tenant.call('GET', '/auth/identity')).body;
