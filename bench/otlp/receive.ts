@@ -34,7 +34,7 @@ function batchesOf(requests: readonly TraceRequest[]): Buffer[] {
   const atMs = Date.now();
   const options = { atMs, capture: 'hashes', known: new Map() } as const;
   return requests.flatMap((each) => {
-    const { events } = receive(readBatch('traces', { ...each }, atMs), options);
+    const { events } = receive(readBatch('traces', { ...each }, { atMs }), options);
     const plain = events.map(({ event }) => event);
     const parts = [plain.slice(0, 500), plain.slice(500)].filter(({ length }) => length > 0);
     return parts.map((part) => Buffer.from(JSON.stringify({ events: part })));

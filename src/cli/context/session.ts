@@ -9,6 +9,7 @@ import type { Client, ClientNote } from '../../client/create.ts';
 import type { ReceiptedAnswer } from '../../client/receipts/receipted.ts';
 import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
+import { isRunToken } from '../../core/run-token.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import { configPath, readSecret, readUserConfig, receiptsFolder } from './config.ts';
 import { environmentAt, environmentOf, siblingOf } from './definition.ts';
@@ -182,7 +183,10 @@ export class Session {
     if (direct !== undefined && direct !== '') {
       if (!/^[\u0021-\u007e]{1,4096}$/.test(direct))
         throw usage('GOV_API_KEY: expected one word, got other text');
-      return { value: direct, from: 'GOV_API_KEY' };
+      // a proxy keeps pins in a run of its own, and so needs the key of agents
+      const isProxy = isRunToken(direct) && this.#options.role === 'agent';
+      const own = isProxy && this.context()?.context.kind === 'plane' ? this.#contextKey() : null;
+      return own ?? { value: direct, from: 'GOV_API_KEY' };
     }
     const file = env['GOV_API_KEY_FILE'];
     if (file !== undefined && file !== '')

@@ -40,6 +40,7 @@ export const accounts = {
   keyDescriptionChars: 500,
   keyScopes: 40,
   keyYears: 10,
+  runTokenDays: 7,
   keyOverlapSeconds: 604_800,
   keysPerProject: 1000,
   thresholds: 10,

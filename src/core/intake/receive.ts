@@ -44,8 +44,15 @@ interface RejectionCount {
 
 const receivedAs = { traces: 'spans', logs: 'logs', metrics: 'metrics' } as const;
 
-/** Reads the records of a request. Each that cannot be read is refused alone. */
-export function readBatch(signal: Signal, request: Source, atMs: number): Batch {
+/**
+ * Reads the records of a request. Each that cannot be read is refused alone. `startedIn`: the run of the credential that
+ * sent it, whatever run the records name.
+ */
+export function readBatch(
+  signal: Signal,
+  request: Source,
+  { atMs, startedIn }: { readonly atMs: number; readonly startedIn?: string | undefined },
+): Batch {
   const sources = new Map<string, SourceActivity>();
   const rejected: RejectionCount = { count: 0, reason: null };
   const seen = (resource: Source): SourceActivity => {
@@ -62,8 +69,12 @@ export function readBatch(signal: Signal, request: Source, atMs: number): Batch 
     source.rejectedWhy ??= reason;
     source[receivedAs[signal]] += 1;
   };
-  const spans = (signal === 'traces' ? spansOf([request], refuse) : []).map((span) => timely(span, atMs));
-  const logs = (signal === 'logs' ? logsOf([request], refuse) : []).map((log) => timely(log, atMs));
+  const own = <Record extends SpanRecord | LogRecord>(record: Record): Record =>
+    startedIn === undefined ? record : { ...record, resource: { ...record.resource, 'gov.run': startedIn } };
+  const spans = (signal === 'traces' ? spansOf([request], refuse) : []).map((span) =>
+    own(timely(span, atMs)),
+  );
+  const logs = (signal === 'logs' ? logsOf([request], refuse) : []).map((log) => own(timely(log, atMs)));
   const metrics = signal === 'metrics' ? metricsOf([request], refuse) : [];
   for (const { resource } of metrics) seen(resource).metrics += 1;
   const sequences = new Map<string, { source: string; numbers: number[] }>();

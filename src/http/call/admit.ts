@@ -68,7 +68,7 @@ function admitCaller(route: Route, request: FastifyRequest, caller: Caller): und
   if (gate !== null && (rate === 'default' || rate === 'events' || rate === 'exports')) {
     spend(request, gate.rates.spend(rate, caller.id, { meters: row.meters, rules: caller.rules }));
   }
-  if (row.scope !== null) requireScope(caller, row.scope);
+  requireOperation(caller, row.scope);
   return admitInput(route, request);
 }
 
@@ -77,7 +77,16 @@ export async function readmit(route: Route, { raw }: FastifyRequest): Promise<vo
   const { access, row } = route;
   if (access === 'anyone' || access === 'idToken' || access === 'cron') return;
   const caller = await authenticate({ raw, lines: null }, route);
-  if (row.scope !== null) requireScope(caller, row.scope);
+  requireOperation(caller, row.scope);
+}
+
+/** INVALID_CREDENTIAL for a run token where the operation needs no scope: it would act with all rights of the key. */
+function requireOperation(caller: Caller, scope: Scope | null): void {
+  if (scope !== null) return requireScope(caller, scope);
+  if (caller.run === undefined) return;
+  const detail =
+    'expected an API key or a person, got the token of a run, which may only evaluate and record';
+  throw new DenialError(caller, new GovError('INVALID_CREDENTIAL', detail));
 }
 
 /** INSUFFICIENT_SCOPE unless the caller holds the scope. */

@@ -29,6 +29,8 @@ export interface Caller {
   /** When the key expires, in Unix milliseconds; null for never, and for a person or a data plane. */
   readonly expiresMs: number | null;
   readonly rules: TenantRules;
+  /** Present where a run token calls: the only run in which it may evaluate and record. */
+  readonly run?: string;
   /** Present where a data plane calls. */
   readonly plane?: CallingPlane;
 }

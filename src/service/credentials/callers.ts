@@ -1,12 +1,14 @@
 /**
- * Finds the caller of a credential (contract A17, B1-B7): API keys here, people in `persons.ts`, data planes
+ * Finds the caller of a credential (contract A17, B1-B7): API keys and run tokens here, people in `persons.ts`, data planes
  * in `plane-keys.ts`. A key's checksum is tested before any look-up. A look-up uses the digest and is cached
  * for at most five seconds, but that of a session is not. So every process refuses a revoked key within that time, and the process that
  * revoked it at once (`forget`). Proven by `test/http/admit/credentials.test.ts`,
  * `test/http/admit/persons.test.ts` and `test/http/admit/revoked.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
-import { isRevoked, refusedCredential } from '../../core/credential.ts';
+import { GovError } from '../../contract/problems.ts';
+import { holds, isRevoked, refusedCredential } from '../../core/credential.ts';
+import { readRunToken, type RunToken } from '../../core/run-token.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import { TokenReader } from './token-format.ts';
@@ -68,6 +70,8 @@ export class Credentials {
       if (session === null) throw refusedCredential();
       return this.#byKey(Buffer.from(session.key), { shown, place });
     }
+    const run = place.forPlane === true ? null : readRunToken(token);
+    if (run !== null) return this.#byRun(run, { shown, place });
     const { kind, digest } = this.#tokens.read(token);
     if (this.#planes !== null) {
       refuseKind(kind, place.forPlane === true);
@@ -94,6 +98,34 @@ export class Credentials {
         return this.#accept(name, found, { shown, place, nowMs: this.#options.now() });
       },
     };
+  }
+
+  /** The key of a run token, as the caller of this run alone. Its own look-up names the project, so no index is searched. */
+  #byRun(run: RunToken, { shown, place }: CredentialCheck): Caller | UnknownCredential {
+    const name = `${run.projectId} ${run.keyId}`;
+    const accept = (known: KnownKey): Caller => {
+      const nowMs = this.#options.now();
+      if (!run.isOf(known.key.digest)) throw refusedCredential();
+      const caller = this.#accept(name, known, { shown, place, nowMs });
+      if (run.expiresMs <= nowMs) throw new DenialError(caller, refusedCredential());
+      const scopes = run.scopes.filter((scope) => holds(caller.scopes, scope));
+      return { ...caller, scopes, expiresMs: run.expiresMs, run: run.runId };
+    };
+    const known = this.#keys.get(name, this.#options.now());
+    if (known !== null) return accept(known);
+    return {
+      isNew: !this.#keys.has(name),
+      lookUp: async () => accept(await this.#keys.find(name, () => this.#askKey(run))),
+    };
+  }
+
+  async #askKey({ projectId, keyId }: RunToken): Promise<KnownKey> {
+    const key = await this.#options.store.apiKeyOf(projectId, keyId).catch((error: unknown) => {
+      if (error instanceof GovError && error.code === 'NOT_FOUND') return null; // no such project
+      throw error;
+    });
+    if (key === null) throw refusedCredential();
+    return this.#ask(Buffer.from(key.digest));
   }
 
   async #ask(digest: Buffer): Promise<KnownKey> {

@@ -46,7 +46,7 @@ export interface UnknownCredential {
 export interface CredentialOptions {
   readonly store: Pick<
     StoreReader,
-    'apiKey' | 'planeOfKey' | 'session' | 'user' | 'organization' | 'storedProject'
+    'apiKey' | 'apiKeyOf' | 'planeOfKey' | 'session' | 'user' | 'organization' | 'storedProject'
   >;
   readonly now: () => number;
   /** On a plane: settings that its service decides. */

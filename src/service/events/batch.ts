@@ -17,6 +17,7 @@ import { redactionOf } from './redaction.ts';
 export const recordingOf = (caller: Caller, services: Services): RecordRules => ({
   redact: redactionOf(caller, services),
   subjects: subjectsOf(caller, services),
+  onlyRun: caller.run,
 });
 
 /** The leaves of a request that the service appends. */
@@ -48,7 +49,7 @@ export async function judgeAll(
   inputs: readonly unknown[],
   services: Services,
   caller: Caller,
-  more: Pick<RecordRules, 'mayJoin'> = {},
+  more: Pick<RecordRules, 'mayJoin' | 'onlyRun'> = {},
 ): Promise<JudgedEvent[]> {
   const check = await loadEventCheck();
   const recording = { ...recordingOf(caller, services), ...more };

@@ -35,6 +35,8 @@ export interface RecordRules {
   readonly subjects: SubjectsOf;
   /** Set where the receiver of telemetry writes: it alone may say that two reports are of one call. */
   readonly mayJoin?: boolean;
+  /** The only run that the caller may record in; absent for all. Received telemetry is judged without it. */
+  readonly onlyRun?: string | undefined;
 }
 
 const plainly: RecordRules = { redact: null, subjects: null };
@@ -54,10 +56,12 @@ const fault = (pointer: string, code: FieldCode, detail: string, limit?: number)
 export function judgeEvent(
   input: EventInput,
   services: Services,
-  { redact, subjects, mayJoin = false }: RecordRules = plainly,
+  { redact, subjects, mayJoin = false, onlyRun }: RecordRules = plainly,
 ): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
+  if (onlyRun !== undefined && input.runId !== onlyRun)
+    return fault('/runId', 'NOT_ALLOWED', `expected run ${onlyRun}, the only one of this token`);
   if (!mayJoin && joinOf(input) !== null) return fault('/metadata/importer', 'NOT_ALLOWED', joinRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
   if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');

@@ -70,7 +70,7 @@ export async function recordReceived(
   try {
     // one request is read while the one before it is stored; no more than these two are in memory as values
     const { recorded } = await services.runs.inTurn({ projectId, runId: readTurn }, async () => {
-      const batch = checkedBatch(signal, await read(), services.now());
+      const batch = checkedBatch(signal, await read(), { atMs: services.now(), startedIn: caller.run });
       let enter = (): void => {};
       const entered = new Promise<void>((resolve) => (enter = resolve));
       const recording = services.runs.inTurn({ projectId, runId: recordTurn }, () => {
@@ -90,8 +90,12 @@ export async function recordReceived(
   }
 }
 
-function checkedBatch(signal: Signal, request: Record<string, unknown>, atMs: number): Batch {
-  const batch = readBatch(signal, request, atMs);
+function checkedBatch(
+  signal: Signal,
+  request: Record<string, unknown>,
+  options: { readonly atMs: number; readonly startedIn: string | undefined },
+): Batch {
+  const batch = readBatch(signal, request, options);
   const records = batch.spans.length + batch.logs.length;
   if (records <= limits.otlpRecords) return batch;
   const detail = `expected at most ${limits.otlpRecords} records, got ${records}; send less, or split it`;
@@ -172,7 +176,8 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
     events.map(({ event }) => event),
     services,
     caller,
-    { mayJoin: true },
+    // a conversation of the program has a run of its own, which the run of the token links
+    { mayJoin: true, onlyRun: undefined },
   );
   for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
   noteSources(batch, { received, events, judged, facts, atMs });

@@ -5,6 +5,7 @@
 import { refuseSystemRun } from '../writes/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
+import { GovError } from '../../contract/problems.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { cut } from '../../core/replay/fields.ts';
@@ -23,12 +24,13 @@ import { subjectsOf, type SubjectResult } from '../call/subjects.ts';
 
 export const tools: Pick<Handlers, 'evaluateTool'> = {
   async evaluateTool({ body, caller, idempotency }, services) {
-    const { runId } = body;
+    const { runId = caller.run } = body;
     if (runId !== undefined) refuseSystemRun(runId, 'body');
+    requireOwnRun(caller, runId);
     const asked: EvaluationRequest = {
       caller,
       runId: runId ?? toolRun,
-      checkpoint: { context: contextOf(body) },
+      checkpoint: { context: contextOf(body, runId) },
       policyIds: body.policyIds ?? [],
       pointer: '/policyIds',
       contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
@@ -56,11 +58,20 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
   },
 };
 
+/** FORBIDDEN where the token of another run asks. */
+function requireOwnRun({ run }: Caller, runId: string | undefined): void {
+  if (run === undefined || run === runId) return;
+  throw new GovError('FORBIDDEN', `expected run ${run}, the only one of this token, got ${runId}`);
+}
+
 /**
  * The context that policies see of a call. VALIDATION_ERROR where the caller's own context has a member that
  * the service sets.
  */
-function contextOf({ tool, arguments: given, actor, runId, context = {} }: ToolCall): JsonObject {
+function contextOf(
+  { tool, arguments: given, actor, context = {} }: ToolCall,
+  runId: string | undefined,
+): JsonObject {
   for (const name of toolContextMembers) {
     if (!Object.hasOwn(context, name)) continue;
     const detail = `expected no member ${name} in context: the service sets it from the call`;

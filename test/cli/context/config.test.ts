@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readProjectConfig, readSecret, readUserConfig } from '../../../src/cli/context/config.ts';
 import { updateUserConfig } from '../../../src/cli/context/config-write.ts';
+import type { Role } from '../../../src/cli/context/place.ts';
 import { Session } from '../../../src/cli/context/session.ts';
 import { resolveSettings } from '../../../src/cli/context/settings.ts';
 import type { GivenFlags } from '../../../src/cli/context/settings.ts';
@@ -37,7 +38,7 @@ function setUp() {
   mkdirSync(join(root, 'config'));
   writeFileSync(join(root, 'config', 'config.json'), JSON.stringify({ currentContext: 'local', contexts }));
   const env = { GOV_CONFIG_DIR: join(root, 'config'), HOME: root };
-  const session = (flags: GivenFlags = {}, more: Record<string, string> = {}) => {
+  const session = (flags: GivenFlags = {}, more: Record<string, string> = {}, role: Role = 'operator') => {
     const stream = { isTTY: false } as never;
     const io = {
       stdin: stream,
@@ -49,7 +50,7 @@ function setUp() {
     };
     const settings = resolveSettings(flags, io);
     const quiet = { signal: new AbortController().signal, observe: () => {}, warn: () => {} };
-    return { session: new Session({ settings, io, ...quiet }), settings };
+    return { session: new Session({ settings, io, role, ...quiet }), settings };
   };
   return { root, plane, env, session };
 }
@@ -117,6 +118,15 @@ describe('the credential', () => {
       const left = Object.fromEntries(Object.entries(sources).slice(at));
       expect(session({}, left).session.apiKey()?.value).toBe(key(fill));
     }
+  });
+
+  it('a proxy takes the key of agents of a plane in place of a run token, because it pins in another run', () => {
+    const { session, plane } = setUp();
+    secret(join(plane, 'agent.key'), key('a'));
+    const token = { GOV_API_KEY: 'gov_run_key_x.y.z' };
+    expect(session({}, token, 'agent').session.apiKey()?.value).toBe(key('a'));
+    expect(session({}, token).session.apiKey()?.value).toBe('gov_run_key_x.y.z');
+    expect(session({ context: 'cloud' }, token, 'agent').session.apiKey()?.value).toBe('gov_run_key_x.y.z');
   });
 
   it('the credential of a context goes only to the address of that context', () => {

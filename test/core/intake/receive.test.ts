@@ -6,7 +6,7 @@ import { log, logs, span, spanId, tool, traceId, traces } from '../../http/otlp/
 const atMs = Date.UTC(2026, 0, 6);
 
 const received = (signal: 'traces' | 'logs', request: object, options: Partial<ReceiveOptions> = {}) => {
-  const batch = readBatch(signal, request as Source, atMs);
+  const batch = readBatch(signal, request as Source, { atMs });
   return { batch, ...receive(batch, { atMs, capture: 'full', known: new Map(), ...options }) };
 };
 const runsOf = ({ events }: { events: readonly { event: { runId: string } }[] }): string[] =>

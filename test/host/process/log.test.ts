@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { randomBytes } from 'node:crypto';
+import { createRunToken } from '../../../src/core/run-token.ts';
 import { createLog, scrub } from '../../../src/host/process/log.ts';
 import { createToken, keyKinds } from '../../../src/service/credentials/token-format.ts';
 
@@ -31,6 +32,11 @@ describe('a log line', () => {
       expect(last()).not.toContain(token);
       expect(last()).toContain(`gov_${kind}_[redacted]`);
     }
+    const ofRun = createRunToken(
+      { keyId: 'key_01jzzzzzzzzzzzzzzzzzzzzzzz', key: 'gov_live_x' },
+      { runId: 'a', projectId: 'prj_a', expiresMs: 1, scopes: [] },
+    );
+    expect(scrub(`a ${ofRun} b`)).toBe('a gov_run_key_01jzzzzzzzzzzzzzzzzzzzzzzz.[redacted] b');
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     expect(scrub(`a ${secret} b`)).toBe('a whsec_[redacted] b');
   });

@@ -180,6 +180,7 @@ describe('key look-ups', () => {
         const key = find();
         return key === null ? null : { key, project, stored: null };
       },
+      apiKeyOf: nobody,
       planeOfKey: nobody,
       session: nobody,
       user: nobody,

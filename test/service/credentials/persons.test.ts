@@ -66,6 +66,7 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
     now: () => clock.ms,
     store: {
       apiKey: async () => null,
+      apiKeyOf: async () => null,
       planeOfKey: async () => null,
       session: async (digest) => {
         state.sessionsAsked += 1;

@@ -9,6 +9,7 @@ import { Pins } from '../../mcp/pins.ts';
 import { serverNameAt, serverNameOf } from '../../mcp/server-name.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
+import { withoutCredentials } from '../../start/environment.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { mcpProxy as spec } from '../../specs/decide/mcp.ts';
 
@@ -62,6 +63,7 @@ async function serveStdio({ args, io, out }: ProxyCall, relaying: RelayOptions):
       ...relaying,
       command: args.command,
       cwd: io.cwd,
+      // the server must not be able to act with the key of the proxy
       env: withoutCredentials(io.env),
       stdin: io.stdin,
       write: (bytes) => out.raw(bytes),
@@ -74,15 +76,6 @@ async function serveStdio({ args, io, out }: ProxyCall, relaying: RelayOptions):
     return code === 'ENOENT' ? exit.notInstalled : exit.notStarted;
   }
 }
-
-/** The server must not be able to act with the key of the proxy. */
-const withoutCredentials = (env: ProxyCall['io']['env']): ProxyCall['io']['env'] =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !credentials.has(name)));
-const credentials = new Set(
-  'GOV_API_KEY GOV_API_KEY_FILE GOV_ID_TOKEN GOV_ID_TOKEN_FILE GOV_CLIENT_KEY CREDENTIALS_DIRECTORY'.split(
-    ' ',
-  ),
-);
 
 async function serveHttp(
   { flags, out, session }: ProxyCall,

@@ -16,7 +16,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
-import { environmentOf } from '../../start/environment.ts';
+import { environmentOf, runTokenOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
 import { lostTelemetry } from '../../start/telemetry-variables.ts';
 import type { run as spec } from '../../specs/record/run.ts';
@@ -33,10 +33,11 @@ export const run: Run<typeof spec> = async (call) => {
   try {
     const client = await session.client({ keepsReceipts: true });
     const recorder = new Recorder(client, { runId, actor, now: io.now });
+    const token = await tokenOf(call, runId);
     const isRecorded = await started(call, { recorder, relay });
     if (relay.signal.aborted) return relay.signalCode;
     const startedMs = io.now();
-    const env = environmentOf(call, runId);
+    const env = environmentOf(call, { runId, token });
     for (const { variable, effect } of lostTelemetry(env, session.baseUrl().value))
       await call.out.warn(safe`${variable} is set: ${effect}`);
     const ended = await relay.run(args.command, { cwd: io.cwd, env });
@@ -49,6 +50,22 @@ export const run: Run<typeof spec> = async (call) => {
     relay.release();
   }
 };
+
+/** Returns the program's token; null, with a warning, where it gets none. It never gets the key of gov. */
+async function tokenOf(call: Call, runId: string): Promise<string | null> {
+  try {
+    const token = await runTokenOf(call, runId);
+    if (token === null && call.session.apiKey() !== null)
+      await call.out.warn(
+        safe`the program gets no token: only an API key can make one; give one in GOV_API_KEY`,
+      );
+    return token;
+  } catch (cause) {
+    if (call.flags.fail !== 'open') throw cause;
+    await call.out.warn(safe`the program gets no token: ${failureOf(cause).message}`);
+    return null;
+  }
+}
 
 const verbsOfRuns = new Set(['list', 'show', 'browse', 'coverage']);
 

@@ -9,7 +9,7 @@ export const run = command({
   changes: true,
   details: [
     'Records the start with the commit of the working directory, starts the program directly on its own standard streams, records how it ended, and proves the run. gov forwards signals and returns the exit code of the program.',
-    'The program finds its run in GOV_RUN, and the receiver of telemetry in OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS. Telemetry that names no conversation belongs to the run. The headers contain the key that gov uses. Give one with few scopes in GOV_API_KEY: events:write, and proofs:write unless --prove no.',
+    'The program finds its run in GOV_RUN, and the receiver of telemetry in OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS. Telemetry that names no conversation belongs to the run. The headers and GOV_API_KEY contain a token that is good for this run alone: it evaluates and records in it, for 7 days, and ends when the key of gov is revoked. The program gets no other credential of gov.',
     'If the start cannot be recorded, the program does not start.',
   ],
   args: [{ name: 'command', description: 'The program and its arguments, after --', variadic: true }],

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
@@ -97,6 +97,58 @@ describe('gov run', () => {
     });
     expect(stdout).toBe('200\n');
     expect(await typesOf('g2')).toEqual(['run.started', 'tool.call', 'run.ended']);
+  });
+
+  it('gov run gives the program a token of this run, and no other credential', async () => {
+    const program = `
+      const { readFileSync } = require('fs');
+      const all = Object.entries(process.env);
+      const parent = readFileSync('/proc/' + process.ppid + '/cmdline', 'utf8');
+      const own = process.env.GOV_API_KEY;
+      const call = (path, init) => fetch(process.env.OTEL_EXPORTER_OTLP_ENDPOINT.replace('/otlp', path),
+        { ...init, headers: { authorization: 'Bearer ' + own, 'content-type': 'application/json' } }).then(({ status }) => status);
+      const body = (runId) => JSON.stringify({ runId, eventType: 'note', actor: { name: 'a' }, action: 'write', timestamp: new Date().toISOString() });
+      (async () => console.log(JSON.stringify({ all, parent, statuses: [
+        await call('/events', { method: 'POST', body: body('g2t') }),
+        await call('/events', { method: 'POST', body: body('other') }),
+        await call('/runs'),
+      ] })))();`;
+    const file = join(plane.folder, 'key');
+    writeFileSync(file, plane.key, { mode: 0o600 });
+    for (const [at, env] of [{}, { GOV_API_KEY: '', GOV_API_KEY_FILE: file }].entries()) {
+      const { stdout, stderr } = await run(['--run', 'g2t', '--prove', 'no', ...node(program)], env);
+      expect([at, stderr]).toEqual([at, '']);
+      const { all, parent, statuses } = JSON.parse(stdout);
+      expect(statuses).toEqual([201, 400, 403]);
+      expect(JSON.stringify([all, parent])).not.toContain(plane.key);
+      const names = all.map(([name]: [string, string]) => name);
+      expect(names).not.toContain('GOV_API_KEY_FILE');
+      const headers = new Map<string, string>(all).get('OTEL_EXPORTER_OTLP_HEADERS') ?? '';
+      expect(headers).toBe(
+        `authorization=${encodeURIComponent(`Bearer ${new Map<string, string>(all).get('GOV_API_KEY')}`)}`,
+      );
+      expect(headers).toContain('gov_run_key_');
+    }
+  });
+
+  it('a run in a run passes the token on, which records in no other run', async () => {
+    const { stdout } = await run([
+      '--run',
+      'g2u',
+      '--prove',
+      'no',
+      ...node('console.log(process.env.GOV_API_KEY)'),
+    ]);
+    const token = stdout.trim();
+    const inner = await run(
+      ['--run', 'g2u', '--prove', 'no', ...node('console.log(process.env.GOV_API_KEY)')],
+      {
+        GOV_API_KEY: token,
+      },
+    );
+    expect([inner.code, inner.stdout]).toEqual([0, `${token}\n`]);
+    const other = await run(['--run', 'g2v', ...node('0')], { GOV_API_KEY: token });
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('expected run g2u')]);
   });
 
   it('gov run links its run to the conversation that the program names', async () => {

@@ -62,7 +62,7 @@ describe('OTLP in protobuf', () => {
     const inJson = (levels: number): string =>
       '{"arrayValue":{"values":['.repeat(levels) + '{"stringValue":"leaf"}' + ']}}'.repeat(levels);
     const read = (request: Record<string, unknown>) => {
-      const { logs, rejected } = readBatch('logs', request, 0);
+      const { logs, rejected } = readBatch('logs', request, { atMs: 0 });
       return [logs.length, rejected.reason];
     };
     const { otlpDepth } = limits;

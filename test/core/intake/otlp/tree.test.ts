@@ -115,7 +115,7 @@ describe('spans of one call', () => {
 
   it('claim one call of a received request, with arguments by their hash', () => {
     const inner = span('c', mcp('1', { 'gen_ai.tool.call.arguments': '{"amount":5}' }), { below: 'b' });
-    const batch = readBatch('traces', traces(span('b', tool), inner), 1767603700000);
+    const batch = readBatch('traces', traces(span('b', tool), inner), { atMs: 1767603700000 });
     for (const capture of ['full', 'hashes'] as const) {
       const { events } = receive(batch, { atMs: 1767603700000, capture, known: new Map() });
       expect(events.map(({ event, call }) => [event.eventType, call !== null])).toEqual([
@@ -156,7 +156,9 @@ describe('the outcome of a span', () => {
   });
 
   it('keeps the type of an exception, and the events of the span as content', () => {
-    const batch = readBatch('traces', traces(span('b', tool, { events: [exception()] })), 1767603700000);
+    const batch = readBatch('traces', traces(span('b', tool, { events: [exception()] })), {
+      atMs: 1767603700000,
+    });
     const of = (capture: 'full' | 'none') =>
       meta(receive(batch, { atMs: 1767603700000, capture, known: new Map() }).events[0]!.event);
     expect(of('full')).toMatchObject({ exceptions: ['ValueError'], spanEvents: [{ name: 'exception' }] });

@@ -1,0 +1,60 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../src/core/hash.ts';
+import { createRunToken, isRunToken, readRunToken } from '../../src/core/run-token.ts';
+
+const keyId = 'key_01jzzzzzzzzzzzzzzzzzzzzzzz';
+const key = 'gov_live_00000000000000000000000000000000abcdef';
+const claims = { runId: 'nightly-7', projectId: 'prj_a', expiresMs: 1000, scopes: ['events:write'] };
+const token = createRunToken({ keyId, key }, claims);
+
+/** A token over any claims, with a right MAC. */
+const over = (value: unknown): string => {
+  const encoded = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString(
+    'base64url',
+  );
+  const mac = createHmac('sha256', sha256(key)).update(`gov.runtoken/1\n${keyId}\n${encoded}`);
+  return `gov_run_${keyId}.${encoded}.${mac.digest('base64url')}`;
+};
+
+describe('a run token', () => {
+  it('is the key id, claims in base64url, and an HMAC under the hash of the key', () => {
+    expect(token).toBe(over({ e: 1000, p: 'prj_a', r: 'nightly-7', s: ['events:write'] }));
+    expect(isRunToken(token)).toBe(true);
+    const read = readRunToken(token);
+    expect(read).toMatchObject({ ...claims, keyId });
+    expect([read?.isOf(sha256(key)), read?.isOf(sha256('other'))]).toEqual([true, false]);
+    expect(token).not.toContain(key.slice(9));
+  });
+
+  it('is refused where any character of it was changed', () => {
+    for (let at = 0; at < token.length; at += 1) {
+      const changed = `${token.slice(0, at)}${token[at] === 'B' ? 'C' : 'B'}${token.slice(at + 1)}`;
+      expect(readRunToken(changed)?.isOf(sha256(key)) ?? false, changed).toBe(false);
+    }
+  });
+
+  it('has no scope beyond those of runs', () => {
+    const read = readRunToken(
+      over({ r: 'a', p: 'b', e: 1, s: ['*', 'governance:manage', 'tools:evaluate'] }),
+    );
+    expect(read?.scopes).toEqual(['tools:evaluate']);
+  });
+
+  it.each([
+    'gov_run_',
+    `gov_run_${keyId}`,
+    `${token}.x`,
+    over('no JSON'),
+    over([]),
+    over({ p: 'b', e: 1, s: [] }),
+    over({ r: '', p: 'b', e: 1, s: [] }),
+    over({ r: 'a', p: 'b', e: 1.5, s: [] }),
+    over({ r: 'a', p: 'b', e: '1', s: [] }),
+    over({ r: 'a', e: 1, s: [] }),
+    over({ r: 'a', p: 'b', e: 1, s: 'events:write' }),
+    over({ r: 'a'.repeat(2048), p: 'b', e: 1, s: [] }),
+  ])('other text is none: %s', (text) => {
+    expect(readRunToken(text)).toBeNull();
+  });
+});
