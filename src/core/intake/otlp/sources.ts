@@ -123,11 +123,15 @@ export const extendService = (before: ServiceState | null, service: string, atMs
   lastSeenMs: Math.max(before?.lastSeenMs ?? 0, atMs),
 });
 
+const silentMs = limits.sourceSilentHours * 3_600_000;
+
+/** Whether a service has sent for so long that its silence is noticed. */
+export const isWatched = ({ firstSeenMs, lastSeenMs }: ServiceState): boolean =>
+  lastSeenMs - firstSeenMs >= silentMs;
+
 /** Whether a service sent for `limits.sourceSilentHours`, and then nothing for longer than that. */
-export function isSilent({ firstSeenMs, lastSeenMs }: ServiceState, nowMs: number): boolean {
-  const boundMs = limits.sourceSilentHours * 3_600_000;
-  return lastSeenMs - firstSeenMs >= boundMs && nowMs - lastSeenMs > boundMs;
-}
+export const isSilent = (state: ServiceState, nowMs: number): boolean =>
+  isWatched(state) && nowMs - state.lastSeenMs > silentMs;
 
 /** The numbers that a session has sent: all below `next`, without those in `gaps` (first and last, both missing). */
 export interface SequenceState {

@@ -12,8 +12,8 @@ interface Findings {
   readonly kinds: ReadonlyMap<string, number>;
   readonly tally: Tally;
   readonly covered: CoverageTable;
-  /** Services that sent telemetry, and those of them that fell silent. */
-  readonly sources: { readonly services: number; readonly silent: number };
+  /** Services that sent telemetry, those that did for long enough to be missed, and those of them that are silent. */
+  readonly sources: { readonly services: number; readonly watched: number; readonly silent: number };
   /** Usage reports of data planes that were received in the period. */
   readonly reported: number;
 }
@@ -23,6 +23,8 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
   const jumps = kinds.get('clock.jumped') ?? 0;
   const losses = tally.recorded('gov.loss/1');
   const unseen = unseenText(covered);
+  const unwatched = sources.services - sources.watched;
+  const young = `${count(unwatched, 'service has', 'services have')} sent for less than ${limits.sourceSilentHours} h, and nobody can tell yet that it is silent.`;
   /** Only a plane that reports can be seen to break its log, or to skip a report. */
   const planes = (types: readonly string[], what: string): Examination => {
     const n = types.reduce((sum, type) => sum + (kinds.get(type) ?? 0), 0);
@@ -60,10 +62,11 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
       none: 'The log recorded nothing in the period.',
     },
     sourcesSend: {
-      examined: sources.services,
+      examined: sources.watched,
       failed: sources.silent,
-      detail: `${sources.silent} of ${count(sources.services, 'service')} sent nothing for more than ${limits.sourceSilentHours} h.`,
-      none: 'No program sent telemetry.',
+      detail: `When the report was made, ${sources.silent} of ${count(sources.watched, 'service')} had sent nothing for more than ${limits.sourceSilentHours} h.`,
+      none: unwatched === 0 ? 'No program sent telemetry.' : young,
+      missing: unwatched === 0 ? null : young,
     },
     allGoverned: {
       examined: callsOf(covered.counts),

@@ -25,7 +25,7 @@ export const checks = {
   usageWhole: 'No usage report is missing',
   ackedKept: 'The database lost no acknowledged entry',
   clockSteady: 'The clock of the service did not jump',
-  sourcesSend: 'No source of telemetry fell silent',
+  sourcesSend: 'No source of telemetry is silent',
   allGoverned: 'Nothing ran ungoverned',
   balanced: 'Recordings of other programs balance',
   clientClocks: 'Clients state times close to those of the log',
@@ -70,7 +70,7 @@ export const examines: Readonly<Record<CheckId, string>> = {
   usageWhole: 'reports of data planes in the period, and faults that the log has of them',
   ackedKept: 'entries of the period, among them those that record a loss',
   clockSteady: 'entries of the period',
-  sourcesSend: 'services that sent telemetry',
+  sourcesSend: `services that sent telemetry for at least ${limits.sourceSilentHours} h, as known when the report was made. Silence before is not in it`,
   allGoverned: 'tool calls of the period, as coverage judges them',
   balanced:
     'balances of recordings of runs of the period in which the scanner found something to compare. Recordings without one are not shown',

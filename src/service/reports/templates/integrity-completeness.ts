@@ -1,6 +1,11 @@
 /** Template `integrity-completeness`: whether the log is whole, was watched, and what went wrong with recording. */
 import { limits } from '../../../contract/limits.ts';
-import { isSilent, type ServiceState, type SourceState } from '../../../core/intake/otlp/sources.ts';
+import {
+  isSilent,
+  isWatched,
+  type ServiceState,
+  type SourceState,
+} from '../../../core/intake/otlp/sources.ts';
 import { splitNote } from '../../../core/note/signed.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { factNames } from '../../events/facts.ts';
@@ -238,8 +243,9 @@ async function checkpointRows({
 
 interface Sources {
   readonly rows: Rows;
-  /** Services that sent telemetry, and those of them that fell silent. */
+  /** Services that sent telemetry, those that did for long enough to be missed, and those of them that are silent. */
   readonly services: number;
+  readonly watched: number;
   readonly silent: number;
   readonly missing: number;
 }
@@ -248,9 +254,10 @@ const pageFacts = 500;
 
 async function sourceRows({ source, period }: Draft): Promise<Sources> {
   const silent = new Set<string>();
-  let services = 0;
+  let [services, watched] = [0, 0];
   for await (const state of factsOfKind<ServiceState>(source, factNames.service)) {
     services += 1;
+    if (isWatched(state)) watched += 1;
     if (isSilent(state, period.asOfMs)) silent.add(state.service);
   }
   const states: SourceState[] = [];
@@ -266,12 +273,18 @@ async function sourceRows({ source, period }: Draft): Promise<Sources> {
     const seen = [timeText(firstSeenMs), timeText(lastSeenMs)];
     const counts = [kept, repeated, rejected, state.missing, offsetMs];
     rows.add(
-      [service, instance, isQuiet ? 'silent' : 'sends', ...seen, ...counts],
+      [service, instance, isQuiet ? 'silent' : statusOf(state, period.asOfMs), ...seen, ...counts],
       isQuiet || state.missing > 0,
     );
   }
-  return { rows, services, silent: silent.size, missing };
+  return { rows, services, watched, silent: silent.size, missing };
 }
+
+const sendsWithinMs = limits.sourceSilentHours * 3_600_000;
+
+/** An instance that ended may have done its work: it is not silent. */
+const statusOf = ({ lastSeenMs }: SourceState, nowMs: number): string =>
+  nowMs - lastSeenMs > sendsWithinMs ? 'no longer sends' : 'sends';
 
 async function* factsOfKind<State>(
   { reader, projectId }: ReportSource,

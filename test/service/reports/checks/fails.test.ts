@@ -22,7 +22,7 @@ import { answer } from '../../../core/proofs/asked.ts';
 import { startService, type TestService } from '../../../support/hosted.ts';
 import { fill, holdClock, later, type Filled } from '../templates/filled.ts';
 import { builtOver, hostileLog, type Hostile } from './hostile.ts';
-import { built } from '../templates/world.ts';
+import { built, rowsOf } from '../templates/world.ts';
 
 let service: TestService;
 let known: Filled;
@@ -217,6 +217,58 @@ describe('each check of the templates', () => {
       expect(check).toMatchObject({ status: 'not_shown', detail: expect.stringMatching(/\w/) });
     },
   );
+});
+
+it('a source that sent for a short time is not shown to send: it cannot be silent yet', async () => {
+  const sources = [
+    { service: 'young', firstSeenMs: known.startMs, lastSeenMs: known.startMs + 60_000 },
+    { service: 'steady', firstSeenMs: 1, lastSeenMs: Number.MAX_SAFE_INTEGER },
+  ];
+  const said = async (services: readonly object[]) => {
+    const reader: Partial<StoreReader> = {
+      factsFrom: async (_project, prefix) =>
+        prefix === factNames.service
+          ? services.map((each) => ({ name: prefix, value: JSON.stringify(each) }))
+          : [],
+    };
+    const of = [known.projectId, 'integrity-completeness'] as const;
+    const report = await builtOver(service.services, of, { ...periodOf('known'), reader });
+    return report.contents.checks.find(({ name }) => name === checks.sourcesSend);
+  };
+  const young = '1 service has sent for less than 24 h';
+  expect(await said(sources)).toMatchObject({ status: 'not_shown', detail: expect.stringContaining(young) });
+  expect(await said(sources.slice(0, 1))).toMatchObject({
+    status: 'not_shown',
+    detail: expect.stringContaining(young),
+  });
+  expect(await said(sources.slice(1))).toMatchObject({ status: 'pass' });
+});
+
+it('an instance that sent once, a long time ago, is not listed as one that sends', async () => {
+  const instance = {
+    service: 'job',
+    instance: 'i1',
+    kept: 1,
+    repeated: 0,
+    rejected: 0,
+    missing: 0,
+    offsetMs: 0,
+  };
+  const seen = (ms: number) => ({ ...instance, firstSeenMs: ms, lastSeenMs: ms });
+  const statuses = async (state: object) => {
+    const reader: Partial<StoreReader> = {
+      factsFrom: async (_project, prefix) =>
+        prefix === factNames.source ? [{ name: prefix, value: JSON.stringify(state) }] : [],
+    };
+    const of = [known.projectId, 'integrity-completeness'] as const;
+    return rowsOf(
+      await builtOver(service.services, of, { ...periodOf('known'), reader }),
+      'sources',
+      'status',
+    );
+  };
+  expect(await statuses(seen(known.startMs))).toEqual([{ status: 'no longer sends' }]);
+  expect(await statuses(seen(Date.now()))).toEqual([{ status: 'sends' }]);
 });
 
 describe('the checks that each report has', () => {
