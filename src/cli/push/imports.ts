@@ -307,7 +307,7 @@ async function* withStored(
 }
 
 /** Formats whose subagents have files of their own. */
-const hasSubagents = new Set(['claude-code', 'codex']);
+const hasSubagents = new Set(['claude-code', 'claude-stream', 'codex']);
 
 function* recordsOf(
   read: ImportedRun,

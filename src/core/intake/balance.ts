@@ -119,7 +119,17 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
       (original !== undefined && isCopyOf(each, original)) ||
       (isCopyKnown &&
         answers.get(each.id ?? '')?.some((other) => isBeginning(bytesOf(each), bytesOf(other))) === true);
-    const context = { formats, otherEvent: others.get(each.text ?? ''), isInside: insides.has(each) };
+    const isRenamed =
+      original !== undefined &&
+      each.kind === 'calls' &&
+      original.name !== each.name &&
+      isSameCall(bytesOf(each), bytesOf(original));
+    const context = {
+      formats,
+      otherEvent: others.get(each.text ?? ''),
+      isInside: insides.has(each),
+      isRenamed,
+    };
     const exception = exceptionOf(each, context);
     if (refusedLines.has(each.document)) sheet.add('refused', each.kind);
     else if (isWithin(each, places)) sheet.fault({ kind: each.kind, found: each, why: 'unknown' });

@@ -27,6 +27,8 @@ export interface FoundContext {
   readonly otherEvent: string | undefined;
   /** Whether it stands in the arguments of a call, or in what a call returned. */
   readonly isInside: boolean;
+  /** Whether an event has the call, with the same input and another name of the tool. */
+  readonly isRenamed: boolean;
 }
 
 /** A fact has another shape in this format, so that the scanner does not see it. */
@@ -64,6 +66,14 @@ export const foundExceptions: readonly FoundException[] = [
     formats: ['claude-code'],
     isPlace: true,
     isIt: ({ types }) => types.startsWith('api-request-blob'),
+  },
+  {
+    name: 'tool-renamed-in-a-request',
+    reason:
+      'Claude Code names a tool otherwise in its requests to the model (Agent) than in its session (Task). The call and its input are the same.',
+    kinds: ['calls'],
+    formats: ['claude-code'],
+    isIt: ({ types }, { isRenamed }) => isRenamed && types.startsWith('api-request-blob'),
   },
   {
     name: 'codex-end-of-a-call',
@@ -176,7 +186,7 @@ export const placeExceptionOf = (found: RawFact, formats: ReadonlySet<string>): 
     (each) =>
       each.isPlace === true &&
       applies(each, found.kind, formats) &&
-      each.isIt(found, { otherEvent: undefined, isInside: false }),
+      each.isIt(found, { otherEvent: undefined, isInside: false, isRenamed: false }),
   )?.name;
 
 /** Returns the name of the exception for an event that the scanner does not see in the file. */

@@ -2,6 +2,7 @@
 export const formatNames = [
   'anthropic',
   'claude-code',
+  'claude-stream',
   'codex',
   'copilot-cli',
   'gemini-cli',

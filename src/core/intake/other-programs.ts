@@ -31,14 +31,6 @@ const otherPrograms: readonly OtherProgram[] = [
       (isType(value, /^item\.(?:started|updated|completed)$/) && has(memberOf(value, 'item'), 'id', 'type')),
   },
   {
-    name: 'the output of claude --output-format stream-json; record the file of the session instead (~/.claude/projects)',
-    isIt: (value) =>
-      has(value, 'session_id') &&
-      ((isType(value, /^system$/) && value['subtype'] === 'init') ||
-        (isType(value, /^(?:assistant|user)$/) && has(memberOf(value, 'message'), 'content')) ||
-        (isType(value, /^result$/) && has(value, 'subtype', 'is_error'))),
-  },
-  {
     name: 'a part of a session of OpenCode; record the session instead: opencode export SESSION',
     isIt: (value) =>
       (has(value, 'sessionID') && (has(value, 'messageID') || has(value, 'part') || has(value, 'time'))) ||

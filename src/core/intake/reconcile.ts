@@ -222,7 +222,7 @@ function compareCauses(
     return given.every((id) => known.has(id)) ? { added: {} } : { added: { causedBy: [...given] } };
   }
   if (before === null && given !== null) return { added: { causedBy: [...given] } };
-  if (given === null && stored.causedBy === null) return { added: {} };
+  if (given === null && (stored.causedBy === null || isCopy(stored))) return { added: {} };
   return difference(before as Json, given as Json, '/causedBy') ?? { added: {} };
 }
 
@@ -235,7 +235,7 @@ function corrected(stored: JsonObject, given: JsonObject): EventComparison {
   for (const [name, value] of Object.entries(given)) {
     const before = stored[name];
     const other = before === undefined ? undefined : difference(before, value, `/metadata/${name}`);
-    if (before !== undefined && other === undefined) continue;
+    if (before !== undefined && (other === undefined || contains(before, value))) continue;
     // another content is another recording, or a reading that numbers its events otherwise
     if (other !== undefined && contents.has(name)) return other;
     more[name] = value;
@@ -243,6 +243,15 @@ function corrected(stored: JsonObject, given: JsonObject): EventComparison {
   }
   return { added: more, isCorrected };
 }
+
+/** Whether an object has all members of another: a copy may say more, such as that it is one. */
+const contains = (before: Json, value: Json): boolean =>
+  isObject(before) && isObject(value)
+    ? Object.entries(value).every(([name, each]) => {
+        const own = before[name];
+        return own !== undefined && contains(own, each);
+      })
+    : difference(before, value, '') === undefined;
 
 /** Members that no importer writes: the service, and completions. */
 const ofOthers = new Set(['gov.redacted', 'causedBy', 'readAs']);

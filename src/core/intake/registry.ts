@@ -7,6 +7,7 @@ import { GovError } from '../../contract/problems.ts';
 import type { Format } from './format.ts';
 import { anthropic } from './formats/anthropic.ts';
 import { claudeCode } from './formats/claude-code.ts';
+import { claudeStream } from './formats/claude-stream.ts';
 import { codex } from './formats/codex.ts';
 import { copilotCli } from './formats/copilot-cli.ts';
 import { geminiCli } from './formats/gemini-cli.ts';
@@ -34,6 +35,7 @@ export const formats: readonly Format[] = [
   otlp,
   mcp,
   claudeCode,
+  claudeStream,
   codex,
   copilotCli,
   geminiCli,

@@ -38,6 +38,12 @@ const claude = [
     content: [{ type: 'text', text: 'Paid both.' }],
   }),
 ];
+/** The same session as `claude -p --output-format stream-json` prints it. */
+const stream = [
+  JSON.stringify({ type: 'system', subtype: 'init', session_id: 's', uuid: 'i1', cwd: '/srv' }),
+  ...claude.map((line) => line.replace('"sessionId"', '"session_id"')),
+  JSON.stringify({ type: 'result', subtype: 'success', session_id: 's', uuid: 'r1', result: 'Paid both.' }),
+];
 const item = (n: number, payload: object) =>
   JSON.stringify({ timestamp: at(n), type: 'response_item', payload });
 const codex = [
@@ -114,7 +120,7 @@ const changed = (lines: readonly string[], from: string, to: string) =>
 
 describe('an honest session that was broken by hand', () => {
   it('the sessions themselves are read whole', () => {
-    for (const lines of [claude, codex, chatLines]) expect(signs(lines.join('\n'))).toEqual([]);
+    for (const lines of [claude, stream, codex, chatLines]) expect(signs(lines.join('\n'))).toEqual([]);
     expect(signs(JSON.stringify(chat))).toEqual([]);
   });
 
@@ -149,6 +155,16 @@ describe('an honest session that was broken by hand', () => {
     ['Claude Code: a line of Codex', mixed(claude, 3, codex[2] ?? '')],
     ['Claude Code: a line of Qwen Code', mixed(claude, 3, qwen)],
     ['Claude Code: a chat message', mixed(claude, 3, chatLines[1] ?? '')],
+    ['stream-json: the line of a call is cut', cut(stream, 2, 20)],
+    ['stream-json: the line of a result is there twice', doubled(stream, 3)],
+    ['stream-json: a result comes before its call', swapped(stream, 2)],
+    ['stream-json: the line of a call is missing', stream.filter((_, n) => n !== 2)],
+    [
+      'stream-json: a line has a type that nobody knows',
+      changed(stream, '"type":"user","session_id"', '"type":"said","session_id"'),
+    ],
+    ['stream-json: a line of the file of the session', mixed(stream, 3, claude[1] ?? '')],
+    ['stream-json: a line of Codex', mixed(stream, 3, codex[2] ?? '')],
     ['Codex: the line of a call is cut', cut(codex, 2, 10)],
     ['Codex: the line of a call is there twice', doubled(codex, 2)],
     ['Codex: an output comes before its call', swapped(codex, 2)],

@@ -9,8 +9,6 @@ const at = '2026-11-20T10:00:00Z';
 const samples: readonly (readonly [name: string, first: object])[] = [
   ['codex exec --json', { type: 'thread.started', thread_id: 't' }],
   ['codex exec --json', { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'Hi' } }],
-  ['stream-json', { type: 'system', subtype: 'init', session_id: 's', cwd: '/srv', tools: [] }],
-  ['stream-json', { type: 'user', session_id: 's', message: { role: 'user', content: 'Hi' } }],
   ['OpenCode', { id: 'p', sessionID: 's', messageID: 'm', type: 'tool', callID: 'c', tool: 'bash' }],
   ['OpenCode', { id: 's', projectID: 'p', directory: '/srv', title: 't', time: { created: 1 } }],
   ['Cursor', { role: 'user', message: { content: [{ type: 'text', text: 'Hi' }] } }],
