@@ -106,7 +106,8 @@ export const incidentBundle = template({
   },
   build: async (draft) => {
     const { runId } = draft.source;
-    const { rows, kinds, failuresByRun, firstMs, lastMs } = await timelineOf(draft);
+    const { rows, kinds, failuresByRun, firstMs, lastMs, dropped } = await timelineOf(draft);
+    const seen = (n: number) => (dropped > 0 ? { atLeast: n } : n);
     const failures = [...kinds.values()].reduce((sum, n) => sum + n, 0);
     const runs = await affectedRuns(draft, failuresByRun);
     const changes = await changesBefore(draft, firstMs);
@@ -114,10 +115,10 @@ export const incidentBundle = template({
     const attached = runs.verified + runs.broken;
     return {
       figures: {
-        failures,
+        failures: seen(failures),
         first: timeText(firstMs),
         last: timeText(lastMs),
-        runs: affected,
+        runs: seen(affected),
         proofs: attached,
         changes: changes.rows.population,
       },
@@ -127,14 +128,14 @@ export const incidentBundle = template({
           failed: runs.broken,
           detail: `${runs.verified} of ${count(affected, 'run')} ${runs.verified === 1 ? 'has' : 'have'} an attached proof that verifies. ${count(runs.broken, 'proof does', 'proofs do')} not verify.`,
           none: affected === 0 ? 'No run is affected.' : `0 of ${count(affected, 'run')}. ${runs.lacking}`,
-          missing: attached === affected ? null : runs.lacking,
+          missing: attached === affected ? (dropped > 0 ? droppedText(dropped).trim() : null) : runs.lacking,
         },
       },
       blocks: {
         timeline: [
           failures === 0
-            ? noFailure(draft)
-            : `${count(failures, 'failure')} from ${timeText(firstMs)} to ${timeText(lastMs)}.`,
+            ? `${noFailure(draft, dropped)}${droppedText(dropped)}`
+            : `${count(failures, 'failure')} from ${timeText(firstMs)} to ${timeText(lastMs)}.${droppedText(dropped)}`,
           barsOf('Failures by kind', 'failures', largestFirst(kinds)),
         ],
         deadlines: [clocks(firstMs)],
@@ -150,8 +151,14 @@ export const incidentBundle = template({
   },
 });
 
+const droppedText = (dropped: number): string =>
+  dropped === 0
+    ? ''
+    : ` ${count(dropped, 'more entry was', 'more entries were')} not looked at, so failures may be more, earlier or later. A shorter period shows them.`;
+
 /** An empty period has nothing to say, and pruned events may have been failures. */
-function noFailure({ period }: Draft): string {
+function noFailure({ period }: Draft, dropped: number): string {
+  if (dropped > 0) return 'The entries that were looked at have no failure.';
   const pruned = prunedText(period);
   if (pruned !== null) return `What is left of the log has no failure in the period. ${pruned}`;
   return period.from < period.to ? 'The log has no failure in the period.' : coverText(period);
@@ -173,6 +180,8 @@ interface IncidentTimeline {
   readonly failuresByRun: Map<string, number>;
   readonly firstMs: number | null;
   readonly lastMs: number | null;
+  /** Entries that were not looked at. */
+  readonly dropped: number;
 }
 
 async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
@@ -199,7 +208,7 @@ async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
     lastMs = ms;
   }
   rows.leaveOut(dropped);
-  return { rows, kinds, failuresByRun, firstMs: firstMs ?? null, lastMs: lastMs ?? null };
+  return { rows, kinds, failuresByRun, firstMs: firstMs ?? null, lastMs: lastMs ?? null, dropped };
 }
 
 const failureOf = (
