@@ -13,13 +13,13 @@ import { formatTimestamp } from '../../src/core/time.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/files/durable.ts';
-import { fitting, writePrivate } from '../../src/host/files/private.ts';
+import { makeHeld } from '../../src/host/files/drafts.ts';
+import { writePrivate } from '../../src/host/files/private.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { manifestHashOf, noteUpkeep } from '../../src/host/files/upkeep.ts';
 import { copyDatabase, copyStore, type CopiedLog } from '../../src/store/file/copies.ts';
 import { copyLogKeys, historyIn, isLogKey } from './backup-keys.ts';
 import { copyPrivate, dataFiles, isArtifact, sumOf, type DataFile, type FileSum } from './files.ts';
-import { makeHeld } from './drafts.ts';
 import { settleKeys } from '../keys/own.ts';
 import { byteCounter, type OnProgress } from './progress.ts';
 import { formatManifest, manifestFile, manifestNote, type Manifest, type ManifestLog } from './manifest.ts';
@@ -82,7 +82,7 @@ export async function planeBackup(options: BackupOptions): Promise<Backup> {
     writePrivate(join(draft, manifestFile), json);
     writePrivate(join(draft, manifestNote), note);
   };
-  const removed = await fitting({ what: 'the copy', path: out }, () => makeHeld(out, fill));
+  const removed = await makeHeld({ what: 'the copy', path: out }, fill);
   if (manifest === undefined) throw new Error('a directory that was made was filled');
   noteUpkeep(dataDir, {
     backup: {

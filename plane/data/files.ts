@@ -17,9 +17,6 @@ export interface DataFile {
   readonly kind: FileKind;
 }
 
-/** A process locks this file while it fills a directory (`drafts.ts`). */
-export const draftLock = 'draft.lock';
-
 /** Files of a running process, which a start makes again, unfinished artifacts, and hidden files. */
 const passing =
   /^(?:\.|(?:lock|draft\.lock|reserve|run\.json|upkeep\.json|probe|acked\.bin|losses\.ndjson)$)|-(?:wal|shm|journal)$|\.tmp$|\.part$/;

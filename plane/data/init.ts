@@ -12,7 +12,8 @@ import { parseVerifierKey } from '../../src/core/note/key.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
 import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/files/durable.ts';
-import { makeDirectory, writePrivate } from '../../src/host/files/private.ts';
+import { makeHeld } from '../../src/host/files/drafts.ts';
+import { writePrivate } from '../../src/host/files/private.ts';
 import { genesisLeaf } from '../../src/host/keys/genesis.ts';
 import { createKeys, type HostKeys } from '../../src/host/keys/disk.ts';
 import { refuseOther } from '../../src/host/config/made-before.ts';
@@ -77,7 +78,9 @@ export async function planeInit(options: InitOptions): Promise<InitResult> {
     return describe(dataDir, file, false);
   }
   const file = planeFile(dataDir, options);
-  await makeDirectory(dataDir, (draft) => fillPlane(draft, file, createKeys(draft, randomBytes)));
+  await makeHeld({ what: 'the plane', path: dataDir }, (draft) =>
+    fillPlane(draft, file, createKeys(draft, randomBytes)),
+  );
   return describe(dataDir, file, true);
 }
 

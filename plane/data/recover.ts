@@ -16,12 +16,12 @@ import { shellWord } from '../../src/core/shell-word.ts';
 import { now } from '../../src/host/process/clock.ts';
 import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/files/durable.ts';
+import { makeHeld } from '../../src/host/files/drafts.ts';
 import { replacePrivate, writePrivate } from '../../src/host/files/private.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { headsIn, logsOf, rememberHeads, compareKnownHeads } from '../../src/store/file/copies.ts';
 import { storeFiles } from '../../src/store/file/paths.ts';
 import { copyPrivate, dataFiles } from './files.ts';
-import { makeHeld } from './drafts.ts';
 import { fillPlane } from './init.ts';
 import { firstAuditOrigin, meteringLog } from '../telemetry/maker.ts';
 import { reportedHeads } from '../telemetry/reported.ts';
@@ -82,7 +82,7 @@ export async function planeRecover(options: RecoverOptions): Promise<RecoveryRes
     reason: options.reason,
     at: formatTimestamp(now()),
   });
-  await makeHeld(dataDir, async (draft) => {
+  await makeHeld({ what: 'the plane', path: dataDir }, async (draft) => {
     for (const { path, kind } of dataFiles(from)) {
       if (kind !== 'secret' || !path.startsWith('keys/') || left.test(path)) continue;
       makeFolder(join(draft, dirname(path)), 0o700);

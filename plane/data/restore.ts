@@ -24,7 +24,7 @@ import type { NamedHead } from '../../src/store/file/heads.ts';
 import { shown } from './backup.ts';
 import { historyIn, refuseKeysOf } from './backup-keys.ts';
 import { copyPrivate, sumOf } from './files.ts';
-import { makeHeld } from './drafts.ts';
+import { makeHeld } from '../../src/host/files/drafts.ts';
 import { headsOf, type KnownSource } from './known.ts';
 import { byteCounter, type OnProgress } from './progress.ts';
 import { damaged, readManifest, verifyManifest, type Manifest } from './manifest.ts';
@@ -88,7 +88,7 @@ export async function planeRestore(options: RestoreOptions): Promise<RestoreResu
   const given = options.lastCheckpoints.flatMap((source) => headsOf(source, { origins, keys }));
   let known: readonly KnownHead[] = [];
   let found = { unopened: 0, lacksSubjects: false, withKeys: false };
-  await makeHeld(dataDir, async (draft) => {
+  await makeHeld({ what: 'the plane', path: dataDir }, async (draft) => {
     await copyFiles(from, draft, { manifest, onProgress });
     found = await judge(draft, { manifest, onProgress });
     const heads = given.map(({ head }) => head);

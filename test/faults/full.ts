@@ -4,7 +4,7 @@
  * acknowledged is lost. Needs root on Linux, for a tmpfs. `node test/faults/full.ts [seconds-while-full]`
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -176,12 +176,13 @@ export async function fillDisk(
 }
 
 /** Takes the space that is left, but for some pages: so a small write may fit and the next one not. */
-export function takeRest(path: string): void {
+export function takeRest(path: string, freeBytes = 0): void {
   try {
     writeFileSync(path, Buffer.alloc(200 * MiB));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
+  truncateSync(path, statSync(path).size - freeBytes);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -98,7 +98,7 @@ export async function makeDirectory(path: string, fill: (draft: string) => Promi
   syncDirectory(dirname(path));
 }
 
-const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL']);
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL', 'STORAGE_FULL']);
 
 /** Whether the disk or the quota of this user was full, also as the cause of another error. */
 function isFull(error: unknown): boolean {

@@ -62,12 +62,16 @@ function configSignerOf(logName: string, { signers }: HostKeys): NoteSigner {
 /**
  * Checks that every process of an installation has the keys of the first one. Another process could sign
  * checkpoints that verify nowhere, and could not open cursors and stored answers. STORAGE_FAULT names the
- * files.
+ * files. Only the first start writes, so that a later one works on a full disk.
  */
 export const refuseOtherKeys = async (
-  store: Pick<Store, 'claimInstallation'>,
+  store: Pick<Store, 'installation' | 'claimInstallation'>,
   keys: HostKeys,
-): Promise<void> => assertSameKeys(await store.claimInstallation(JSON.stringify(fingerprints(keys))), keys);
+): Promise<void> =>
+  assertSameKeys(
+    (await store.installation()) ?? (await store.claimInstallation(JSON.stringify(fingerprints(keys)))),
+    keys,
+  );
 
 /** `installation`: the text that the first process stored. */
 export function assertSameKeys(installation: string, keys: HostKeys): void {

@@ -7,7 +7,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { randomBytes } from '../process/clock.ts';
 import { syncDirectory } from '../../files/durable.ts';
-import { makeDirectory, writePrivate } from '../files/private.ts';
+import { makeHeld } from '../files/drafts.ts';
+import { writePrivate } from '../files/private.ts';
 import { createKeys } from '../keys/disk.ts';
 import { type FixedSetting, refuseOther } from '../config/made-before.ts';
 import { invalid, parseAddress, parseOptionalAddress, type Variables } from '../config/layers.ts';
@@ -52,7 +53,7 @@ export async function serviceInit(options: ServiceInitOptions): Promise<ServiceI
     return describe(dataDir, there, false);
   }
   const file = serviceFile(options);
-  await makeDirectory(dataDir, async (draft) => {
+  await makeHeld({ what: 'the service', path: dataDir }, async (draft) => {
     createKeys(draft, randomBytes);
     writePrivate(join(draft, 'service.json'), `${JSON.stringify(file, null, 2)}\n`);
     syncDirectory(join(draft, 'keys'));

@@ -21,7 +21,8 @@ import type { Log } from '../../service/call/log.ts';
 import { takeLock } from '../../store/file/lock.ts';
 import { now } from '../process/clock.ts';
 import { syncDirectory } from '../../files/durable.ts';
-import { makeDirectory, writePrivate } from '../files/private.ts';
+import { makeHeld } from '../files/drafts.ts';
+import { writePrivate } from '../files/private.ts';
 import { privatePem, readPrivateKey } from '../keys/disk.ts';
 import {
   logLevels,
@@ -111,7 +112,7 @@ export async function witnessInit(options: {
       `--name: expected up to 255 bytes without spaces and +, got ${name}`,
     );
   }
-  await makeDirectory(dataDir, async (draft) => {
+  await makeHeld({ what: 'the witness', path: dataDir }, async (draft) => {
     const { config, store, lock, mark, ed25519, mlDsa44 } = paths(draft);
     mkdirSync(join(draft, 'keys'), { mode: 0o700 });
     writePrivate(ed25519, privatePem(generateKeyPairSync('ed25519').privateKey));
@@ -270,7 +271,7 @@ function openServed(dataDir: string, moved: boolean): WitnessStore {
     let leaves = store.leaves();
     refuseForgotten(path, mark.leaves, leaves);
     refuseCopy(path, store.place(), moved);
-    store.settle(placeOf(path));
+    onWitnessStore(path, () => store.settle(placeOf(path)));
     mark.raise(leaves);
     const add: WitnessStore['add'] = (request, ...given) => {
       const decided = store.add(request, ...given);

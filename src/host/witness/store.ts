@@ -16,7 +16,7 @@ import {
   type WitnessRequest,
 } from '../../core/note/witness.ts';
 import { connect, type Value } from '../../store/file/connection.ts';
-import { problemOf, troubleOf } from '../../store/file/faults.ts';
+import { noRoomToOpen, problemOf, troubleAt } from '../../store/file/faults.ts';
 import { migrate } from '../../store/file/migrate.ts';
 import { indexSchema, indexTables, type IndexTables } from './derived/tables.ts';
 
@@ -105,9 +105,18 @@ export function onWitnessStore<Result>(path: string, run: () => Result): Result 
   try {
     return run();
   } catch (error) {
-    const trouble = troubleOf(error);
-    if (trouble === 'bug') throw error;
-    throw trouble === 'fault' ? damaged(path, String(error), error) : problemOf(trouble, error);
+    const trouble = troubleAt(path, error);
+    switch (trouble) {
+      case 'bug':
+        throw error;
+      case 'full':
+        throw noRoomToOpen(path, error);
+      case 'fault':
+        throw damaged(path, String(error), error);
+      case 'busy':
+      case 'files':
+        throw problemOf(trouble, error);
+    }
   }
 }
 

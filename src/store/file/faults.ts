@@ -101,21 +101,32 @@ export function opening<Result>(path: string, open: () => Result): Result {
     return open();
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
-    if (isFull(error, path)) {
-      const detail = `could not open ${path}: the disk is full; free space, then start again`;
-      throw new GovError('STORAGE_FULL', detail, { cause: error });
-    }
+    if (troubleAt(path, error) === 'full') throw noRoomToOpen(path, error);
     throw new GovError('STORAGE_FAULT', `could not open ${path}: ${error.message} (${error.code})`, {
       cause: error,
     });
   }
 }
 
-/** Opening in WAL mode writes the -shm file. Without room for it SQLite reports an I/O error, not SQLITE_FULL. */
-const isFull = (error: InstanceType<typeof Database.SqliteError>, path: string): boolean =>
-  troubleOf(error) === 'full' ||
-  (/^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code) &&
-    freeBytes(dirname(path)) === 0);
+export const noRoomToOpen = (path: string, cause: unknown): GovError =>
+  new GovError('STORAGE_FULL', `could not open ${path}: the disk is full; free space, then start again`, {
+    cause,
+  });
+
+/** Size of the -shm file of WAL mode. SQLite removes the part that it wrote, so that a full disk has less than this. */
+const sharedMemoryBytes = 32 * 1024;
+
+/**
+ * As `troubleOf`, for an error while the file at `path` is opened. Opening in WAL mode writes the -shm file. Without
+ * room for it SQLite reports an I/O error, not SQLITE_FULL.
+ */
+export function troubleAt(path: string, error: unknown): StorageFaultKind {
+  const trouble = troubleOf(error);
+  const mayBeFull =
+    error instanceof Database.SqliteError &&
+    /^SQLITE_(?:IOERR_(?:SHMSIZE|SHMMAP|WRITE|FSYNC)|CANTOPEN)$/.test(error.code);
+  return trouble === 'fault' && mayBeFull && freeBytes(dirname(path)) < sharedMemoryBytes ? 'full' : trouble;
+}
 
 /** Bytes of the disk, free or not. */
 export function diskBytes(directory: string): number {

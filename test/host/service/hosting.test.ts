@@ -66,7 +66,10 @@ describe('a seal', () => {
 describe('an installation', () => {
   it('an installation accepts only the keys that its first process had', async () => {
     let kept: string | null = null;
-    const store = { claimInstallation: async (text: string) => (kept ??= text) };
+    const store = {
+      installation: async () => kept,
+      claimInstallation: async (text: string) => (kept ??= text),
+    };
     await refuseOtherKeys(store, keys);
     await refuseOtherKeys(store, readKeys(dataDir));
     const text = String(kept);

@@ -11,6 +11,7 @@ import { isMapFunction } from '../../../core/completeness/map-function.ts';
 import { valueHash, type PathEnd } from '../../../core/completeness/map.ts';
 import { hashBytes } from '../../../core/merkle/tree.ts';
 import { connect, type Value } from '../../../store/file/connection.ts';
+import { opening } from '../../../store/file/faults.ts';
 import { migrate } from '../../../store/file/migrate.ts';
 
 /** 'govx' */
@@ -66,7 +67,10 @@ export interface MapStores {
   close(): void;
 }
 
-export function openMapStores(path: string): MapStores {
+/** Throws as `connect` and `opening` do. */
+export const openMapStores = (path: string): MapStores => opening(path, () => opened(path));
+
+function opened(path: string): MapStores {
   const db = connect(path, { applicationId, cacheKiB: 4096 });
   migrate(db, [{ version: 1, sql: schema }]);
   db.pragma('wal_autocheckpoint = 1000');

@@ -1,24 +1,34 @@
 /**
- * Makes a directory completely or not at all (`src/host/files/private.ts`) and removes drafts of killed
- * processes. Such a draft may contain keys that no erasure reaches. A process locks its draft while it fills
- * it, so an unlocked draft is abandoned. The next draft in the same folder removes it. Proven by
- * `test/plane/data/drafts.test.ts`.
+ * Makes a directory completely or not at all (`private.ts`) and removes drafts of killed processes. Such a
+ * draft may contain keys that no erasure reaches. A process locks its draft while it fills it, so an unlocked
+ * draft is abandoned. The next draft in the same folder removes it. Proven by
+ * `test/host/files/drafts.test.ts`.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeDirectory } from '../../src/host/files/private.ts';
-import { takeLock, type Lock } from '../../src/store/file/lock.ts';
-import { draftLock } from './files.ts';
+import { takeLock, type Lock } from '../../store/file/lock.ts';
+import { fitting, makeDirectory } from './private.ts';
 
-/** Works as `makeDirectory`. Returns the abandoned drafts that it removed from the same folder. */
-export async function makeHeld(path: string, fill: (draft: string) => Promise<void>): Promise<string[]> {
+/** A process locks this file while it fills a directory. */
+export const draftLock = 'draft.lock';
+
+/**
+ * Makes `what` at `path`. Returns the abandoned drafts that it removed from the same folder. Throws as `makeDirectory` and
+ * `fitting` do.
+ */
+export async function makeHeld(
+  { what, path }: { readonly what: string; readonly path: string },
+  fill: (draft: string) => Promise<void>,
+): Promise<string[]> {
   const removed = removeLeft(dirname(path));
   let lock: Lock | undefined;
   try {
-    await makeDirectory(path, async (draft) => {
-      lock = takeLock(join(draft, draftLock), process.pid);
-      await fill(draft);
-    });
+    await fitting({ what, path }, () =>
+      makeDirectory(path, async (draft) => {
+        lock = takeLock(join(draft, draftLock), process.pid);
+        await fill(draft);
+      }),
+    );
   } finally {
     lock?.release();
   }
