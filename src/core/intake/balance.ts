@@ -16,7 +16,10 @@ import type { ImportedRun } from './run.ts';
 import { isSameCall } from './same-call.ts';
 import { parseLoose } from './source.ts';
 
-export type WeighedRun = Pick<ImportedRun, 'format' | 'events' | 'changes' | 'inherited' | 'remainder'>;
+export type WeighedRun = Pick<
+  ImportedRun,
+  'format' | 'events' | 'changes' | 'inherited' | 'inheritedEvents' | 'remainder'
+>;
 
 export interface BalanceInput {
   readonly found: readonly RawFact[];
@@ -138,7 +141,7 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
     else continue;
     left.delete(each);
   }
-  inherit(left, runs, sheet);
+  inherit(left, runs, { sheet, formats, found: found.length });
   pairByNumber(left, { facts, sheet, formats });
   for (const each of left) sheet.fault({ kind: each.kind, found: each, why: 'unread' });
   for (const fact of facts)
@@ -182,8 +185,16 @@ const isWithoutTool = ({ kind, name }: RawFact, { event: { resource } }: Fact): 
 const unknownTool = 'unknown';
 
 /** What the importer says it left out because another run has it. */
-function inherit(left: Set<RawFact>, runs: readonly WeighedRun[], sheet: Sheet): void {
+function inherit(
+  left: Set<RawFact>,
+  runs: readonly WeighedRun[],
+  { sheet, ...context }: { sheet: Sheet; formats: ReadonlySet<string>; found: number },
+): void {
+  const events = runs.flatMap(({ inheritedEvents = [] }) => inheritedEvents);
   for (const kind of kinds) {
+    const unseen = events
+      .filter((event) => factOf(event).some((fact) => fact.kind === kind))
+      .flatMap((event) => unseenExceptionOf(event, { kind, ...context }) ?? []);
     let wanted = runs.reduce(
       (sum, { inherited }) => inherited.reduce((inner, counts) => inner + counts[kind], sum),
       0,
@@ -195,7 +206,11 @@ function inherit(left: Set<RawFact>, runs: readonly WeighedRun[], sheet: Sheet):
       left.delete(each);
       sheet.add('inherited', kind);
     }
-    for (; wanted > 0; wanted -= 1) sheet.fault({ kind, why: 'inherited' });
+    for (; wanted > 0; wanted -= 1) {
+      const exception = unseen.pop();
+      if (exception === undefined) sheet.fault({ kind, why: 'inherited' });
+      else sheet.unsee(kind, exception, 'inherited');
+    }
   }
 }
 
@@ -348,9 +363,9 @@ class Sheet {
     raise(named(this.#excepted, exception), kind);
   }
 
-  unsee(kind: Kind, exception: string): void {
+  unsee(kind: Kind, exception: string, became: 'recorded' | 'inherited' = 'recorded'): void {
     raise(named(this.#unseen, exception), kind);
-    raise(this.#counts.recorded, kind);
+    raise(this.#counts[became], kind);
   }
 
   fault(fault: Fault): void {

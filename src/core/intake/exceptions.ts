@@ -6,6 +6,8 @@
 import type { EventInput } from '../../contract/events.ts';
 import type { Kind } from '../balance/kinds.ts';
 import type { RawFact } from '../balance/scan.ts';
+import { isObject } from '../json/object.ts';
+import { toolsByType } from './pieces/openai-items.ts';
 
 interface Named {
   readonly name: string;
@@ -154,6 +156,22 @@ export const unseenExceptions: readonly UnseenException[] = [
     reason: 'What a user of Claude Code types while the model works waits in a queue, where it has no role.',
     kinds: ['prompts'],
     formats: ['claude-code'],
+  },
+  {
+    name: 'tool-as-type',
+    reason:
+      'An item of the Responses API may name its tool by its type alone, such as web_search_call, and its result by its status.',
+    kinds: ['calls', 'results'],
+    formats: ['codex', 'openai-responses'],
+    isIt: ({ resource }) => isObject(resource) && toolsByType.has(String(resource['name'])),
+  },
+  {
+    name: 'words-for-the-screen',
+    reason:
+      'Codex writes the words of its user for its screen too, where they have no role. Where no item has them, that is their only record.',
+    kinds: ['prompts'],
+    formats: ['codex'],
+    isIt: ({ metadata }) => !Array.isArray(metadata?.['content']),
   },
   {
     name: 'speaker-as-type',

@@ -58,6 +58,8 @@ export interface ImportedRun {
   readonly numbered: readonly string[];
   /** Facts that the recording repeats of other runs: one entry for each. They have no events here. */
   readonly inherited: readonly InheritedFacts[];
+  /** The events that these facts would be. Nobody records them. */
+  readonly inheritedEvents?: readonly EventInput[];
   /** Parts that gov does not understand. Each is an `x.unknown` too. */
   readonly remainder: readonly Remainder[];
 }
@@ -141,6 +143,7 @@ export class RunBuilder {
   readonly #drafts = new Repeats();
   readonly #repeated: string[] = [];
   readonly #inherited: InheritedFacts[] = [];
+  readonly #inheritedEvents: EventInput[] = [];
   readonly #remainder: Remainder[] = [];
   /** Events without a key so far. A run's end has a key, because more may follow it. */
   #numbered = 0;
@@ -248,8 +251,9 @@ export class RunBuilder {
 
   /** Counts the facts of another run that the recording repeats. They get no events here. */
   inherit(parent: RunBuilder, through?: string): void {
-    for (const { eventType } of parent.#events) {
-      if (eventType !== 'run.started') this.changes.add('inherited');
+    for (const event of parent.#events) {
+      if (event.eventType !== 'run.started') this.changes.add('inherited');
+      this.#inheritedEvents.push(event);
     }
     this.#inherited.push({
       run: parent.runId,
@@ -278,6 +282,7 @@ export class RunBuilder {
       mergeable: this.#mergeable,
       numbered: this.#repeated,
       inherited: this.#inherited,
+      inheritedEvents: this.#inheritedEvents,
       remainder: this.#remainder,
     };
   }

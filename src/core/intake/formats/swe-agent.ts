@@ -33,8 +33,12 @@ const hasRoles = (value: unknown): value is readonly Source[] =>
   value.length > 0 &&
   value.every((item) => isSource(item) && typeof item['role'] === 'string');
 
+/** Messages of other programs have parts in place of a content. */
+const isHistory = (value: unknown): boolean =>
+  hasRoles(value) && !value.some((message) => Array.isArray(message['parts']));
+
 const isTrajectory = (value: unknown): value is Source =>
-  isSource(value) && (Array.isArray(value['trajectory']) || hasRoles(value['history']));
+  isSource(value) && (Array.isArray(value['trajectory']) || isHistory(value['history']));
 
 /** mini-swe-agent marks the commands in its messages, or its file. */
 const isMini = (value: unknown): boolean => {

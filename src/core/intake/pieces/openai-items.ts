@@ -29,6 +29,10 @@ const hosted: Readonly<
   image_generation_call: { tool: 'image_generation', input: 'prompt', output: 'result' },
   mcp_call: { tool: '', input: 'arguments', output: 'output' },
 };
+/** Tools that an item names by its type alone. */
+export const toolsByType: ReadonlySet<string> = new Set(
+  [...Object.values(calls), ...Object.values(hosted)].flatMap(({ tool }) => (tool === '' ? [] : [tool])),
+);
 const isOutput = (type: string): boolean => type.endsWith('_call_output') || type === 'tool_search_output';
 const partTypes = words(
   'text input_text output_text summary_text reasoning_text refusal input_image input_file input_audio output_audio',

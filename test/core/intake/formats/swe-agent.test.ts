@@ -143,3 +143,9 @@ it('a SWE-agent recording keeps a history and steps that are of another shape', 
   expect(unread({ history })).toEqual([history]);
   expect(unread({ messages: history, trajectory: [step, 'and another'] })).toEqual(['and another', history]);
 });
+
+it('a history whose messages have parts is of another program', () => {
+  expect(() => importValue({ history: [{ role: 'user', parts: [{ text: 'Fix it' }] }] })).toThrow(
+    'none of them',
+  );
+});
