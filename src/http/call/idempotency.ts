@@ -5,6 +5,7 @@
  * could guess redacted values and check each guess. Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import { sha256 } from '../../core/hash.ts';
 import type { TimeSlices } from '../../core/json/items.ts';
 import { canonicalize, type Json } from '../../core/json/parse.ts';
@@ -97,16 +98,31 @@ interface KeyedCall {
  * Runs a call with a key, or returns the stored answer of its first success. IDEMPOTENCY_KEY_REUSE where the key came
  * with another request. The handler stores its success with its effect. A refusal had no effect and is not stored:
  * nearly every refusal ends by itself once the missing thing exists, and a repeat must find that out (contract D6).
+ * Where another process ran the same request in the meantime, its effect may be what refused this one: its answer is that
+ * of both.
  */
 export async function runOnce(
   route: Route,
   { caller, idempotency, work }: KeyedCall,
 ): Promise<RawAnswer | StreamResponse> {
-  const kept = await route.services.store.keptResponse(caller.project.projectId, idempotency.key);
-  if (kept === null) return work();
-  if (kept.fingerprint !== idempotency.fingerprint) throw keyReused();
-  noteLeaves(caller.project.projectId, kept.response.leaves);
-  return replay(route, kept.response);
+  const { projectId } = caller.project;
+  const keptAnswer = async (): Promise<RawAnswer | null> => {
+    const kept = await route.services.store.keptResponse(projectId, idempotency.key);
+    if (kept === null) return null;
+    if (kept.fingerprint !== idempotency.fingerprint) throw keyReused();
+    noteLeaves(projectId, kept.response.leaves);
+    return replay(route, kept.response);
+  };
+  const kept = await keptAnswer();
+  if (kept !== null) return kept;
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof GovError) || error.status >= 500) throw error;
+    const other = await keptAnswer();
+    if (other === null) throw error;
+    return other;
+  }
 }
 
 /** Writes the stored answer of an earlier, identical request, marked with `Idempotent-Replayed`. */

@@ -20,7 +20,7 @@ import { holds } from '../../core/credential.ts';
 import { draftApprover, type ApproverChange, type EnrolledKey } from '../../core/decided/approver.ts';
 import { typeId } from '../../core/id.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { Effect } from '../../store/port/store.ts';
+import { answerOf, type AppendRequest, type Effect, type ResponseTemplate } from '../../store/port/store.ts';
 import { isSamePrincipal } from '../call/principals.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
@@ -83,7 +83,7 @@ export const approvers: Pick<Handlers, Operations> = {
     };
   },
 
-  async enrolApprover({ body, caller, basePath }, services) {
+  async enrolApprover({ body, caller, basePath, idempotency }, services) {
     const { projectId } = caller.project;
     const { name, principal = caller.id, ssh, passkey } = body;
     if ((ssh === undefined) === (passkey === undefined)) {
@@ -101,13 +101,19 @@ export const approvers: Pick<Handlers, Operations> = {
     const change = { approverId, event: 'enrolled', at, key, name, actor: caller.id } as const;
     const document = keyDocument(approverId, { projectId, key, counter, createdMs: nowMs });
     const effect = { kind: 'saveDocuments', changes: [document] } as const;
-    const index = await appendChange(services, caller, { change, effect }).catch((error: unknown) => {
-      if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
-      const detail = `expected a key that no active approver has, got ${keyFingerprint(key)}; revoke that approver first`;
-      throw new GovError('CONFLICT', detail, { cause: error });
-    });
     const location = `${basePath}/approvers/${approverId}`;
-    return { status: 201, headers: { location }, body: enrolledBody({ ...change, index }, key) };
+    const response = enrolledTemplate(enrolledBody({ ...change, index: 0 }, key), location);
+    const write = idempotency === null ? {} : { idempotency: { ...idempotency, response } };
+    const stored = await appendChange(services, caller, { change, effect, ...write }).catch(
+      (error: unknown) => {
+        if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
+        const detail = `expected a key that no active approver has, got ${keyFingerprint(key)}; revoke that approver first`;
+        throw new GovError('CONFLICT', detail, { cause: error });
+      },
+    );
+    if ('replayed' in stored) return stored;
+    const { body: raw, ...answer } = answerOf(response, stored.assigned);
+    return { ...answer, raw };
   },
 
   async revokeApprover({ params, caller }, services) {
@@ -138,16 +144,28 @@ export const approvers: Pick<Handlers, Operations> = {
 
 const hostOf = (origin: string): string => URL.parse(origin)?.hostname ?? '';
 
-/** Appends the leaf of a change with its audit event; returns the index of the leaf. */
-async function appendChange(
-  services: Services,
-  caller: Caller,
-  { change, effect }: { change: ApproverChange; effect: Effect },
-): Promise<number> {
+/** The answer to an enrolment: `sequence`, its last member, is the index of the leaf. */
+function enrolledTemplate({ sequence: _index, ...known }: Approver, location: string): ResponseTemplate {
+  const noEvent = { event: { before: '', after: '' }, conflict: '' };
+  return {
+    status: 201,
+    headers: { location: { ...noEvent, pieces: [location] } },
+    body: { ...noEvent, pieces: [`${JSON.stringify(known).slice(0, -1)},"sequence":`, 0, '}'] },
+  };
+}
+
+interface ApproverWrite extends Pick<AppendRequest, 'idempotency'> {
+  readonly change: ApproverChange;
+  readonly effect: Effect;
+}
+
+/** Appends the leaf of a change, and then its audit event. */
+function appendChange(services: Services, caller: Caller, { change, effect, ...idempotency }: ApproverWrite) {
   const nowMs = services.now();
-  const stored = await append(
+  return append(
     services,
     {
+      ...idempotency,
       projectId: caller.project.projectId,
       leaves: [
         draftApprover(change, services.salt),
@@ -157,9 +175,6 @@ async function appendChange(
     },
     { by: { caller, scopes: ['approvals:decide'] } },
   );
-  const [place] = 'assigned' in stored ? stored.assigned : [];
-  if (place?.outcome === 'appended') return place.index;
-  throw new Error('expected an appended leaf of the approver, got none');
 }
 
 async function requireApprover({ store }: Services, caller: Caller, approverId: string): Promise<Approver> {

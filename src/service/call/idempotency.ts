@@ -3,9 +3,8 @@
  * draft-ietf-httpapi-idempotency-key). Proven by `test/http/call/idempotency.engines.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { IdempotencyWrite, Store, StoredResponse } from '../../store/port/store.ts';
+import type { IdempotencyWrite, StoredResponse } from '../../store/port/store.ts';
 import type { PlainAnswer } from './answer.ts';
-import type { Caller } from './caller.ts';
 import type { Seal } from './secrets.ts';
 
 /** A client's Idempotency-Key, scoped and hashed, with the fingerprint of its request. */
@@ -53,22 +52,4 @@ export function openKept(kept: StoredResponse, { seal }: { readonly seal: Seal }
   const body = seal.open(kept.body.slice(sealedMark.length));
   if (body !== null) return { ...kept, body };
   throw new GovError('STORAGE_FAULT', 'expected a kept answer that was sealed with the keys of this service');
-}
-
-/**
- * Stores the answer of a call that appends nothing, so that a repeat gets the same answer. A crash before
- * this leaves the effect without the answer; the repeat then runs the handler again.
- */
-export async function keepAnswer<const Kept extends PlainAnswer>(
-  { caller, idempotency }: { caller: Caller; idempotency: Idempotency | null },
-  { store }: { readonly store: Pick<Store, 'append'> },
-  answer: Kept,
-): Promise<Kept> {
-  if (idempotency === null) return answer;
-  await store.append({
-    projectId: caller.project.projectId,
-    leaves: [],
-    ...idempotencyWrite(idempotency, answer),
-  });
-  return answer;
 }

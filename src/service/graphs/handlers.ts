@@ -7,7 +7,7 @@ import { refuseSystemRun } from '../writes/system-run.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { Json } from '../../core/json/parse.ts';
 import { canonicalInSlices } from '../../core/json/sliced.ts';
-import { keepAnswer } from '../call/idempotency.ts';
+import { keepAnswer } from '../writes/keep-answer.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { sealedGraph } from './log.ts';

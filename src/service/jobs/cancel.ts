@@ -9,7 +9,8 @@ import type { EventDraft } from '../../core/events/record.ts';
 import { append } from '../writes/append.ts';
 import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
-import { idempotencyWrite, keepAnswer, type Idempotency } from '../call/idempotency.ts';
+import { idempotencyWrite, type Idempotency } from '../call/idempotency.ts';
+import { keepAnswer } from '../writes/keep-answer.ts';
 import type { Services } from '../port/services.ts';
 
 interface Work<Found, Answer> {

@@ -4,9 +4,12 @@
  */
 import { isOpen } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
+import { GovError } from '../../contract/problems.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import type { StoredJob } from '../../store/port/store.ts';
-import { keepAnswer } from '../call/idempotency.ts';
+import type { StoppedJob, StoredJob } from '../../store/port/store.ts';
+import { idempotencyWrite } from '../call/idempotency.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
+import { append } from '../writes/append.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { cancel } from './cancel.ts';
@@ -52,23 +55,35 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob' | 'cancelJo
   async retryJob(call, services) {
     const { params, caller, basePath } = call;
     const { projectId } = caller.project;
-    if ((await services.store.job(projectId, params.jobId)) === null) throw notFound('job');
-    const atMs = services.now();
-    const job = await services.store.retryJob(projectId, params.jobId, atMs);
-    services.wakeJobs();
-    const { jobId, type, runId, attempt, createdMs } = job;
-    return keepAnswer(call, services, {
-      status: 202,
-      body: {
-        jobId,
-        type,
-        status: 'pending',
-        runId,
-        attempt,
-        createdAt: formatTimestamp(createdMs),
-        retriedAt: formatTimestamp(atMs),
-      },
-      headers: { ...retryAfter, location: `${basePath}/jobs/${jobId}` },
+    return untilStored(`job ${params.jobId}`, async () => {
+      const job = await services.store.job(projectId, params.jobId);
+      if (job === null) throw notFound('job');
+      const from = stoppedJob(job);
+      const atMs = services.now();
+      const { jobId, type, runId, attempt, createdMs } = job;
+      const answer = {
+        status: 202,
+        body: {
+          jobId,
+          type,
+          status: 'pending',
+          runId,
+          attempt: attempt + 1,
+          createdAt: formatTimestamp(createdMs),
+          retriedAt: formatTimestamp(atMs),
+        },
+        headers: { ...retryAfter, location: `${basePath}/jobs/${jobId}` },
+      } as const;
+      const retried = append(services, {
+        projectId,
+        leaves: [],
+        effects: [{ kind: 'retryJob', jobId, from, atMs }],
+        ...idempotencyWrite(call.idempotency, answer),
+      });
+      const stored = await unlessOvertaken(retried, 'CONFLICT');
+      if (stored === null || 'replayed' in stored) return stored;
+      services.wakeJobs();
+      return answer;
     });
   },
 
@@ -92,6 +107,17 @@ export const jobs: Pick<Handlers, 'getJob' | 'listJobs' | 'retryJob' | 'cancelJo
     });
   },
 };
+
+/** The state of a job that may be retried. JOB_NOT_RETRYABLE, JOB_PAYLOAD_UNAVAILABLE. */
+function stoppedJob({ jobId, status, attempt, request }: StoredJob): StoppedJob {
+  if (status !== 'failed' && status !== 'cancelled') {
+    const detail = `expected a failed or cancelled job, got ${jobId}, which is ${status}`;
+    throw new GovError('JOB_NOT_RETRYABLE', detail);
+  }
+  if (request !== null) return { status, attempt };
+  const detail = `expected a stored request, got job ${jobId} without one; send the request again`;
+  throw new GovError('JOB_PAYLOAD_UNAVAILABLE', detail);
+}
 
 const jobAnswer = (job: StoredJob) =>
   ({ status: 200, body: { ...jobIdentity(job), ...jobTimes(job), ...jobFailure(job) } }) as const;

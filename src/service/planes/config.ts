@@ -6,7 +6,7 @@
 import { GovError } from '../../contract/problems.ts';
 import { oldestPlane, planeSupport } from '../../core/planes/version.ts';
 import { formatTimestamp } from '../../core/time.ts';
-import { keepAnswer } from '../call/idempotency.ts';
+import { keepAnswer } from '../writes/keep-answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { signedConfigOf } from './project-config.ts';
 

@@ -21,7 +21,7 @@ import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/tim
 import { judge } from '../../core/policies/explain/decisive-clauses.ts';
 import { formatTimestamp } from '../../core/time.ts';
 import type { StoredPolicy } from '../../store/port/store.ts';
-import { keepAnswer } from '../call/idempotency.ts';
+import { keepAnswer } from '../writes/keep-answer.ts';
 import { notFound } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';

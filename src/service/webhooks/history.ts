@@ -9,6 +9,7 @@ import type { ByAge, StoredDocument } from '../../store/port/store.ts';
 import { notFound } from '../call/answer.ts';
 import type { Handlers } from '../port/handler.ts';
 import { idempotencyWrite } from '../call/idempotency.ts';
+import { unlessOvertaken, untilStored } from '../call/overtaken.ts';
 import { byAge, pageLimit } from '../call/pages.ts';
 import { append } from '../writes/append.ts';
 import { calledLane, endpointKind, isEnabled, laneKind } from './endpoint.ts';
@@ -68,7 +69,7 @@ export const history: Pick<Handlers, 'listWebhookDeliveries' | 'getWebhookDelive
     const found = await store.document(projectId, deliveryKind, params.webhookDeliveryId);
     if (found === null) throw notFound('webhook delivery');
     const endpointId = found.parentId ?? '';
-    for (let attempt = 1; ; attempt++) {
+    return untilStored(`the deliveries of ${endpointId}`, async () => {
       const [endpoint, lane] = await Promise.all([
         store.document(projectId, endpointKind, endpointId),
         store.document(projectId, laneKind, endpointId),
@@ -86,20 +87,17 @@ export const history: Pick<Handlers, 'listWebhookDeliveries' | 'getWebhookDelive
       const location = `${basePath}/webhooks/deliveries/${deliveryId}`;
       const body = deliveryBody({ projectId, ...first.save });
       const answer = { status: 202, body, headers: { location } } as const;
-      try {
-        const stored = await append(services, {
-          projectId,
-          leaves: [],
-          effects: [{ kind: 'saveDocuments', changes: [...made, calledLane(lane, nowMs)] }],
-          ...idempotencyWrite(idempotency, answer),
-        });
-        services.webhooks.wake();
-        return 'replayed' in stored ? stored : answer;
-      } catch (error) {
-        const isStale = error instanceof GovError && error.code === 'PRECONDITION_FAILED';
-        if (!isStale || attempt === 10) throw error;
-      }
-    }
+      const saved = append(services, {
+        projectId,
+        leaves: [],
+        effects: [{ kind: 'saveDocuments', changes: [...made, calledLane(lane, nowMs)] }],
+        ...idempotencyWrite(idempotency, answer),
+      });
+      const stored = await unlessOvertaken(saved, 'PRECONDITION_FAILED');
+      if (stored === null) return null;
+      services.webhooks.wake();
+      return 'replayed' in stored ? stored : answer;
+    });
   },
 };
 

@@ -78,6 +78,8 @@ export interface EffectRows extends TenantRows, SubjectKeyRows, ApprovalRows, Do
   failJob(effect: EffectOf<'failJob'>): boolean;
   /** False if the job is in another state. */
   cancelJob(effect: EffectOf<'cancelJob'>): boolean;
+  /** False if the job is in another state, or has no request. */
+  retryJob(effect: EffectOf<'retryJob'>): boolean;
   /** Null if there is no such fact. */
   fact(name: string): string | null;
   saveFact(name: string, fact: Fact): void;
@@ -135,7 +137,8 @@ export function applyEffect(rows: EffectRows, effect: Effect, assigned: readonly
         `expected the lease of job ${effect.jobId}, got a lost one; another worker has the job, or it was cancelled`,
       );
     case 'cancelJob':
-      if (rows.cancelJob(effect)) return;
+    case 'retryJob':
+      if (effect.kind === 'cancelJob' ? rows.cancelJob(effect) : rows.retryJob(effect)) return;
       throw new GovError(
         'CONFLICT',
         `expected job ${effect.jobId} to be still ${effect.from.status}, got another state; read it again`,

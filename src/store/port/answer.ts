@@ -30,7 +30,10 @@ function filled({ pieces, event, conflict }: TextTemplate, assigned: readonly Le
       const hash = beforeHash === undefined ? '' : beforeHash + String(place.leafHash);
       return before + place.eventId + hash + after;
     }
-    throw new Error(`expected an event at leaf ${piece} of the request, got ${place?.outcome ?? 'none'}`);
+    if (place?.eventId === null) return String(place.index);
+    throw new Error(
+      `expected a stored leaf at leaf ${piece} of the request, got ${place?.outcome ?? 'none'}`,
+    );
   };
   return pieces.map(text).join('');
 }

@@ -10,6 +10,7 @@ import type {
   GovernanceEffect,
   NewJob,
   OpenJob,
+  StoppedJob,
   PruneEffect,
   StoredGraph,
   StoredProof,
@@ -82,6 +83,16 @@ export type Effect =
       readonly jobId: string;
       /** The state that the caller read, of a job that has not ended. */
       readonly from: OpenJob;
+      readonly atMs: number;
+    }
+  /**
+   * Returns a job to pending under its id, with new attempts. Refused with CONFLICT if the job is not in this state any
+   * more, or its request is not stored any more.
+   */
+  | {
+      readonly kind: 'retryJob';
+      readonly jobId: string;
+      readonly from: StoppedJob;
       readonly atMs: number;
     }
   /** Refused with CONFLICT if the worker has lost its lease. */

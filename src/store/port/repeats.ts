@@ -15,9 +15,9 @@ export interface StoredResponse {
 }
 
 /**
- * A text with gaps for event ids and leaf hashes, which exist only after the leaves are stored. A string piece is
- * text. A number piece is the position of a leaf in the request: the store writes `event` around the id of its event
- * and, after `beforeHash`, the hash of its leaf; or `conflict` if the leaf is one.
+ * A text with gaps for what exists only after the leaves are stored. A string piece is text. A number piece is the
+ * position of a leaf in the request. Of an event the store writes `event` around its id and, after `beforeHash`, the
+ * hash of its leaf; or `conflict` if the leaf is one. Of another leaf it writes the index.
  */
 export interface TextTemplate {
   readonly pieces: readonly (string | number)[];

@@ -163,6 +163,12 @@ export interface OpenJob {
   readonly startedMs: number | null;
 }
 
+/** A state of a job that failed or was cancelled; each retry has another one. */
+export interface StoppedJob {
+  readonly status: 'failed' | 'cancelled';
+  readonly attempt: number;
+}
+
 export interface ClaimedJob extends Omit<StoredJob, 'type'> {
   readonly type: QueuedType;
   readonly projectId: string;

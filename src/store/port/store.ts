@@ -319,11 +319,6 @@ export interface Store
       isExcused?: boolean;
     },
   ): Promise<boolean>;
-  /**
-   * Returns a failed or cancelled job to pending under the same id. Refuses with NOT_FOUND, JOB_NOT_RETRYABLE or
-   * JOB_PAYLOAD_UNAVAILABLE.
-   */
-  retryJob(projectId: string, jobId: string, atMs: number): Promise<StoredJob>;
 
   /** For creating a plane and repairing it by hand. In all other cases an effect saves a key. */
   saveApiKey(key: ApiKeyRow): Promise<void>;

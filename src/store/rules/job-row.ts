@@ -4,7 +4,6 @@
  */
 import type { JobType } from '../../contract/job-words.ts';
 import { limits } from '../../contract/limits.ts';
-import { GovError } from '../../contract/problems.ts';
 import type { QueuedType, StoredJob } from '../port/store.ts';
 import { columnsOf, words } from './columns.ts';
 
@@ -46,19 +45,3 @@ export const openSql = "status IN ('pending', 'processing')";
 export const endedSql = "status IN ('completed', 'failed', 'cancelled')";
 /** SQL: the jobs that /jobs lists. /exports shows the others. */
 export const isListed = "type <> 'export'";
-
-/** Throws unless the job failed or was cancelled, and its request is still stored. */
-export function refuseRetry(jobId: string, row: JobRow | undefined): void {
-  if (row === undefined) throw new GovError('NOT_FOUND', `expected a job of this project, got ${jobId}`);
-  if (row.status !== 'failed' && row.status !== 'cancelled') {
-    throw new GovError(
-      'JOB_NOT_RETRYABLE',
-      `expected a failed or cancelled job, got ${jobId}, which is ${row.status}`,
-    );
-  }
-  if (row.request !== null) return;
-  throw new GovError(
-    'JOB_PAYLOAD_UNAVAILABLE',
-    `expected a stored request, got job ${jobId} without one; send the request again`,
-  );
-}

@@ -231,8 +231,6 @@ function writes({ reading, heads }: Parts, engine: Engine, random: RandomPool): 
       engine.write({ verb: 'renewJob', ...of(projectId), jobId, lease: { token, untilMs } }),
     failJob: async (projectId, jobId, failure) =>
       engine.write({ verb: 'failJob', ...of(projectId), jobId, failure }),
-    retryJob: async (projectId, jobId, atMs) =>
-      engine.write({ verb: 'retryJob', ...of(projectId), jobId, atMs }),
     saveApiKey: async (key) => engine.write({ verb: 'saveApiKey', ...of(key.projectId), key }),
     expireExport: async (projectId, exportId, atMs) =>
       engine.write({ verb: 'expireExport', ...of(projectId), exportId, atMs }),

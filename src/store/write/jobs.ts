@@ -47,12 +47,13 @@ const putBack = write<{ jobId: string; lease: string; dueMs: number; excused: nu
   ['errorSummary'],
 );
 
-const retry = update(jobColumns, {
-  set: ['dueMs'],
-  also: `status = 'pending', attempt = attempt + 1, attempts_before = attempt, started_ms = NULL,
-     completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL`,
-  by: ['jobId'],
-});
+const retry = write<{ jobId: string; status: string; attempt: number; dueMs: number }>(
+  'retry job',
+  `UPDATE job SET status = 'pending', due_ms = :dueMs, attempt = attempt + 1, attempts_before = attempt,
+     started_ms = NULL, completed_ms = NULL, result = NULL, summary = NULL, error_summary = NULL
+   WHERE project = :project AND job_id = :jobId AND status = :status AND attempt = :attempt::int4
+     AND request IS NOT NULL`,
+);
 
 export const jobEffectWrites = <Done>(run: Writer<Done>) => ({
   enqueueJob: ({ jobId, type, runId, request, resultId = null, createdMs }: NewJob) => {
@@ -65,6 +66,8 @@ export const jobEffectWrites = <Done>(run: Writer<Done>) => ({
     run(fail, { status: 'failed', jobId, lease, errorSummary, completedMs: atMs }),
   cancelJob: ({ jobId, from: { status, startedMs }, atMs }: EffectOf<'cancelJob'>) =>
     run(cancel, { jobId, status, startedMs, completedMs: atMs }),
+  retryJob: ({ jobId, from: { status, attempt }, atMs }: EffectOf<'retryJob'>) =>
+    run(retry, { jobId, status, attempt, dueMs: atMs }),
 });
 
 export type JobFailure = Parameters<Store['failJob']>[2];
@@ -78,5 +81,4 @@ export const jobMoveWrites = <Done>(run: Writer<Done>) => ({
       ? run(fail, { status: 'failed', jobId, lease, errorSummary, completedMs: atMs })
       : run(putBack, { jobId, lease, errorSummary, dueMs: retryAtMs, excused: Number(isExcused) });
   },
-  retryJob: (jobId: string, atMs: number) => run(retry, { jobId, dueMs: atMs }),
 });

@@ -3,7 +3,7 @@ import type { OperationId } from '../../../src/contract/table.ts';
 import { nobodysIds, rowRequest, unknownReceiver, type Ids } from '../../support/rows.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
-import type { Filled } from './filled.ts';
+import { exportEnd, type Filled } from './filled.ts';
 
 /** The first process, with the key of the project; `idToken` of a person of this name. */
 export interface Racing {
@@ -22,8 +22,13 @@ export interface Contender extends CallOptions {
 export interface Race {
   /** Every status that a contender may get. */
   readonly statuses: readonly number[];
-  /** How many contenders get the first of them; default: all. */
-  readonly won?: 'one' | 'some';
+  /**
+   * How many contenders get the first of them. Default: all where there is one status, else at least one, because a
+   * race that nobody wins tests nothing. `any`: what it is about may end by itself before.
+   */
+  readonly won?: 'one' | 'any';
+  /** How many contend; default: 8. */
+  readonly count?: number;
   /** The requests of so many contenders, after making what they are about. */
   readonly contenders: (racing: Racing, count: number) => Promise<readonly Contender[]>;
   /** What must hold afterwards. Throws where it does not. */
@@ -99,8 +104,19 @@ export const newSchedule = async ({ made }: Racing): Promise<{ scheduleId: strin
   });
 export const newShare = async ({ made, filled }: Racing): Promise<{ shareId: string }> =>
   made('POST', `/reporting/executions/${filled.executionId}/shares`, { format: 'csv' });
+/** A delivery that may be sent again. */
+export const newDelivery = async ({ made }: Racing): Promise<{ webhookDeliveryId: string }> => {
+  const { endpoint } = await made('POST', '/webhooks/endpoints', { url: unknownReceiver(fresh('hooks')) });
+  const { deliveryId } = await made('POST', `/webhooks/endpoints/${endpoint.endpointId}/test`);
+  return { webhookDeliveryId: deliveryId };
+};
 export const newExport = async ({ made }: Racing): Promise<{ exportId: string }> =>
   made('POST', '/exports', { resource: 'audit_events', format: 'json' });
+export const completeExport = async (racing: Racing): Promise<{ exportId: string }> => {
+  const { exportId } = await newExport(racing);
+  await exportEnd(racing.call, exportId);
+  return { exportId };
+};
 
 export const failWith = (what: string): never => {
   throw new Error(what);

@@ -102,3 +102,14 @@ export async function codeOf(promise: Promise<unknown>): Promise<string> {
     return (error as { code?: string }).code ?? String(error);
   }
 }
+
+/** Retries a job of prj_a that failed, or was cancelled, in the attempt in which it is. */
+export async function retryJob(store: Store, jobId: string, atMs: number): Promise<string> {
+  const job = await store.job('prj_a', jobId);
+  const from = {
+    status: job?.status === 'cancelled' ? 'cancelled' : 'failed',
+    attempt: job?.attempt ?? 1,
+  } as const;
+  const effects = [{ kind: 'retryJob', jobId, from, atMs }] as const;
+  return codeOf(store.append(request([], { meter: { op: 'none', units: 0 }, effects })));
+}

@@ -9,17 +9,18 @@ import { defaultColors, defaultPaper, type ReportingBranding } from '../../../co
 import { typeId } from '../../../core/id.ts';
 import { readPicture } from '../../../core/picture.ts';
 import { formatTimestamp } from '../../../core/time.ts';
-import type { DocumentChange } from '../../../store/port/store.ts';
-import { notFound } from '../../call/answer.ts';
+import type { AppendRequest, DocumentChange } from '../../../store/port/store.ts';
+import { notFound, type ReplayedResponse } from '../../call/answer.ts';
+import { idempotencyWrite } from '../../call/idempotency.ts';
 import type { Handlers } from '../../port/handler.ts';
 import { requireTag } from '../../call/entity-tag.ts';
-import { keepAnswer } from '../../call/idempotency.ts';
+import { append } from '../../writes/append.ts';
 import { fieldError, refuseReadOnly } from '../../call/schema.ts';
 import type { Services } from '../../port/services.ts';
 import { readLogo, storedBranding } from './brand.ts';
 import { requireReporting } from '../entitlement.ts';
 import { brandingKind, dataOf, logoKind, type StoredBranding, type StoredLogo } from '../stored.ts';
-import { untilStored } from '../../call/overtaken.ts';
+import { unlessOvertaken, untilStored } from '../../call/overtaken.ts';
 
 const unset = {
   companyName: null,
@@ -54,7 +55,7 @@ export const branding: Pick<Handlers, 'getBranding' | 'putBranding' | 'uploadLog
       const { logoId, logoUrl: url } = before ?? unset;
       return { ...unset, ...set, logoId, logoUrl: url };
     });
-    return { status: 200, body: brandingBody(stored) };
+    return 'replayed' in stored ? stored : { status: 200, body: brandingBody(stored) };
   },
 
   async uploadLogo(call, services) {
@@ -68,13 +69,22 @@ export const branding: Pick<Handlers, 'getBranding' | 'putBranding' | 'uploadLog
     const location = `${basePath}/reporting/logos/${logoId}`;
     const logoUrl = `${origin()}${location}`;
     await storeLogo(services, { projectId, logoId, png });
+    const answer = { status: 201, body: { logoUrl }, headers: { location } } as const;
     let replaced: string | null = null;
-    await changeBranding(services, projectId, (before) => {
+    const change = (before: StoredBranding | null) => {
       replaced = before?.logoId ?? null;
       return { ...(before ?? unset), logoId, logoUrl };
-    });
-    if (replaced !== null) await removeLogo(services, projectId, replaced);
-    return keepAnswer(call, services, { status: 201, body: { logoUrl }, headers: { location } });
+    };
+    const stored = await changeBranding(
+      services,
+      projectId,
+      change,
+      idempotencyWrite(call.idempotency, answer),
+    );
+    const isReplayed = 'replayed' in stored;
+    const unused = isReplayed ? logoId : replaced;
+    if (unused !== null) await removeLogo(services, projectId, unused);
+    return isReplayed ? stored : answer;
   },
 
   async getLogo({ params }, services) {
@@ -169,14 +179,18 @@ function changeBranding(
   services: Services,
   projectId: string,
   change: (before: StoredBranding | null) => Omit<StoredBranding, 'updatedMs'>,
-): Promise<StoredBranding> {
+  write: Pick<AppendRequest, 'idempotency'> = {},
+): Promise<StoredBranding | ReplayedResponse> {
   return untilStored('the branding', async () => {
     const found = await storedBranding(services, projectId);
     const nowMs = services.now();
     const stored: StoredBranding = { ...change(found?.stored ?? null), updatedMs: nowMs };
     const data = JSON.stringify(stored);
     const changes: DocumentChange[] = [{ save: savedAs(found, { nowMs, data }) }];
-    return (await services.store.saveDocuments(projectId, changes)) === 'saved' ? stored : null;
+    const effects = [{ kind: 'saveDocuments', changes }] as const;
+    const saved = append(services, { projectId, leaves: [], effects, ...write });
+    const result = await unlessOvertaken(saved, 'PRECONDITION_FAILED');
+    return result === null || 'replayed' in result ? result : stored;
   });
 }
 

@@ -9,21 +9,13 @@ import { limits } from '../../../contract/limits.ts';
 import type { QueuedType, Store } from '../../port/store.ts';
 import type { Database } from '../connection/database.ts';
 import { selected } from '../../rules/columns.ts';
-import {
-  isListed,
-  jobColumns,
-  openSql,
-  queueMembers,
-  refuseRetry,
-  type JobRow,
-} from '../../rules/job-row.ts';
+import { jobColumns, openSql, queueMembers, type JobRow } from '../../rules/job-row.ts';
 import type { ProjectNumber } from '../read/leaves.ts';
 import { readOrNull } from './texts.ts';
 import { stepper } from './writing.ts';
 import { sql, step } from '../../read/queries.ts';
 import { jobMoveWrites } from '../../write/jobs.ts';
 
-const columns = selected(jobColumns, { not: queueMembers });
 /** Decodes the error text. */
 const readJob = <Row extends JobRow<QueuedType>>(row: Row): Row => ({
   ...row,
@@ -64,11 +56,7 @@ const claim = sql<ClaimedRow>(
      (SELECT project_id FROM project p WHERE p.project = j.project) AS "projectId"`,
 );
 
-const find = sql<JobRow>(
-  `SELECT ${columns} FROM job WHERE project = $1 AND job_id = $2 AND ${isListed} FOR UPDATE`,
-);
-
-type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob' | 'retryJob'>;
+type JobMoves = Pick<Store, 'claimJob' | 'renewJob' | 'failJob'>;
 
 const of = (project: number) => jobMoveWrites(stepper(project));
 
@@ -104,18 +92,6 @@ export function jobMoves(database: Database, numberOf: ProjectNumber, newLease: 
       const project = await numberOf(projectId);
       const [{ count }] = await database.write({ project }, [of(project).failJob(jobId, failure)]);
       return count === 1;
-    },
-    retryJob: async (projectId, jobId, atMs) => {
-      const project = await numberOf(projectId);
-      return database.transaction({ project }, async ({ run, commit }) => {
-        const look = step(find, project, jobId);
-        const [{ rows }] = await run([look]);
-        refuseRetry(jobId, rows[0]);
-        const [, retried] = await commit([of(project).retryJob(jobId, atMs), look]);
-        if (retried.rows[0] === undefined)
-          throw new Error(`expected job ${jobId} after its update, got no row`);
-        return readJob(retried.rows[0]);
-      });
     },
   };
 }

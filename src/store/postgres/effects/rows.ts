@@ -11,7 +11,7 @@ import { bodyRows } from './bodies.ts';
 import { documentRows } from './documents.ts';
 import { termWrites } from '../../write/event-terms.ts';
 import { exportRows } from './exports.ts';
-import { openJobKey, versionKey } from '../write/facts.ts';
+import { openJobKey, stoppedJobKey, versionKey } from '../write/facts.ts';
 import { subjectKeyRows } from './subject-keys.ts';
 import { tenantRows } from './tenants.ts';
 import { approvalWrites } from '../../write/approvals.ts';
@@ -67,7 +67,7 @@ function jobRows({
   facts,
   undo,
   add,
-}: CommitWriter): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+}: CommitWriter): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob' | 'retryJob'> {
   const writes = jobEffectWrites(add);
   const end = (jobId: string): void => {
     undo.delete(facts.leases, jobId);
@@ -91,6 +91,12 @@ function jobRows({
       if (facts.openJobs.get(effect.jobId) !== openJobKey(effect.from)) return false;
       end(effect.jobId);
       writes.cancelJob(effect);
+      return true;
+    },
+    retryJob: (effect) => {
+      if (facts.stoppedJobs.get(effect.jobId) !== stoppedJobKey(effect.from)) return false;
+      undo.delete(facts.stoppedJobs, effect.jobId);
+      writes.retryJob(effect);
       return true;
     },
   };

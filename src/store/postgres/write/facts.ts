@@ -5,7 +5,7 @@
  */
 import { isOpen, type JobStatus } from '../../../contract/job-words.ts';
 import { hashText } from '../../../core/hash.ts';
-import type { AppendRequest, ExportHoldings, OpenJob, StoredPolicy } from '../../port/store.ts';
+import type { AppendRequest, ExportHoldings, OpenJob, StoppedJob, StoredPolicy } from '../../port/store.ts';
 import type { RunState } from '../../append/ledger.ts';
 import { eventIdOf, keptOf, type KeptRow } from '../../append/repeats.ts';
 import { runColumns } from '../../append/run-row.ts';
@@ -26,6 +26,9 @@ import type { Facts, Lookup } from './known.ts';
 /** Names a state of a job that has not ended. */
 export const openJobKey = ({ status, startedMs }: OpenJob): string => `${status} ${startedMs}`;
 
+/** Names a state of a job that failed or was cancelled. */
+export const stoppedJobKey = ({ status, attempt }: StoppedJob): string => `${status} ${attempt}`;
+
 export const versionKey = (policyId: string, version: number): string => `${policyId}/${version}`;
 
 export const noFacts = (): Facts => ({
@@ -38,6 +41,7 @@ export const noFacts = (): Facts => ({
   intake: new Map(),
   leases: new Map(),
   openJobs: new Map(),
+  stoppedJobs: new Map(),
   unfinished: new Set(),
   heldExports: nothingHeld,
   policies: new Map(),
@@ -161,7 +165,7 @@ const snapshots = sql<{ run_id: string }>(
 );
 // Locked, because leases also move without the lock on the heads.
 const jobStates = sql<JobStateRow>(
-  `SELECT job_id, lease, status, started_ms FROM job WHERE project = $1 AND job_id = ANY($2::text[])
+  `SELECT job_id, lease, status, started_ms, attempt, request IS NOT NULL AS has_request FROM job WHERE project = $1 AND job_id = ANY($2::text[])
    ORDER BY job_id FOR UPDATE`,
 );
 
@@ -170,14 +174,17 @@ interface JobStateRow {
   lease: string | null;
   status: JobStatus;
   started_ms: number | null;
+  attempt: number;
+  has_request: boolean;
 }
 
 const takeJob: Take<JobStateRow> = (
-  { job_id: jobId, lease, status, started_ms: startedMs },
-  { leases, openJobs },
+  { job_id: jobId, lease, status, started_ms: startedMs, attempt, has_request: hasRequest },
+  { leases, openJobs, stoppedJobs },
 ) => {
   if (lease !== null) leases.set(jobId, lease);
   if (isOpen(status)) openJobs.set(jobId, openJobKey({ status, startedMs }));
+  else if (status !== 'completed' && hasRequest) stoppedJobs.set(jobId, stoppedJobKey({ status, attempt }));
 };
 
 /** Finds the incomplete ones of these exports. */

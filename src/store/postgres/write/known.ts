@@ -92,6 +92,8 @@ export interface Facts extends TenantFacts, SubjectFacts, DocumentFacts {
   readonly leases: Map<string, string>;
   /** `openJobKey` of the named jobs that have not ended. */
   readonly openJobs: Map<string, string>;
+  /** `stoppedJobKey` of the named jobs that failed or were cancelled, and have a request. */
+  readonly stoppedJobs: Map<string, string>;
   /** Exports that are not complete. */
   readonly unfinished: Set<string>;
   /** Exports of the project, if the commit creates or finishes one. */

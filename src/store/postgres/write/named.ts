@@ -49,5 +49,8 @@ export function named(requests: readonly AppendRequest[], effects: readonly Effe
 
 const isOfJob = (
   effect: Effect,
-): effect is Extract<Effect, { kind: 'completeJob' | 'failJob' | 'cancelJob' }> =>
-  effect.kind === 'completeJob' || effect.kind === 'failJob' || effect.kind === 'cancelJob';
+): effect is Extract<Effect, { kind: 'completeJob' | 'failJob' | 'cancelJob' | 'retryJob' }> =>
+  effect.kind === 'completeJob' ||
+  effect.kind === 'failJob' ||
+  effect.kind === 'cancelJob' ||
+  effect.kind === 'retryJob';

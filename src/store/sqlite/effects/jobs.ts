@@ -5,15 +5,8 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { selected } from '../../rules/columns.ts';
-import {
-  isListed,
-  jobColumns,
-  openSql,
-  queueMembers,
-  refuseRetry,
-  type JobRow,
-} from '../../rules/job-row.ts';
-import type { ClaimedJob, QueuedType, StoredJob } from '../../port/store.ts';
+import { jobColumns, openSql, queueMembers, type JobRow } from '../../rules/job-row.ts';
+import type { ClaimedJob, QueuedType } from '../../port/store.ts';
 import type { Connection, Value } from '../../file/connection.ts';
 import type { Prepare } from '../../file/statement.ts';
 import { jobMoveWrites, type JobFailure } from '../../write/jobs.ts';
@@ -47,7 +40,6 @@ export interface JobMoves {
   renew(project: number, jobId: string, lease: { readonly token: string; readonly untilMs: number }): boolean;
   /** False if the lease was lost. */
   fail(project: number, jobId: string, failure: JobFailure): boolean;
-  retry(project: number, jobId: string, atMs: number): StoredJob;
 }
 
 interface DueRow extends JobRow<QueuedType> {
@@ -59,22 +51,11 @@ interface DueRow extends JobRow<QueuedType> {
 /** The statements of a job's transitions; each transition is one transaction. */
 export function jobMoves(prepare: Prepare): JobMoves {
   const run = runner(prepare);
-  const find = prepare<JobRow>(
-    'find job',
-    `SELECT ${columns} FROM job WHERE project = ? AND job_id = ? AND ${isListed}`,
-  );
   const of = (project: number) => jobMoveWrites<number>((made, values) => run(project, made, values));
   return {
     claim: claimer(prepare),
     renew: (project, jobId, { token, untilMs }) => of(project).renewJob(jobId, token, untilMs) === 1,
     fail: (project, jobId, failure) => of(project).failJob(jobId, failure) === 1,
-    retry: (project, jobId, atMs) => {
-      refuseRetry(jobId, find.get(project, jobId));
-      of(project).retryJob(jobId, atMs);
-      const after = find.get(project, jobId);
-      if (after === undefined) throw new Error(`expected job ${jobId} after its update, got no row`);
-      return after;
-    },
   };
 }
 

@@ -72,13 +72,16 @@ function graphRows(
   };
 }
 
-function jobRows(write: Writer<number>): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob'> {
+function jobRows(
+  write: Writer<number>,
+): EffectPart<'enqueueJob' | 'completeJob' | 'failJob' | 'cancelJob' | 'retryJob'> {
   const writes = jobEffectWrites(write);
   return {
     ...writes,
     completeJob: (effect) => writes.completeJob(effect) === 1,
     failJob: (effect) => writes.failJob(effect) === 1,
     cancelJob: (effect) => writes.cancelJob(effect) === 1,
+    retryJob: (effect) => writes.retryJob(effect) === 1,
   };
 }
 

@@ -14,7 +14,6 @@ import type {
   GraphPart,
   NewTenant,
   StoredDocument,
-  StoredJob,
   TermBlock,
   TermHead,
   Use,
@@ -54,7 +53,6 @@ interface Inputs {
   claimDocument: { readonly claim: DocumentClaim };
   renewJob: OfProject & { readonly jobId: string; readonly lease: Lease };
   failJob: OfProject & { readonly jobId: string; readonly failure: JobFailure };
-  retryJob: OfProject & { readonly jobId: string; readonly atMs: number };
   saveApiKey: OfProject & { readonly key: ApiKeyRow };
   expireExport: OfProject & { readonly exportId: string; readonly atMs: number };
   markExportRemoved: OfProject & { readonly exportId: string };
@@ -80,7 +78,6 @@ interface Results extends Record<keyof Inputs, unknown> {
   claimDocument: StoredDocument | null;
   renewJob: boolean;
   failJob: boolean;
-  retryJob: StoredJob;
   saveApiKey: void;
   expireExport: void;
   markExportRemoved: void;
@@ -142,8 +139,6 @@ function perform(write: Write, statements: WriteStatements): Results[Verb] {
       return jobs.renew(write.project, write.jobId, write.lease);
     case 'failJob':
       return jobs.fail(write.project, write.jobId, write.failure);
-    case 'retryJob':
-      return jobs.retry(write.project, write.jobId, write.atMs);
     case 'saveApiKey':
       return tasks.saveApiKey(write.project, write.key);
     case 'expireExport':

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import { isOpen } from '../../../../src/contract/job-words.ts';
 import type { OpenJob, Store } from '../../../../src/store/port/store.ts';
-import { codeOf, request, startMs, stored } from '../../support/fixture.ts';
+import { codeOf, request, retryJob, startMs, stored } from '../../support/fixture.ts';
 import { create, finish, lease as leaseMs, unmetered } from '../../support/exporting.ts';
 import { open } from '../../support/engine.ts';
 
@@ -100,7 +100,8 @@ describe('a cancelled job', () => {
     await enqueue(store, 'job_1', { request: '{"n":1}' });
     await store.claimJob(startMs, leaseMs);
     await cancel(store, 'job_1');
-    expect(await store.retryJob('prj_a', 'job_1', startMs + 9)).toMatchObject({
+    expect(await retryJob(store, 'job_1', startMs + 9)).toBe('none');
+    expect(await store.job('prj_a', 'job_1')).toMatchObject({
       status: 'pending',
       attempt: 2,
       completedMs: null,
@@ -116,7 +117,7 @@ describe('a cancelled job', () => {
     await enqueue(store, 'job_1');
     await enqueue(store, 'job_2', { request: `"${'x'.repeat(limits.jobRequestBytes)}"` });
     for (const id of ['job_1', 'job_2']) await cancel(store, id);
-    expect(await codeOf(store.retryJob('prj_a', 'job_2', startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
+    expect(await retryJob(store, 'job_2', startMs)).toBe('CONFLICT');
     await store.sweep(startMs + 7 + limits.jobRequestDays * dayMs);
     expect((await store.job('prj_a', 'job_1'))?.request).toBe('{}');
     await store.sweep(startMs + 8 + limits.jobRequestDays * dayMs);
@@ -264,8 +265,8 @@ class Life {
       }
       case 'retry': {
         const may = model.status === 'failed' || model.status === 'cancelled';
-        const code = await codeOf(this.#store.retryJob('prj_a', this.#jobId, this.#nowMs));
-        expect(code).toBe(may ? 'none' : 'JOB_NOT_RETRYABLE');
+        const code = await retryJob(this.#store, this.#jobId, this.#nowMs);
+        expect(code).toBe(may ? 'none' : 'CONFLICT');
         if (!may) return;
         const { attempt } = model;
         Object.assign(model, {

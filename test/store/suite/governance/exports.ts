@@ -12,6 +12,7 @@ import {
   projectOf,
   request,
   startMs,
+  retryJob,
   stored,
 } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
@@ -27,7 +28,7 @@ describe('exports', () => {
     expect(await again.job('prj_a', 'job_1')).toBeNull();
     expect(await again.jobWithResult('prj_a', 'exp_1')).toBeNull();
     expect(await again.jobs('prj_a', {}, { limit: 10 })).toEqual([]);
-    expect(await codeOf(again.retryJob('prj_a', 'job_1', startMs))).toBe('NOT_FOUND');
+    expect(await retryJob(again, 'job_1', startMs)).toBe('CONFLICT');
     expect(await again.claimJob(startMs + 5, lease)).toMatchObject({
       type: 'export',
       jobId: 'job_1',

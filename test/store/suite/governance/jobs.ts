@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../../src/contract/limits.ts';
 import type { NewJob, Store } from '../../../../src/store/port/store.ts';
-import { codeOf, genesis, projectOf, request, startMs, stored } from '../../support/fixture.ts';
+import { codeOf, genesis, projectOf, request, retryJob, startMs, stored } from '../../support/fixture.ts';
 import { open } from '../../support/engine.ts';
 
 const lease = 60_000;
@@ -232,13 +232,15 @@ describe('jobs', () => {
   it('only a failed job is retried by hand, under the same id and with new attempts', async () => {
     const { store, drop } = await open();
     await enqueue(store, job('1'));
-    expect(await codeOf(store.retryJob('prj_a', 'job_none', startMs))).toBe('NOT_FOUND');
-    expect(await codeOf(store.retryJob('prj_a', 'job_1', startMs))).toBe('JOB_NOT_RETRYABLE');
+    expect(await retryJob(store, 'job_none', startMs)).toBe('CONFLICT');
+    expect(await retryJob(store, 'job_1', startMs)).toBe('CONFLICT');
     const claim = await store.claimJob(startMs, lease);
     const failure = { lease: claim!.lease, errorSummary: 'broken', atMs: startMs + 1, retryAtMs: null };
     await store.failJob('prj_a', 'job_1', failure);
     expect(await store.job('prj_a', 'job_1')).toMatchObject({ status: 'failed', errorSummary: 'broken' });
-    const retried = await store.retryJob('prj_a', 'job_1', startMs + 10);
+    const both = [retryJob(store, 'job_1', startMs + 10), retryJob(store, 'job_1', startMs + 10)];
+    expect((await Promise.all(both)).toSorted()).toEqual(['CONFLICT', 'none']);
+    const retried = await store.job('prj_a', 'job_1');
     expect(retried).toMatchObject({ jobId: 'job_1', status: 'pending', attempt: 2, errorSummary: null });
     expect(await store.claimJob(startMs + 10, lease)).toMatchObject({
       attempt: 2,
@@ -258,7 +260,7 @@ describe('jobs', () => {
     expect((await store.job('prj_a', claim!.jobId))?.request).not.toBeNull();
     await store.sweep(startMs + limits.jobRequestDays * dayMs + 1);
     expect((await store.job('prj_a', claim!.jobId))?.request).toBeNull();
-    expect(await codeOf(store.retryJob('prj_a', claim!.jobId, startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
+    expect(await retryJob(store, claim!.jobId, startMs)).toBe('CONFLICT');
     const [other] = await store.jobs('prj_a', { status: 'pending' }, { limit: 1 });
     expect(other?.request).not.toBeNull();
     await drop();
@@ -284,7 +286,7 @@ describe('jobs', () => {
     await store.failJob('prj_a', 'job_2', { ...failure, lease: second!.lease, retryAtMs: startMs + 10 });
     expect((await store.claimJob(startMs + 11, lease))?.request).toBe(large.request);
     await store.failJob('prj_a', 'job_3', { ...failure, lease: third!.lease, retryAtMs: null });
-    expect(await codeOf(store.retryJob('prj_a', 'job_3', startMs))).toBe('JOB_PAYLOAD_UNAVAILABLE');
+    expect(await retryJob(store, 'job_3', startMs)).toBe('CONFLICT');
     await complete(store, 'job_1', first!.lease);
     expect(await requests()).toEqual(shown);
     await drop();
