@@ -4,6 +4,7 @@
 import type { Client } from '../../client/create.ts';
 import type { ReplayResult } from '../../contract/replay.ts';
 import { driftSeverities } from '../../contract/replay-words.ts';
+import { comparedSnapshots } from '../../core/replay/drift.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import type { Invocation } from '../context/command.ts';
 import type { Check, Checks } from '../ci/checks.ts';
@@ -107,7 +108,11 @@ async function human(out: Out, result: ReplayResult): Promise<void> {
   await out.lines([
     safe`${bold(result.replayId)}  run ${result.runId}`,
     safe`${steps} steps${told.length === 0 ? '' : `: ${told.join(', ')}`}`,
-    driftDiagnostics.length === 0 ? green('nothing drifted') : bold(`${driftDiagnostics.length} drifted`),
+    driftDiagnostics.length > 0
+      ? bold(`${driftDiagnostics.length} drifted`)
+      : comparedSnapshots(warnings)
+        ? green('nothing drifted')
+        : yellow('no drift found, and no snapshot to compare'),
   ]);
   await out.table(driftDiagnostics, textColumns(['severity', 'field', 'expected', 'actual']));
   const other = result.steps.filter(({ status }) => status !== 'match');

@@ -52,13 +52,20 @@ export function ReplayView({ runId, replayId }: ReplayProps) {
 }
 
 const Summary = ({
-  replay: { status, createdAt, driftCount, error },
+  replay: { status, createdAt, driftCount, warningsCount, error },
 }: {
   readonly replay: ReplaySummary;
 }) => (
   <p>
-    <Status tone={driftCount > 0 ? 'bad' : toneOf(status)}>
-      {status !== 'completed' ? status : driftCount === 0 ? 'no drift' : `${driftCount} drifted`}
+    {/* a replay without a snapshot to compare says so in a warning */}
+    <Status tone={driftCount > 0 ? 'bad' : warningsCount > 0 ? 'plain' : toneOf(status)}>
+      {status !== 'completed'
+        ? status
+        : driftCount > 0
+          ? `${driftCount} drifted`
+          : warningsCount > 0
+            ? 'no drift found'
+            : 'no drift'}
     </Status>{' '}
     Replayed <Time at={createdAt} exact />
     {error !== null && <>: {error.message}</>}

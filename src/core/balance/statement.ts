@@ -160,16 +160,6 @@ const hasGrown = (before: Balance, after: Balance): boolean =>
   (after.source.bytes > before.source.bytes &&
     kinds.every((kind) => (after.found[kind] ?? 0) >= (before.found[kind] ?? 0)));
 
-/** Returns the newest balance of each file. */
-export function latestBalances(
-  events: Iterable<{ readonly eventType: string; readonly metadata?: unknown }>,
-): readonly Balance[] {
-  const latest = new LatestBalances<Balance>();
-  for (const { eventType, metadata } of events)
-    if (eventType === balanceType) latest.add(metadata, (balance) => balance);
-  return latest.list();
-}
-
 /** Returns the first term in which two balances of one file differ: by the kind, or undefined. */
 export function differenceOf(a: Balance, b: Balance): string | undefined {
   const terms = (balance: Balance) => ({

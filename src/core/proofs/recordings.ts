@@ -60,6 +60,8 @@ const facts: Readonly<Partial<Record<string, Kind>>> = {
   'tool.result': 'results',
   'prompt.submitted': 'prompts',
 };
+/** The types of the events that the judge reads. */
+export const recordingTypes: readonly string[] = [balanceType, ...Object.keys(facts)];
 const members = ['importer', 'recordedBy', 'evaluationId', 'timestampSource'] as const;
 const wanted = new Set(members.map((name) => `/metadata/${name}`));
 

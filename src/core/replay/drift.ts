@@ -22,6 +22,16 @@ import type { DriftDiagnostic } from './fields.ts';
 /** Hashes and a route as texts; an empty text was not recorded. */
 export type Snapshot = Readonly<SnapshotInput>;
 
+/** Warnings of a replay that had no snapshot to compare, so that it found no drift. */
+export const noSnapshot = {
+  ofRun: 'no snapshot of the run was recorded',
+  ofEither: 'no snapshot of either run was recorded',
+} as const;
+
+/** Whether a replay compared snapshots. Without one, no drift says nothing. */
+export const comparedSnapshots = (warnings: readonly string[]): boolean =>
+  !Object.values(noSnapshot).some((text) => warnings.includes(text));
+
 export interface SnapshotDrift {
   readonly driftDiagnostics: readonly DriftDiagnostic[];
   readonly warnings: readonly string[];

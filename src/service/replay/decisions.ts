@@ -15,7 +15,7 @@ import { hashText } from '../../core/hash.ts';
 import type { PolicySet } from '../../core/policies/set/in-force.ts';
 import { evaluateAgain, isWhole, recordedEvaluation, type OpenEvaluation } from '../../core/replay/again.ts';
 import { FindingsTally, type ReplayCollector } from '../../core/replay/collector.ts';
-import { snapshotDrift } from '../../core/replay/drift.ts';
+import { noSnapshot, snapshotDrift } from '../../core/replay/drift.ts';
 import {
   compareEvaluation,
   compareLeaf,
@@ -69,7 +69,7 @@ export async function replayDecisions(
     }
   }
   if (count === 0) throw noEvents(run.runId);
-  if (recorded === null && given === null) collector.warn('no snapshot of the run was recorded');
+  if (recorded === null && given === null) collector.warn(noSnapshot.ofRun);
   else {
     const findings = steps.findings(recorded?.policyHash !== other.actual?.policyHash);
     const { driftDiagnostics, warnings } = snapshotDrift(recorded, other.actual, findings);

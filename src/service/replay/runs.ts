@@ -10,7 +10,7 @@ import type { JsonObject } from '../../core/json/parse.ts';
 import { openEvent } from '../../core/events/record.ts';
 import { align } from '../../core/replay/align.ts';
 import type { ReplayCollector } from '../../core/replay/collector.ts';
-import { snapshotDrift } from '../../core/replay/drift.ts';
+import { noSnapshot, snapshotDrift } from '../../core/replay/drift.ts';
 import { compareRuns, StepWords, type RunStep } from '../../core/replay/run-compare.ts';
 import type { RunAt } from '../proofs/decided-leaves.ts';
 import { noEvents, runEvents } from '../events/run-stream.ts';
@@ -56,7 +56,7 @@ export async function replayAgainst(
   for await (const { source, outcome } of compared) collector.add(source, outcome);
   const snapshot = given ?? (await snapshotOf(context.reader, run));
   const wanted = await snapshotOf(context.reader, other);
-  if (wanted === null && snapshot === null) collector.warn('no snapshot of either run was recorded');
+  if (wanted === null && snapshot === null) collector.warn(noSnapshot.ofEither);
   else {
     // no decision ran again, so the drift of other policies is unknown
     const findings = { ...collector.findings(), notReplayable: 1 };

@@ -1,4 +1,4 @@
-import type { Balance } from '../../../src/core/balance/statement.ts';
+import { balanceType, LatestBalances, type Balance } from '../../../src/core/balance/statement.ts';
 
 /** The balance of a file with one call, which was recorded. */
 export const sampleBalance: Balance = {
@@ -13,3 +13,13 @@ export const sampleBalance: Balance = {
   remainder: [],
   leftOut: { parts: 0 },
 };
+
+/** Returns the newest balance of each file. */
+export function latestBalances(
+  events: Iterable<{ readonly eventType: string; readonly metadata?: unknown }>,
+): readonly Balance[] {
+  const latest = new LatestBalances<Balance>();
+  for (const { eventType, metadata } of events)
+    if (eventType === balanceType) latest.add(metadata, (balance) => balance);
+  return latest.list();
+}

@@ -3,11 +3,11 @@ import {
   balanceType,
   balanceWords,
   isWhole,
-  latestBalances,
   readBalance,
   unbalanced,
   type Balance,
 } from '../../../src/core/balance/statement.ts';
+import { latestBalances } from './sample.ts';
 
 const balance: Balance = {
   source: { name: 's.jsonl', sha256: 'a'.repeat(64), bytes: 10, format: 'codex', accounted: 1 },

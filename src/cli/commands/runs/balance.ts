@@ -1,25 +1,29 @@
 /** `gov runs balance RUN`. Tested by `test/cli/commands/runs/balance.test.ts`. */
 import { resolve } from 'node:path';
 import type { Client } from '../../../client/create.ts';
-import type { AuditEvent } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import {
-  balanceType,
   balanceWords,
   differenceOf,
   isWhole,
-  latestBalances,
   sumOf,
   unbalanced,
   type Balance,
   type Counts,
 } from '../../../core/balance/statement.ts';
 import { kinds } from '../../../core/balance/kinds.ts';
+import {
+  recordingFault,
+  RecordingsJudge,
+  recordingTypes,
+  type Recordings,
+} from '../../../core/proofs/recordings.ts';
+import type { RecordingCode } from '../../../core/proofs/verdict.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { readRecording } from '../../runs/recording.ts';
 import { printReport } from '../../terminal/report.ts';
-import { safe, type Safe } from '../../terminal/safe.ts';
+import { safe, type Safe, type Styles } from '../../terminal/safe.ts';
 import type { Column } from '../../terminal/view.ts';
 import type { runsBalance as spec } from '../../specs/record/runs.ts';
 
@@ -40,30 +44,43 @@ const columns: readonly Column[] = [
 ];
 
 export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) => {
-  const balances = latestBalances(await balanceEvents(await session.client(), args.runId));
+  const found = await recordingsOf(await session.client(), args.runId);
+  const balances = found.balances.map(({ balance }) => balance);
+  const code = recordingFault(found);
   const fault =
     flags.recording === undefined ? undefined : await faultOf(resolve(io.cwd, flags.recording), balances);
-  const isBalanced = balances.every(isWhole) && fault === undefined;
-  out.verdict = isBalanced ? exit.ok : exit.checkFailed;
-  const words = safe`recordings balanced: ${balanceWords(balances)}`;
-  const { styles } = out;
+  const isBroken = !balances.every(isWhole) || fault !== undefined;
+  // a run without a recording has nothing to balance
+  const isUnknown = !isBroken && code !== null;
+  out.verdict = isBroken
+    ? exit.checkFailed
+    : code === null || code === 'NO_RECORDING'
+      ? exit.ok
+      : exit.partial;
   await printReport(out, {
-    whole: { runId: args.runId, balanced: isBalanced, files: balances },
+    whole: { runId: args.runId, balanced: isUnknown ? null : !isBroken, code, files: balances },
     columns,
     rows: balances.flatMap(rowsOf),
-    head: [
-      balances.length === 0
-        ? safe`no recording of this run has a balance`
-        : isBalanced
-          ? styles.green(words)
-          : styles.red(words),
-    ],
+    head: [headOf(balances, { code, isBroken }, out.styles)],
     foot: balances.flatMap(leftOutLines),
   });
   if (flags.recording !== undefined)
     await out.note(safe`${flags.recording}: ${fault ?? 'counted again: every sum is that of its balance'}`);
   return out.verdict;
 };
+
+function headOf(
+  balances: readonly Balance[],
+  { code, isBroken }: { readonly code: RecordingCode | null; readonly isBroken: boolean },
+  { green, yellow, red }: Styles,
+): Safe {
+  if (code === 'NO_RECORDING') return safe`no recording in this run`;
+  const words = balances.length === 0 ? '' : `recordings balanced: ${balanceWords(balances)}`;
+  if (isBroken) return red(words);
+  if (code === null) return green(words);
+  const why = code === 'RECORDING_NOT_COUNTED' ? 'nothing was compared' : 'a recording has no balance';
+  return yellow(words === '' ? why : `${words}; ${why}`);
+}
 
 /** Counts a file again. Returns how it differs from its balance; undefined if every sum is the same. */
 async function faultOf(path: string, balances: readonly Balance[]): Promise<string | undefined> {
@@ -78,20 +95,22 @@ async function faultOf(path: string, balances: readonly Balance[]): Promise<stri
   const { balance } = balanceOfBytes(stated.source.name, bytes, { copied: copiedIn(stated) });
   return differenceOf(stated, balance);
 }
-/** Returns the events with balances in the order of recording. Throws exit 5 for a run without events. */
-async function balanceEvents(client: Client, runId: string): Promise<AuditEvent[]> {
+/** What the events of a run say of its recordings. Throws exit 5 for a run without events. */
+async function recordingsOf(client: Client, runId: string): Promise<Recordings> {
   const { body: first } = await client.listEvents({ query: { runId, limit: 1 } });
   if (first.events.length === 0)
     throw new CliError(exit.notFound, `expected a run with events, got ${runId}`);
-  const found: AuditEvent[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { runId, eventType: balanceType, limit: limits.eventPageMax, cursor };
-    const { body } = await client.searchEvents({ query });
-    found.push(...body.events);
-    cursor = body.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-  return found.toReversed();
+  const judge = new RecordingsJudge();
+  for (const eventType of recordingTypes) {
+    let cursor: string | undefined;
+    do {
+      const query = { runId, eventType, limit: limits.eventPageMax, cursor };
+      const { body } = await client.listEvents({ query });
+      for (const { sequence, ...event } of body.events) judge.take({ index: sequence, ...event });
+      cursor = body.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+  return judge.finish();
 }
 
 const rowsOf = (balance: Balance) =>

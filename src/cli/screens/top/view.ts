@@ -2,6 +2,7 @@
  * `gov top`: is it well? A grid of panels; on a small terminal one line for each part. What needs attention has a `!` and a
  * word, also without colours. Tested by `test/cli/screens/top.test.ts`.
  */
+import { limits } from '../../../contract/limits.ts';
 import { bytesText } from '../../../core/byte-size.ts';
 import { number } from '../../terminal/numbers.ts';
 import { aboutDuration } from '../../../core/duration.ts';
@@ -249,6 +250,9 @@ function approvalsPart({ nowMs }: TopState, { approvals }: TopSample): Part {
   };
 }
 
+/** An instance that sent nothing for longer, and that is not silent, may have ended. */
+const sendsWithinMs = limits.sourceSilentHours * 3_600_000;
+
 function sourcesPart({ nowMs }: TopState, { sources }: TopSample): Part {
   if (sources === null) return unknownPart('sources');
   const { known, silent, missing, rejected, shown } = sources;
@@ -262,7 +266,8 @@ function sourcesPart({ nowMs }: TopState, { sources }: TopSample): Part {
     summary: safe`${counted(known)} known  ${silent} silent${lost.join('')}`,
     rows: shown.map((each) => {
       const isBad = each.silent || each.missing + each.rejected > 0;
-      const word = each.silent ? '! silent' : isBad ? '! lacks' : 'sends';
+      const isNew = nowMs - Date.parse(each.lastSeenAt) <= sendsWithinMs;
+      const word = each.silent ? '! silent' : isBad ? '! lacks' : isNew ? 'sends' : 'sent';
       const instance = each.instance === null ? '' : ` ${each.instance}`;
       return {
         isBad,

@@ -24,10 +24,11 @@ export const runsCoverage = command({
 
 export const runsBalance = command({
   name: 'runs balance',
-  prints: 'runId balanced:boolean files:array',
+  prints: 'runId balanced:boolean|null code:string|null files:array',
   summary: 'Show what became of each call, result, prompt and answer of the files of a run',
   details: [
     'For each file that events push --from read: found + unseen = recorded + observed + inherited + repeated + excepted + leftOut. found is counted by the shape of the JSON alone.',
+    'balanced is null where nothing was compared, or a recording of the run has no balance; code says why.',
     'It is the word of the importer. --recording counts the raw file again on this machine: its SHA-256 says which balance is its own, and every sum must be the same.',
     'On a terminal: a table, and each place that is left out.',
   ],
@@ -41,8 +42,9 @@ export const runsBalance = command({
     'gov runs balance checkout-42 -o json | jq .files[].remainder',
   ],
   exitCodes: {
-    0: 'all files balance, and nothing is left out; also for a run without files',
+    0: 'all files balance, and nothing is left out; also for a run without a recording',
     3: 'something is left out, the sums do not come out, or --recording differs',
+    9: 'not known: a recording has no balance, or nothing of it was compared',
   },
 });
 

@@ -31,6 +31,12 @@ describe('replay run', () => {
     expect((await plane.gov('replay list --run first -o id')).stdout).toBe(`${told.replayId}\n`);
   });
 
+  it('replay run does not say that nothing drifted where it had no snapshot to compare', async () => {
+    const { stdout } = await plane.gov('replay run --run first --wait', { columns: 120 });
+    expect(stdout).toContain('no drift found, and no snapshot to compare');
+    expect(stdout).not.toContain('nothing drifted');
+  });
+
   it('replay run names each drifted field and exits with 3 from the given severity', async () => {
     const { code, stdout } = await plane.gov(
       'replay run --run second --against first --fail-on drift=medium',

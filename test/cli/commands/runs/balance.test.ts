@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampleBalance } from '../../../core/balance/sample.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 
 let plane: PolicyPlane;
@@ -75,6 +76,42 @@ describe('runs balance', () => {
     expect((await plane.gov('events push --from auto foreign.jsonl --allow-remainder')).code).toBe(0);
   });
 
+  it('a recording without a balance, and one of which nothing was compared, are not balanced', async () => {
+    const body = {
+      runId: 'bare',
+      eventType: 'tool.call',
+      actor: { name: 'a' },
+      action: 'call',
+      resource: { name: 'pay', type: 'tool' },
+      timestamp: '2026-01-05T09:00:00Z',
+      metadata: { toolCallId: 'c1', timestampSource: 'source' },
+    };
+    await plane.call('POST', '/events', { body });
+    const bare = await plane.gov('runs balance bare -o json');
+    expect([bare.code, JSON.parse(bare.stdout)]).toMatchObject([
+      9,
+      { balanced: null, code: 'RECORDING_WITHOUT_BALANCE', files: [] },
+    ]);
+    expect((await plane.gov('runs balance bare', { columns: 140 })).stdout).toContain(
+      'a recording has no balance',
+    );
+    const empty = { ...sampleBalance, found: {}, recorded: {}, here: {} };
+    await plane.call('POST', '/events', {
+      body: { ...body, runId: 'empty', eventType: 'gov.balance/1', metadata: empty },
+    });
+    const nothing = await plane.gov('runs balance empty -o json');
+    expect([nothing.code, JSON.parse(nothing.stdout)]).toMatchObject([
+      9,
+      { balanced: null, code: 'RECORDING_NOT_COUNTED' },
+    ]);
+    await plane.call('POST', '/events', { body: { ...body, runId: 'direct', metadata: {} } });
+    const direct = await plane.gov('runs balance direct -o json');
+    expect([direct.code, JSON.parse(direct.stdout)]).toMatchObject([
+      0,
+      { balanced: null, code: 'NO_RECORDING' },
+    ]);
+  });
+
   it('a file that has grown has its newest balance', async () => {
     const grown = `${session('grown', call)}\n`;
     plane.write('grown.jsonl', grown);
@@ -140,6 +177,6 @@ describe('runs balance', () => {
       },
     });
     const { code, stdout } = await plane.gov('runs balance live', { columns: 120 });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('no recording of this run has a balance')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('no recording in this run')]);
   });
 });
