@@ -143,10 +143,11 @@ const templateText = ({ reportTemplateId, template }: ReportVerdict): string | n
 
 /** One line each: `kind name result …`. */
 function rows(verdict: ShownReport, asCsv: boolean): Safe[] {
-  const { dataHash, verified, code, checks, proofs, answers, completeness } = verdict;
+  const { dataHash, verified, code, checks, proofs, answers, completeness, notShown } = verdict;
   const cells: (readonly (string | null | undefined)[])[] = [
     ['report', dataHash, verified ? 'verified' : 'not verified', code],
     ['completeness', completeness.result, completeness.strength],
+    ...notShown.map((table) => ['table', table, 'not_shown']),
     ...historyRows(verdict.history),
     ...checks.map(({ id, result, code: why, detail }) => ['check', id, result, why, detail]),
     ...[...proofs, ...answers].map(({ name, verdict: each }) => [

@@ -131,6 +131,7 @@ describe('gov report verify', () => {
       expect([required, attachments.length, result.code]).toEqual([required, attachments.length, code]);
       expect(result.stdout).toContain(`none missing: ${words}`);
       expect(result.stdout).toContain('not shown of ');
+      expect((await verify(attachments, ...argv)).stdout).toMatch(/^table\t.+\tnot_shown$/m);
       expect(result.stdout.includes('less strongly than you require')).toBe(code === 3);
     }
     // the report of another history than its answer
