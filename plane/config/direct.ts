@@ -5,6 +5,7 @@
  */
 import { assemble } from '../../src/host/process/assemble.ts';
 import { readPlaneConfig, settingsOf, type PlaneConfig } from '../../src/host/data/config.ts';
+import { commandLog } from '../../src/host/process/log.ts';
 import { once } from '../../src/host/process/once.ts';
 import { sqliteEngine } from '../../src/host/process/sqlite-engine.ts';
 import { silentLog, type Log } from '../../src/service/call/log.ts';
@@ -28,7 +29,7 @@ export async function withHeldConfig<Result>(
 ): Promise<Result> {
   const { dataDir, env, log = silentLog } = options;
   const config = readPlaneConfig(dataDir, {}, env);
-  const engine = sqliteEngine(dataDir, { log, rebuildHeads: false, env });
+  const engine = sqliteEngine(dataDir, { log: options.log ?? commandLog(), rebuildHeads: false, env });
   const keys = await planeKeys(engine.store, config).catch(async (error: unknown) => {
     await engine.store.close();
     throw error;

@@ -8,6 +8,7 @@
  */
 import { join, resolve } from 'node:path';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
+import { commandLog, migrationLog } from '../../src/host/process/log.ts';
 import { readKeys } from '../../src/host/keys/disk.ts';
 import { readPlaneFile } from '../../src/host/data/config.ts';
 import { Checkpoints } from '../../src/service/log/checkpoints.ts';
@@ -34,7 +35,8 @@ async function changing(dataDir: string, order: KeyOrder): Promise<KeyChangeResu
   const { projectId } = readPlaneFile(join(dataDir, 'plane.json'));
   const serving = servingProcess(dataDir);
   if (serving !== null) return askServing(dataDir, order, serving);
-  const store = openStore({ dataDir, clock: { now }, randomBytes });
+  const onMigration = migrationLog(commandLog());
+  const store = openStore({ dataDir, clock: { now }, randomBytes, onMigration });
   try {
     const taken = async (): Promise<void> => settleKeys(dataDir, await logKeys(store, projectId));
     const changed = await changeKeys({ dataDir, store, taken }, order);

@@ -6,6 +6,7 @@
 import { pino } from 'pino';
 import { escapedLine } from '../../core/visible.ts';
 import type { Log } from '../../service/call/log.ts';
+import type { MigrationStep } from '../../store/file/migrate.ts';
 import type { LogLevel } from '../config/layers.ts';
 
 /** Each pattern keeps the prefix and removes the rest. A JWT keeps its header. */
@@ -40,3 +41,12 @@ export function createLog(
     { write: (line: string) => write(`${scrub(escapedLine(line.trimEnd()))}\n`) },
   );
 }
+
+/** The log of a command that does the work of a server for a moment: warnings alone. */
+export const commandLog = (): Log => createLog('warn');
+
+/** Reports a database that is migrated. A warning, because an older release refuses the database afterwards. */
+export const migrationLog =
+  (log: Log) =>
+  (step: MigrationStep): void =>
+    log.warn({ ...step }, step.ms === undefined ? 'migrating a database' : 'migrated a database');

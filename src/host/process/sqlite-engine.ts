@@ -2,6 +2,7 @@
  * The SQLite engine of a serving process: the store in a data directory, its worker threads, its probe.
  */
 import type { Log } from '../../service/call/log.ts';
+import { migrationLog } from './log.ts';
 import { openStore } from '../../store/sqlite/store.ts';
 import { readLosses, type OnLoss } from '../../store/acked/losses.ts';
 import { refuseOtherMasterKeyOf } from '../../store/file/master-key.ts';
@@ -54,8 +55,7 @@ export function sqliteEngine(
     beforeOpen: () => refuseOtherMasterKeyOf(dataDir, masterKey),
     onFault: (error) => (fault = error.message),
     onWarning: (text) => log.warn({}, text),
-    onMigration: (step) =>
-      log.info({ ...step }, step.ms === undefined ? 'migrating a database' : 'migrated a database'),
+    onMigration: migrationLog(log),
   });
   readMasterKey(dataDir, env); // writes the key check only after the store opened with the key
   const source = { engine: 'sqlite', path: storeFiles(dataDir).main, masterKey } as const;

@@ -35,7 +35,7 @@ import {
   type Variables,
 } from '../config/layers.ts';
 import { untilStopped } from '../process/lifecycle.ts';
-import { createLog } from '../process/log.ts';
+import { commandLog, createLog, migrationLog } from '../process/log.ts';
 import { listenAsWitness } from './http.ts';
 import { addEntries } from './derived/add.ts';
 import { openMapStores, type MapStores } from './derived/map-store.ts';
@@ -156,7 +156,7 @@ function withStore<Result>(dataDir: string, run: (store: WitnessStore) => Result
   readWitnessFile(dataDir);
   const path = paths(dataDir).store;
   refuseLostOrLinked(path);
-  const store = openWitnessStore(path);
+  const store = openWitnessStore(path, migrationLog(commandLog()));
   try {
     return onWitnessStore(path, () => run(store));
   } finally {
@@ -217,7 +217,7 @@ export async function witnessAdd(options: {
   refuseOtherKind(dataDir, index, true);
   const lock = takeLock(paths(dataDir).lock, process.pid);
   try {
-    const store = openServed(dataDir, false);
+    const store = openServed(dataDir, { moved: false, log: commandLog() });
     const maps = openMapStores(paths(dataDir).maps);
     const cosign = cosignBy(cosigners(dataDir, name));
     const nowSeconds = Math.floor(now() / 1000);
@@ -261,10 +261,13 @@ export interface RunningWitness {
  * Opens the store for cosigning: undamaged, the original file or `moved`, and not behind its mark. Each
  * cosignature raises the mark before it leaves.
  */
-function openServed(dataDir: string, moved: boolean): WitnessStore {
+function openServed(
+  dataDir: string,
+  { moved, log }: { readonly moved: boolean; readonly log: Log },
+): WitnessStore {
   const { store: path, mark: markPath } = paths(dataDir);
   refuseLostOrLinked(path);
-  const store = openWitnessStore(path);
+  const store = openWitnessStore(path, migrationLog(log));
   try {
     store.check();
     const mark = openMark(markPath);
@@ -306,7 +309,7 @@ export async function witnessServe(options: WitnessServeOptions): Promise<Runnin
   let store: WitnessStore | undefined;
   let derived: { readonly maps: MapStores; readonly witness: IndexWitness } | undefined;
   try {
-    store = openServed(dataDir, options.moved === true);
+    store = openServed(dataDir, { moved: options.moved === true, log });
     if (index) {
       const maps = openMapStores(paths(dataDir).maps);
       derived = { maps, witness: new IndexWitness({ store, maps, log, env: options.env ?? process.env }) };

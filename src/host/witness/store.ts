@@ -17,7 +17,7 @@ import {
 } from '../../core/note/witness.ts';
 import { connect, type Value } from '../../store/file/connection.ts';
 import { noRoomToOpen, problemOf, troubleAt } from '../../store/file/faults.ts';
-import { migrate } from '../../store/file/migrate.ts';
+import { migrate, type MigrationStep } from '../../store/file/migrate.ts';
 import { indexSchema, indexTables, type IndexTables } from './derived/tables.ts';
 
 /** 'govw' */
@@ -128,15 +128,20 @@ const damaged = (path: string, got: string, cause?: unknown): GovError =>
     { cause },
   );
 
-/** Opens the store. Throws as `connect` and `onWitnessStore` do. */
-export const openWitnessStore = (path: string): WitnessStore => onWitnessStore(path, () => opened(path));
+/** Opens the store, and reports a migration. Throws as `connect` and `onWitnessStore` do. */
+export const openWitnessStore = (path: string, onMigration?: (step: MigrationStep) => void): WitnessStore =>
+  onWitnessStore(path, () => opened(path, onMigration));
 
-function opened(path: string): WitnessStore {
+function opened(path: string, onMigration?: (step: MigrationStep) => void): WitnessStore {
   const db = connect(path, { applicationId: witnessApplicationId, cacheKiB: 1024 });
-  migrate(db, [
-    { version: 1, sql: schema },
-    { version: 2, sql: indexSchema },
-  ]);
+  migrate(
+    db,
+    [
+      { version: 1, sql: schema },
+      { version: 2, sql: indexSchema },
+    ],
+    onMigration,
+  );
   db.pragma(`wal_autocheckpoint = ${walPages}`);
   db.pragma(`busy_timeout = ${busyMs}`);
   const keysOf = db.prepare<Value[], string>('SELECT vkey FROM log_key WHERE origin = ?').pluck();

@@ -93,6 +93,22 @@ describe('a witness', () => {
     expect(keys).toHaveLength(hasMlDsa44() ? 2 : 1);
   });
 
+  it('a start logs that it migrates the store of an older release', async () => {
+    await witness.close();
+    const path = join(dataDir, 'witness.db');
+    const db = connect(path, { applicationId: witnessApplicationId });
+    db.exec('DROP TABLE source; DROP TABLE refused; PRAGMA user_version = 1');
+    db.close();
+    const warned: unknown[] = [];
+    const warn = (fields: object, text: string): void => void warned.push([fields, text]);
+    witness = await witnessServe({ dataDir, listen: '127.0.0.1:0', log: { ...silentLog, warn } });
+    const step = { file: 'witness.db', from: 1, to: 2 };
+    expect(warned).toEqual([
+      [step, 'migrating a database'],
+      [{ ...step, ms: expect.any(Number) }, 'migrated a database'],
+    ]);
+  });
+
   it('a witness follows a growing log, and cosigns the same size again', async () => {
     for (const [old, size] of [
       [0, 3],

@@ -25,7 +25,7 @@ import { rememberHeads } from '../../../src/store/file/copies.ts';
 import { storeFiles } from '../../../src/store/file/paths.ts';
 import { mainMigrations } from '../../../src/store/file/schema/tables.ts';
 import { makeAuthority, type Authority } from '../../support/certificates.ts';
-import { govHere } from '../../cli/support/tool.ts';
+import { gov, govHere } from '../../cli/support/tool.ts';
 import { makeOlder } from '../../store/support/older.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gov-planedoctor-'));
@@ -109,7 +109,7 @@ describe('a data directory of an older release', () => {
   it('a start logs what it migrates, from which version to which', async () => {
     makeOlder(dataDir, 1);
     const lines: [object, string][] = [];
-    const log = { ...silentLog, info: (fields: object, text: string) => void lines.push([fields, text]) };
+    const log = { ...silentLog, warn: (fields: object, text: string) => void lines.push([fields, text]) };
     await (await planeServe({ dataDir, env: {}, log })).close();
     const step = { file: 'gov.db', from: 1, to: newest };
     expect(lines).toEqual(
@@ -121,6 +121,18 @@ describe('a data directory of an older release', () => {
     expect(check(await examine(), 'format')).toBeUndefined();
     expect((await govHere(['log', 'fsck', '--deep', '--data', dataDir])).code).toBe(0);
   });
+
+  it.each(['plane keys rotate', 'log index build'])(
+    'gov %s, which migrates a stopped plane, says so',
+    async (words) => {
+      makeOlder(dataDir, 1);
+      const done = await gov([...words.split(' '), '--data', dataDir]);
+      expect([
+        done.code,
+        done.stderr.match(/"from":1,"to":\d+,.*"msg":"migrated a database"/g)?.length,
+      ]).toEqual([0, 1]);
+    },
+  );
 });
 
 const well = {
