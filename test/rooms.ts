@@ -40,8 +40,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     events: { may: 'json merkle' },
     completeness: { may: 'json merkle events' },
     graphs: { may: 'json merkle events', doors: 'builder declaration derivation lineage rows union' },
+    // What a call does, alike for all clients. Conditions read texts with the same parser.
+    action: { may: 'json', doors: 'host shell-programs' },
     policies: {
-      may: 'json merkle',
+      may: 'json merkle action',
       doors:
         'evaluate/clause evaluate/compile evaluate/decision evaluate/time-slice ' +
         'explain/decisive-clauses explain/detail explain/reasoning impact/changes impact/history ' +

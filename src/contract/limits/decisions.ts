@@ -25,6 +25,15 @@ export const decisions = {
   toolNameChars: 128,
   toolArgumentsBytes: 32 * KiB,
   toolPolicyIds: 100,
+  /** Commands of a shell line that its action lists. */
+  actionCommands: 200,
+  /** Characters of the arguments of these commands. */
+  actionChars: 64 * KiB,
+  /** Folders that a command may run in. */
+  actionFolders: 8,
+  actionPaths: 1000,
+  actionPathChars: 4096,
+  actionHosts: 200,
   toolDecisionSeconds: 60,
   toolDecisionSlackSeconds: 30,
   approvalHours: 24,

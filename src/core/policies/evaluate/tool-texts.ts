@@ -4,9 +4,9 @@
  * `test/core/policies/evaluate/tool-texts.test.ts`.
  */
 import { bare, fold } from '../tool-text/fold.ts';
-import { hostOf, hostTest } from '../tool-text/host.ts';
+import { hostOf, hostTest } from '../../action/host.ts';
 import { isWithin, plainPath } from '../tool-text/path.ts';
-import { programsOf } from '../tool-text/shell-programs.ts';
+import { programsOf } from '../../action/shell-programs.ts';
 import type { Json } from '../../json/parse.ts';
 import { parseTimestamp } from '../../time.ts';
 import { isShort, spend } from './budget.ts';

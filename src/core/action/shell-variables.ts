@@ -1,6 +1,6 @@
 /**
  * Variables that change what a shell runs, and places where bash computes the text of a variable: it runs the substitutions
- * in this text (`x='a[$(rm y)]'; echo $((x))` runs `rm`). Proven by `test/core/policies/tool-text/shell.test.ts`.
+ * in this text (`x='a[$(rm y)]'; echo $((x))` runs `rm`). Proven by `test/core/action/shell.test.ts`.
  */
 
 /** Variables by which a shell or the loader finds what it runs, or whose text a shell runs. */

@@ -1,4 +1,4 @@
-/** Operators and reserved words of a shell. Proven by `test/core/policies/tool-text/shell.test.ts`. */
+/** Operators and reserved words of a shell. Proven by `test/core/action/shell.test.ts`. */
 export const operators = [
   '&&',
   '||',
@@ -34,3 +34,6 @@ export const redirections = new Set([
 export const leading = new Set(['!', 'if', 'then', 'elif', 'else', 'while', 'until', 'do', '{']);
 export const closing = new Set(['fi', 'done', '}', 'esac']);
 export const notRead = new Set(['case', 'function', 'select', 'coproc']);
+/** Whether the command after the operator belongs to the same chain. */
+export const isJoining = (operator: string): boolean =>
+  operator === '&&' || operator === '|' || operator === '|&';

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { programsOf } from '../../../../src/core/policies/tool-text/shell-programs.ts';
-import { threadMs } from '../../../thread-ms.ts';
+import { programsOf } from '../../../src/core/action/shell-programs.ts';
+import { threadMs } from '../../thread-ms.ts';
 
 /** Lines with the programs that they may start. */
 const readable: readonly (readonly [line: string, programs: readonly string[]])[] = [

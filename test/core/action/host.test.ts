@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hostOf, hostTest } from '../../../../src/core/policies/tool-text/host.ts';
+import { hostOf, hostTest } from '../../../src/core/action/host.ts';
 
 describe('hosts of URLs', () => {
   it.each([

@@ -1,7 +1,7 @@
 /**
  * Hosts of URLs as policies compare them, by the WHATWG URL standard. Programs read some URLs differently (`http://a\@b` is
  * `a` to a browser and `b` to curl): these have no host here, and a rule about it fails closed. No name is looked up, so a
- * name may lead to any address. Proven by `test/core/policies/tool-text/host.test.ts`.
+ * name may lead to any address. Proven by `test/core/action/host.test.ts`.
  */
 /**
  * Returns the host of a URL, or of `host`, `host:port`: in lower case, punycode, without a last dot; IPv4 in four decimal

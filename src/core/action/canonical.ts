@@ -1,0 +1,189 @@
+/**
+ * The canonical action of a call, `gov.action/1`: a pure function of client, tool, arguments and the caller's facts. The hook runs it
+ * to learn which paths to resolve; the plane runs it again and trusts its own result alone.
+ *
+ *   actionHash = SHA-256("gov.action/1" "\n" JCS(action))
+ *
+ * Proven by `test/core/action/canonical.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import { sha256Text } from '../hash.ts';
+import { canonicalText, type Json } from '../json/canonical.ts';
+import { isObject } from '../json/object.ts';
+import {
+  actionEngine,
+  type Action,
+  type ActionFacts,
+  type ActionKind,
+  type PathUse,
+  type ToolUse,
+} from './shape.ts';
+import { clientTools, type ClientTool } from './client-tools.ts';
+import { hostOf } from './host.ts';
+import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
+import { moneyOf } from './money.ts';
+import { pathsOf, pathUses } from './path-uses.ts';
+import { joined } from './places.ts';
+import { readLine } from './shell-line.ts';
+
+/** Returns `sha256:…`. */
+export const actionHash = (action: Action): string => sha256Text(`${actionEngine}\n${canonicalText(action)}`);
+
+/** Returns what a call does. An attacker controls all of it. Cost: linear in the arguments, at most about 1 ms for 32 KiB. */
+export function actionOf(use: ToolUse): Action {
+  const { tool, server, client, facts } = use;
+  const base = (kind: ActionKind): Action => ({ ...nothing, kind, plane: endpointOf(facts.plane ?? '') });
+  if (server !== null) return mcpAction(use, server, base('mcp'));
+  const known = client === null ? undefined : clientTools.get(client)?.tools.get(tool);
+  const kind = known?.kind ?? 'unknown';
+  if (known === undefined) return { ...base(kind), ...hidden, code: null };
+  switch (kind) {
+    case 'shell':
+      return shellAction(use, known.command ?? 'command', base(kind));
+    case 'terminal':
+    case 'code':
+      return { ...base(kind), ...hidden, code: [kind === 'code' ? `inline ${tool}` : 'terminal input'] };
+    default:
+      return bounded({ ...base(kind), paths: toolPaths(use, known), hosts: toolHosts(use, known) });
+  }
+}
+
+const nothing: Omit<Action, 'kind' | 'plane'> = {
+  engine: actionEngine,
+  commands: [],
+  paths: [],
+  hosts: [],
+  endpoints: [],
+  code: [],
+  mcp: null,
+};
+/** Only what runs knows it. */
+const hidden = { commands: null, paths: null, hosts: null, endpoints: null } as const;
+
+/** An action with more paths or hosts than are listed says none of them. */
+function bounded(action: Action): Action {
+  const isLarge =
+    (action.paths?.length ?? 0) > limits.actionPaths ||
+    (action.hosts?.length ?? 0) > limits.actionHosts ||
+    (action.endpoints?.length ?? 0) > limits.actionHosts;
+  return isLarge ? { ...action, ...hidden, code: ['unreadable'] } : action;
+}
+
+function shellAction({ arguments: given, facts }: ToolUse, member: string, base: Action): Action {
+  const line = lineOf(given[member]);
+  const { workdir } = given;
+  const cwd = typeof workdir === 'string' ? folderOf(facts.cwd ?? null, workdir) : facts.cwd;
+  const here: ActionFacts = {
+    ...facts,
+    cwd: workdir !== undefined && typeof workdir !== 'string' ? null : (cwd ?? null),
+  };
+  const reading = line === null ? null : readLine(line, here);
+  if (reading === null) return { ...base, ...hidden, code: ['unreadable'] };
+  const { commands, code } = reading;
+  return bounded({
+    ...base,
+    commands,
+    paths: distinct(commands.flatMap((command) => pathsOf(command, here))),
+    hosts: [...new Set(commands.flatMap((command) => hostsOf(command, here)))],
+    endpoints: [...new Set(commands.flatMap(endpointsOf))],
+    code,
+  });
+}
+
+/** Texts as one line; a list of words as a line, and `["bash", "-lc", LINE]` as the line. */
+function lineOf(value: Json | undefined): string | null {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return null;
+  const words = value.filter((word) => typeof word === 'string');
+  if (words.length !== value.length || words.length === 0) return null;
+  const [program = '', option = '', line = ''] = words;
+  if (words.length === 3 && /(?:^|\/)(?:ba|z|da|k)?sh$/.test(program) && /^-[a-z]*c$/.test(option))
+    return line;
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+}
+
+const folderOf = (cwd: string | null, folder: string): string | null =>
+  folder.startsWith('/') || cwd !== null ? joined(cwd ?? '/', folder) : null;
+
+function distinct(uses: readonly PathUse[]): PathUse[] {
+  return [
+    ...new Map(uses.map((use) => [`${use.access} ${use.path === null ? '' : `=${use.path}`}`, use])).values(),
+  ];
+}
+
+function toolPaths(
+  { arguments: given, facts }: ToolUse,
+  { kind, patch, paths, access = 'any' }: ClientTool,
+): PathUse[] {
+  const place = { cwd: facts.cwd ?? null, facts };
+  if (patch !== undefined)
+    return patchPaths(
+      patch.map((name) => given[name]).find((each) => each !== undefined),
+      place,
+    );
+  if (paths === undefined) return [];
+  const value = paths.map((name) => given[name]).find((each) => each !== undefined && each !== null);
+  if (value === undefined) {
+    // a search without a folder looks in the current one
+    return kind === 'search' || kind === 'read'
+      ? pathUses('.', access, place)
+      : pathUses(null, access, place);
+  }
+  const texts = Array.isArray(value) ? value : [value];
+  return distinct(texts.flatMap((text) => pathUses(typeof text === 'string' ? text : null, access, place)));
+}
+
+/** The files that a patch names, in the form of Codex or as a unified diff. */
+function patchPaths(patch: Json | undefined, place: Parameters<typeof pathUses>[2]): PathUse[] {
+  if (typeof patch !== 'string') return pathUses(null, 'write', place);
+  const found: PathUse[] = [];
+  for (const [, verb = '', path = ''] of patch.matchAll(
+    /^\*\*\* (Add File|Update File|Delete File|Move to): (.*)$/gm,
+  ))
+    found.push(...pathUses(path.trim(), verb === 'Delete File' ? 'delete' : 'write', place));
+  for (const [, path = ''] of patch.matchAll(/^\+\+\+ (?:b\/)?([^\t\n]+)/gm))
+    if (path !== '/dev/null') found.push(...pathUses(path, 'write', place));
+  return found.length === 0 ? pathUses(null, 'write', place) : distinct(found);
+}
+
+function toolHosts({ arguments: given }: ToolUse, { url }: ClientTool): (string | null)[] {
+  if (url === undefined) return [];
+  const text = given[url];
+  if (typeof text !== 'string') return [null];
+  if (/^\S+$/.test(text)) return [hostOf(text)];
+  const urls = text.match(/https?:\/\/[^\s"'<>)]+/g);
+  return urls === null ? [null] : [...new Set(urls.map(hostOf))];
+}
+
+/** Members of arguments whose texts are paths. */
+const pathNames =
+  /^(?:.*path|paths|file|files|file_?names?|dir|directory|folder|cwd|root|source|destination|src|dst|uri)$/i;
+
+function mcpAction({ tool, arguments: given, facts }: ToolUse, server: string, base: Action): Action {
+  const place = { cwd: facts.cwd ?? null, facts };
+  const paths: PathUse[] = [];
+  const hosts = new Set<string | null>();
+  for (const { name, text } of textsOf(given, '')) {
+    if (/^(?:https?|wss?|ftp|ssh|git):\/\//i.test(text)) hosts.add(hostOf(text));
+    else if (text.length <= limits.actionPathChars && !/[\n\r]/.test(text)) {
+      const isPath =
+        /^(?:[/~]|\.{1,2}(?:\/|$)|file:\/\/)/i.test(text) || (pathNames.test(name) && text !== '');
+      if (isPath) paths.push(...pathUses(text.replace(/^file:\/\//i, ''), 'any', place));
+    }
+  }
+  const [verb = ''] = tool.split(/[_.\-\s]|(?<=[a-z])(?=[A-Z])/, 1);
+  const money = moneyOf({ ...given });
+  return bounded({
+    ...base,
+    paths: distinct(paths),
+    hosts: [...hosts],
+    mcp: { server, tool, verb: verb.toLowerCase() },
+    ...(money === null ? {} : { money }),
+  });
+}
+
+function* textsOf(value: Json, name: string): Generator<{ readonly name: string; readonly text: string }> {
+  if (typeof value === 'string') yield { name, text: value };
+  else if (Array.isArray(value)) for (const each of value) yield* textsOf(each, name);
+  else if (isObject(value)) for (const [inner, each] of Object.entries(value)) yield* textsOf(each, inner);
+}

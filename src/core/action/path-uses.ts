@@ -1,0 +1,189 @@
+/**
+ * The paths that a command names, and what it may do with each. A word that names no file costs nothing but a wider view; a file that
+ * is missed costs a rule its effect. Proven by `test/core/action/paths.test.ts`.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { Access, ActionCommand, ActionFacts, PathUse } from './shape.ts';
+import { joined, placesOf } from './places.ts';
+import { looseWrappers, wrappers } from './shell-wrappers.ts';
+
+const programs = (access: Access, names: string): [string, Access][] =>
+  names.split(' ').map((name) => [name, access]);
+
+/** What programs do with the files that they name. Others may do anything. */
+const accessOf: ReadonlyMap<string, Access> = new Map([
+  ...programs('delete', 'rm rmdir unlink shred srm trash trash-put wipe mv rename del'),
+  ...programs(
+    'write',
+    'touch truncate tee mkdir install chmod chown chgrp chattr setfacl mkfifo mknod ln patch dd wipefs',
+  ),
+  ...programs('write', 'fdisk parted mkswap rsync scp cp unzip tar gunzip gzip bzip2 xz split csplit sponge'),
+  ...programs(
+    'read',
+    'cat less more head tail tac nl grep egrep fgrep rg ag ack wc sort uniq cut diff cmp comm file stat ls',
+  ),
+  ...programs(
+    'read',
+    'tree du df find fd fdfind xxd od hexdump strings base64 base32 md5sum sha1sum sha256sum shasum awk',
+  ),
+  ...programs(
+    'read',
+    'gawk mawk sed jq yq bat source column fold paste join tr rev expand readlink realpath zcat zgrep',
+  ),
+  ...programs('read', 'view test [ cd pushd'),
+]);
+/** Their arguments name no files. */
+const silent = new Set(
+  'echo printf true false : exit export unset kill sleep date whoami uname id pwd'.split(' '),
+);
+/** Their first operand is a pattern or a mode. */
+const patternFirst = new Set(
+  'grep egrep fgrep rg ag ack sed awk gawk mawk jq yq tr chmod chown chgrp'.split(' '),
+);
+/** They read all operands but the last. */
+const copying = new Set('cp rsync scp install ln tar'.split(' '));
+
+/** Returns the paths of a command, each once for each reading. Cost: linear in its words. */
+export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
+  const { program, args, redirects, cwd } = command;
+  const place = { cwd, facts };
+  const found = redirects.flatMap(({ sign, target }) =>
+    pathUses(target, sign.startsWith('<') && sign !== '<>' ? 'read' : 'write', place),
+  );
+  if (program === '' || silent.has(program)) return found;
+  const access = accessBy(command);
+  if (program === 'find' || program === 'fd' || program === 'fdfind') {
+    found.push(...findRoots(args, access).flatMap((root) => pathUses(root, access, place)));
+    return found;
+  }
+  if (program === 'git' && command.verb === 'clean') found.push(...pathUses('.', 'delete', place));
+  found.push(...operandUses(command, access, place));
+  // an option of a known program may hold a file as well
+  if (access !== 'any')
+    for (const arg of args)
+      if (arg?.startsWith('-') === true)
+        for (const text of candidates(arg, 'any')) found.push(...pathUses(text, 'any', place));
+  return found;
+}
+
+function operandUses(command: ActionCommand, access: Access, place: PathPlace): PathUse[] {
+  const { program, operands, flags, verb } = command;
+  const words = access === 'any' ? ownWords(command) : operands;
+  const isMove = program === 'mv' || program === 'rename';
+  let verbs = verb === '' ? 0 : 1;
+  let skips =
+    patternFirst.has(program) && !flags.some((flag) => flag === '-e' || flag === '-f' || flag === '--regexp');
+  const found: PathUse[] = [];
+  for (const [at, word] of words.entries()) {
+    if (skips) {
+      skips = false;
+      continue;
+    }
+    if (verbs > 0 && word === verb) {
+      verbs = 0;
+      continue;
+    }
+    const isLast = at === words.length - 1;
+    const does = isMove && isLast && at > 0 ? 'write' : copying.has(program) && !isLast ? 'read' : access;
+    // an operand that begins with `-` follows `--`
+    if (word === null || (access !== 'any' && word.startsWith('-')))
+      found.push(...pathUses(word, does, place));
+    else for (const text of candidates(word, access)) found.push(...pathUses(text, does, place));
+  }
+  return found;
+}
+
+/** The words of a program without those of another one that it runs: options, each with the next word. */
+function ownWords({ program, args }: ActionCommand): readonly (string | null)[] {
+  if (!wrappers.has(program) && !looseWrappers.has(program) && !runners.has(program)) return args;
+  const isOption = (word: string | null | undefined): boolean => word?.startsWith('-') === true;
+  const end = args.findIndex((word, at) => !isOption(word) && !isOption(args[at - 1]));
+  return end < 0 ? args : args.slice(0, end);
+}
+const runners = new Set('xargs watch eval trap su runuser sh bash dash zsh ksh ash mksh rbash'.split(' '));
+
+function accessBy({ program, verb, args, flags }: ActionCommand): Access {
+  const has = (test: RegExp): boolean => flags.some((flag) => flag !== null && test.test(flag));
+  if (program === 'find') {
+    if (args.includes('-delete')) return 'delete';
+    return args.some((arg) => arg !== null && /^-(?:fprint0?|fprintf|fls)$/.test(arg)) ? 'write' : 'read';
+  }
+  if (program === 'git') return verb === 'rm' || verb === 'mv' ? 'delete' : 'any';
+  if (program === 'rsync' && has(/^--(?:delete|remove-source-files)/)) return 'delete';
+  if (program === 'sed' && has(/^(?:-i|--in-place)/)) return 'write';
+  if (program === 'tar' && has(/^(?:-c|--create)$/)) return 'read';
+  if (program.startsWith('mkfs')) return 'write';
+  return accessOf.get(program) ?? 'any';
+}
+
+/** The folders that `find` looks through. With a test, the files in them that pass it. */
+function findRoots(args: readonly (string | null)[], access: Access): (string | null)[] {
+  const start = args.findIndex(
+    (arg) => arg !== null && /^[-(!]/.test(arg) && !/^-(?:[HLP]+|[DO].*)$/.test(arg),
+  );
+  const roots = args
+    .slice(0, start < 0 ? args.length : start)
+    .filter((arg) => arg === null || !arg.startsWith('-'));
+  const named = roots.length === 0 ? ['.'] : roots;
+  if (access !== 'delete') return named;
+  const test = args.findIndex((arg) => arg !== null && /^-(?:i?name|i?path|i?wholename)$/.test(arg));
+  const isFiltered = args.some(
+    (arg) => arg !== null && /^-(?:newer\w*|[acm](?:time|min)|size|empty|i?regex|user|perm)$/.test(arg),
+  );
+  const below = test >= 0 ? `**/${args[test + 1]?.replace(/^.*\//, '') ?? '*'}` : isFiltered ? '**/…' : null;
+  return named.map((root) =>
+    root === null || below === null ? root : `${root.replace(/\/$/, '')}/${below}`,
+  );
+}
+
+const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
+
+/** Texts in a word that may be a path: itself, and what follows `=`, `@`, `:` or the letter of an option. */
+function candidates(word: string, access: Access): string[] {
+  if (word.length > limits.actionPathChars) return [];
+  if (/^file:\/\//i.test(word)) return [word.replace(/^file:\/\/[^/]*/i, '')];
+  if (isUrl(word)) return [];
+  const found = /^[-@]/.test(word) ? [] : [word];
+  if (/^-[A-Za-z][/~.]/.test(word)) found.push(word.slice(2));
+  for (const { index } of [...word.matchAll(/[=@:]/g)].slice(0, mostSigns)) {
+    const rest = word.slice(index + 1).replace(/^@/, '');
+    if (/^[/~.]/.test(rest)) found.push(rest);
+  }
+  if (access !== 'any') return found;
+  return found.filter((text) => /^[~.]|\/|\.(?:env|pem|key|json|ya?ml|toml|sh|rc)$/i.test(text));
+}
+const mostSigns = 16;
+
+/** Where a path is read from. */
+export interface PathPlace {
+  readonly cwd: string | null;
+  readonly facts: ActionFacts;
+}
+
+const hidden = (access: Access): PathUse => ({ path: null, access, places: null });
+
+/** Devices that hold nothing. */
+const noFile = /^\/dev\/(?:null|zero|full|stdin|stdout|stderr|tty|u?random|fd\/\d+)$/;
+
+/**
+ * Returns the use of one path: as it is spelled, and where its link leads. A text that only a shell or a decoder can read is a
+ * path that nobody knows.
+ */
+export function pathUses(text: string | null, access: Access, { cwd, facts }: PathPlace): PathUse[] {
+  if (text === null || text === '') return [hidden(access)];
+  if (text === '-' || noFile.test(text)) return [];
+  let spelled = text;
+  if (/^~(?:\/|$)/.test(text)) {
+    if (typeof facts.home !== 'string') return [hidden(access)];
+    spelled = facts.home + text.slice(1);
+  }
+  if (spelled.length > limits.actionPathChars) return [hidden(access)];
+  if (spelled.startsWith('~') || /[\p{Cc}`$]|\{.*(?:,|\.\.).*\}|%(?:25)*(?:2[ef]|5c|00)/iu.test(spelled))
+    return [hidden(access)];
+  if (!spelled.startsWith('/') && cwd === null) return [hidden(access)];
+  const path = joined(cwd ?? '/', spelled.replaceAll('\\', '/'));
+  const use: PathUse = { path, access, places: placesOf(path, facts) };
+  const real = facts.real !== undefined && Object.hasOwn(facts.real, path) ? facts.real[path] : undefined;
+  if (real === undefined || real === path) return [use];
+  return [use, { path: real, access, places: placesOf(real, facts) }];
+}
