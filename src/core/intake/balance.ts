@@ -10,11 +10,16 @@ import { kinds, type Kind } from '../balance/kinds.ts';
 import { fromEach, type Counts } from '../balance/statement.ts';
 import { sha256Text } from '../hash.ts';
 import { isObject } from '../json/object.ts';
-import { exceptionOf, isCountedByNumber, placeExceptionOf, unseenExceptionOf } from './exceptions.ts';
+import {
+  exceptionOf,
+  isCountedByNumber,
+  isOfRequest,
+  placeExceptionOf,
+  unseenExceptionOf,
+} from './exceptions.ts';
 import type { Change } from './fit.ts';
 import type { ImportedRun } from './run.ts';
-import { isSameCall } from './same-call.ts';
-import { parseLoose } from './source.ts';
+import { isBeginning, isSameCall } from './same-call.ts';
 
 export type WeighedRun = Pick<
   ImportedRun,
@@ -93,7 +98,12 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
     if (exception !== undefined) sheet.except(each.kind, exception);
     return exception === undefined;
   });
-  const left = take(compared, facts, sheet);
+  // a line of the conversation has its event before a part of a request that repeats it
+  const left = take(
+    compared.toSorted((a, b) => Number(isOfRequest(a)) - Number(isOfRequest(b))),
+    facts,
+    sheet,
+  );
   const others = otherTexts(events);
   const insides = insidesOf(found);
   const met = (of: readonly Change[]): boolean =>
@@ -122,16 +132,12 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
       (original !== undefined && isCopyOf(each, original)) ||
       (isCopyKnown &&
         answers.get(each.id ?? '')?.some((other) => isBeginning(bytesOf(each), bytesOf(other))) === true);
-    const isRenamed =
-      original !== undefined &&
-      each.kind === 'calls' &&
-      original.name !== each.name &&
-      isSameCall(bytesOf(each), bytesOf(original));
     const context = {
       formats,
       otherEvent: others.get(each.text ?? ''),
       isInside: insides.has(each),
-      isRenamed,
+      original,
+      bytesOf,
     };
     const exception = exceptionOf(each, context);
     if (refusedLines.has(each.document)) sheet.add('refused', each.kind);
@@ -256,18 +262,6 @@ function unseen(
   if (original !== undefined) sheet.fault({ kind, found: original, event, why: 'twice' });
   else if (exception !== undefined) sheet.unsee(kind, exception);
   else sheet.fault({ kind, event, why: 'unseen' });
-}
-
-/** Whether the text of a message is the beginning of another's. */
-function isBeginning(message: Uint8Array, other: Uint8Array): boolean {
-  const [text, whole] = [message, other].map((bytes) => wordsIn(parseLoose(Buffer.from(bytes).toString())));
-  return text !== undefined && whole !== undefined && whole.length > text.length && whole.startsWith(text);
-}
-
-function wordsIn(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(wordsIn).find((each) => each !== undefined);
-  return isObject(value) ? wordsIn(value['content'] ?? value['parts'] ?? value['text']) : undefined;
 }
 
 const keyOf = ({ id, name, text }: RawFact): string | undefined =>

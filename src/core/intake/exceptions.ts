@@ -7,6 +7,7 @@ import type { EventInput } from '../../contract/events.ts';
 import type { Kind } from '../balance/kinds.ts';
 import type { RawFact } from '../balance/scan.ts';
 import { isObject } from '../json/object.ts';
+import { isSameCall } from './same-call.ts';
 import { toolsByType } from './pieces/openai-items.ts';
 
 interface Named {
@@ -29,8 +30,9 @@ export interface FoundContext {
   readonly otherEvent: string | undefined;
   /** Whether it stands in the arguments of a call, or in what a call returned. */
   readonly isInside: boolean;
-  /** Whether an event has the call, with the same input and another name of the tool. */
-  readonly isRenamed: boolean;
+  /** What has the same id or text, and an event. */
+  readonly original?: RawFact | undefined;
+  readonly bytesOf: (found: RawFact) => Uint8Array;
 }
 
 /** A fact has another shape in this format, so that the scanner does not see it. */
@@ -38,6 +40,9 @@ export interface UnseenException extends Named {
   /** `found`: how many facts the scanner found in the file. */
   readonly isIt?: (event: EventInput, context: { readonly found: number }) => boolean;
 }
+
+/** Whether something is a part of a request that a session of Claude Code keeps. Other lines say the same. */
+export const isOfRequest = ({ types }: RawFact): boolean => types.startsWith('api-request-blob');
 
 export const foundExceptions: readonly FoundException[] = [
   {
@@ -67,7 +72,7 @@ export const foundExceptions: readonly FoundException[] = [
     kinds: ['prompts', 'outputs'],
     formats: ['claude-code'],
     isPlace: true,
-    isIt: ({ types }) => types.startsWith('api-request-blob'),
+    isIt: (found) => isOfRequest(found),
   },
   {
     name: 'tool-renamed-in-a-request',
@@ -75,7 +80,22 @@ export const foundExceptions: readonly FoundException[] = [
       'Claude Code names a tool otherwise in its requests to the model (Agent) than in its session (Task). The call and its input are the same.',
     kinds: ['calls'],
     formats: ['claude-code'],
-    isIt: ({ types }, { isRenamed }) => isRenamed && types.startsWith('api-request-blob'),
+    isIt: (found, { original, bytesOf }) =>
+      isOfRequest(found) &&
+      original !== undefined &&
+      original.name !== found.name &&
+      isSameCall(bytesOf(found), bytesOf(original)),
+  },
+  {
+    name: 'missing-result-in-a-request',
+    reason:
+      'Where a call of Claude Code has no result yet, its request to the model has a filler. The result comes in a later line.',
+    kinds: ['results'],
+    formats: ['claude-code'],
+    isIt: (found, { original, bytesOf }) =>
+      isOfRequest(found) &&
+      original !== undefined &&
+      Buffer.from(bytesOf(found)).includes('"[Tool result missing due to internal error]"'),
   },
   {
     name: 'codex-end-of-a-call',
@@ -204,7 +224,7 @@ export const placeExceptionOf = (found: RawFact, formats: ReadonlySet<string>): 
     (each) =>
       each.isPlace === true &&
       applies(each, found.kind, formats) &&
-      each.isIt(found, { otherEvent: undefined, isInside: false, isRenamed: false }),
+      each.isIt(found, { otherEvent: undefined, isInside: false, bytesOf: () => new Uint8Array() }),
   )?.name;
 
 /** Returns the name of the exception for an event that the scanner does not see in the file. */

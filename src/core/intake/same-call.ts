@@ -1,6 +1,6 @@
 /**
- * Whether two objects of a recording with one call id ask for the same, so that one may be a copy of the other. Another
- * input is another call, whatever its id. Tested by `test/core/intake/balance.test.ts`.
+ * Whether one object of a recording may be a copy of another: two calls of one id that ask for the same, or a message that
+ * is the beginning of another. Another input is another call, whatever its id. Tested by `test/core/intake/balance.test.ts`.
  */
 import { isObject } from '../json/object.ts';
 import { readArguments } from './conversation.ts';
@@ -36,4 +36,16 @@ function askedIn(value: unknown): unknown {
   return Object.values(value)
     .map(askedIn)
     .find((each) => each !== undefined);
+}
+
+/** Whether the text of a message is the beginning of another's. */
+export function isBeginning(message: Uint8Array, other: Uint8Array): boolean {
+  const [text, whole] = [message, other].map((bytes) => wordsIn(parseLoose(Buffer.from(bytes).toString())));
+  return text !== undefined && whole !== undefined && whole.length > text.length && whole.startsWith(text);
+}
+
+function wordsIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(wordsIn).find((each) => each !== undefined);
+  return isObject(value) ? wordsIn(value['content'] ?? value['parts'] ?? value['text']) : undefined;
 }

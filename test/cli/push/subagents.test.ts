@@ -230,7 +230,7 @@ describe('a session that an older version of gov imported', () => {
     expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
     const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
     expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
-      { importerVersion: 5 },
+      { importerVersion: 6 },
       { outcome: 'error' },
     ]);
     expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });

@@ -20,13 +20,11 @@ const claude = (result: object, details: unknown) => [
     toolUseResult: details,
   },
 ];
-const decided = (members: object) =>
-  claude({ content: 'touch needs approval.', is_error: true }, 'Error: touch needs approval.').map(
-    (line) => ({
-      ...line,
-      ...members,
-    }),
-  );
+const decided = (members: object, content = 'touch needs approval.') =>
+  claude({ content, is_error: true }, `Error: ${content}`).map((line) => ({
+    ...line,
+    ...members,
+  }));
 const items = (...written: object[]) => [
   { type: 'function_call', call_id: 'c1', name: 'run', arguments: '{}' },
   ...written,
@@ -251,6 +249,16 @@ describe('the outcome of a call', () => {
     ],
     ['claude-code: a rule of its permissions', decided({ toolDenialKind: 'permission-rule' }), 'denied'],
     ['claude-code: a kind of denial', decided({ toolDenialKind: 'interrupted' }), 'interrupted'],
+    [
+      'claude-code: a call that its user stopped',
+      decided({ toolDenialKind: 'user-rejected' }),
+      'interrupted',
+    ],
+    [
+      'claude-code: its user, before the call ran',
+      decided({ toolDenialKind: 'user-rejected', toolDenialBeforeRun: true }, 'User rejected tool use'),
+      'refused',
+    ],
     [
       'claude-code: a decision after the call ran',
       decided({ toolDenialAfterRun: true, permissionDecision: { decision: 'reject', source: 'hook' } }),

@@ -155,8 +155,7 @@ class LineWriter {
       return;
     }
     const results = given.filter((block) => this.#isNew(block));
-    // what the program itself put in, such as the output of a hook, is not the user's
-    const isOwn = line['isMeta'] === true || line['isCompactSummary'] === true;
+    const isOwn = isOfProgram(line);
     if (content !== undefined) {
       const extra = picked(line, ['promptId', 'permissionMode', 'promptSource']);
       if (isOwn) this.#conversation.instructed({ ...said, content, extra }, 'context');
@@ -280,6 +279,18 @@ class LineWriter {
       });
   }
 }
+
+/** What the program itself put in, such as the output of a hook or the end of a task, is not the user's. */
+const isOfProgram = ({ isMeta, isCompactSummary, origin, message }: Source): boolean =>
+  isMeta === true ||
+  isCompactSummary === true ||
+  (isSource(origin) && textOf(origin['kind']) !== undefined && origin['kind'] !== 'human') ||
+  (isSource(message) && isOutput(message['content']));
+
+/** What a command printed that the user typed to the program itself. */
+const isOutput = (content: unknown): boolean =>
+  typeof content === 'string' &&
+  /^<(bash|local-command)-std(?:out|err)>[^]*<\/\1-std(?:out|err)>\s*$/.test(content);
 
 const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content);
 

@@ -45,6 +45,9 @@ export function decidedEnding(line: Source): Ending | undefined {
   if (line['toolDenialAfterRun'] === true) return undefined;
   if (kind === 'interrupted') return 'interrupted';
   const { decision, source } = isSource(given) ? given : {};
+  // of a call that ran until its user stopped it, the program writes the words of a refusal
+  if (kind === 'user-rejected' && line['toolDenialBeforeRun'] !== true && decision === undefined)
+    return 'interrupted';
   if (decision === 'reject' && source !== 'invalid_input')
     return String(source).startsWith('user') ? 'refused' : 'denied';
   return kind === 'permission-rule' ? 'denied' : undefined;
