@@ -95,13 +95,15 @@ function ofContext(name: ExplainedSetting, { io, session }: Call): Candidate[] {
 
 function currentContextOf(io: Call['io']): Candidate[] {
   const { currentContext, contexts } = readUserConfig(io.env);
-  const here = planeFolderAt(io.cwd, contexts)?.name;
+  const here = planeFolderAt(io.cwd, contexts);
   const ofFolder =
-    typeof here === 'string' ? [{ value: here, from: 'folder of the plane', problem: null }] : [];
+    typeof here?.name === 'string' ? [{ value: here.name, from: 'folder of the plane', problem: null }] : [];
   if (currentContext === undefined) return ofFolder;
-  const problem = Object.hasOwn(contexts, currentContext)
-    ? null
-    : 'refused: there is no context of this name';
+  const problem = !Object.hasOwn(contexts, currentContext)
+    ? 'refused: there is no context of this name'
+    : here?.name === null
+      ? `not used in the folder of another plane, ${here.dataDir}`
+      : null;
   return [
     ...ofFolder,
     { value: currentContext, from: lineOf(configPath(io.env), 'currentContext'), problem },

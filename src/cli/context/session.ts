@@ -56,14 +56,12 @@ export class Session {
   readonly #opened: Client[] = [];
   #client: Promise<Client> | undefined;
   #context: NamedContext | null | undefined;
-  /** The plane's folder in which the command runs, where no context has it. */
-  #unnamedFolder: string | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** Returns the chosen context, or null. Errors: exit 2 for an unknown name. */
+  /** Returns the chosen context, or null. Errors: exit 2 for an unknown name, and in the folder of a plane without a context. */
   context(): NamedContext | null {
     if (this.#context === undefined) this.#context = this.#choose();
     return this.#context;
@@ -77,7 +75,6 @@ export class Session {
   /** Replaces the chosen context for the rest of the call; null: no context. */
   use(context: NamedContext | null): void {
     this.#context = context;
-    this.#unnamedFolder = undefined;
   }
 
   /** Uses the plane in this directory for the rest of the call; for a flag --data. */
@@ -89,7 +86,14 @@ export class Session {
     const { settings, io } = this.#options;
     const { contexts, currentContext } = readUserConfig(io.env);
     const here = settings.context === undefined ? planeFolderAt(io.cwd, contexts) : null;
-    if (here?.name === null) this.#unnamedFolder = here.dataDir;
+    if (here?.name === null) {
+      // a command here is about this plane, and takes neither key nor trust of another one
+      if (settings.baseUrl !== undefined) return null;
+      throw usage(
+        `expected a context for the plane of this folder, ${here.dataDir}, found none`,
+        'name it: gov context set NAME --data DIR; or say what is meant: --data, -C',
+      );
+    }
     const name = settings.context ?? here?.name ?? currentContext;
     if (name === undefined) return null;
     const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
@@ -105,7 +109,6 @@ export class Session {
   /** Returns the data directory of the chosen context. Errors: exit 2 if that is not a plane. */
   dataDir(): string {
     const chosen = this.context();
-    this.#refuseUnnamedFolder();
     if (chosen?.context.kind === 'plane') return chosen.context.dataDir;
     throw usage(
       'expected a data plane: no context of kind plane is chosen',
@@ -121,7 +124,6 @@ export class Session {
       return { value: givenAddress(settings.baseUrl, settings.environment?.value), from };
     }
     const chosen = this.context();
-    this.#refuseUnnamedFolder();
     if (chosen !== null) return ownBaseUrl(chosen);
     const locked = settings.locks.baseUrl;
     if (locked !== undefined)
@@ -130,15 +132,6 @@ export class Session {
       hint: 'make a data plane here, or give --base-url and GOV_API_KEY',
       next: ['gov plane init --data DIR', 'gov context list'],
     });
-  }
-
-  /** In the folder of a plane, a command is about that plane. Errors: exit 2. */
-  #refuseUnnamedFolder(): void {
-    if (this.#unnamedFolder === undefined) return;
-    throw usage(
-      `expected a context for the plane of this folder, ${this.#unnamedFolder}, found none`,
-      'name it: gov context set NAME --data DIR; or say what is meant: --data, -C',
-    );
   }
 
   /** Returns whether a flag, a variable, a context or an administrator names the service. */

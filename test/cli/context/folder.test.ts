@@ -59,6 +59,10 @@ it('a command in the folder of a plane without a context acts on no other plane'
     ['plane', 'status'],
     ['plane', 'doctor'],
     ['runs', 'list'],
+    ['trust', 'show'],
+    ['heads', 'list'],
+    ['auth', 'logout'],
+    ['context', 'show'],
   ]) {
     const { code, stderr } = await gov(at('third'), ...words);
     expect([words, code, stderr]).toEqual([
@@ -68,4 +72,6 @@ it('a command in the folder of a plane without a context acts on no other plane'
     ]);
   }
   expect(await placeFrom(at('third'), '--data', '.')).toBe(at('third'));
+  const why = await gov(at('third'), 'config', 'explain', 'context');
+  expect(why.stdout).toMatch(/gov-data.*not used in the folder of another plane/);
 });
