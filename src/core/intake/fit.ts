@@ -49,6 +49,8 @@ const headChars = 1024;
 const deepest = limits.metadataDepth - 1;
 /** Leaves room for the other members of an event within the limit of one body. */
 const mostValues = limits.jsonValues - 200;
+/** Of a UTF-16 unit in UTF-8. */
+const mostBytesOfChar = 3;
 /** Leaves room for the members that each event gets beside those of its source. */
 const mostBytes = limits.metadataBytes - 200;
 
@@ -95,16 +97,20 @@ export function line(text: string, chars: number, options: { fallback: string; c
  */
 export function fitMetadata(source: Readonly<Record<string, unknown>>, changes: Changes): JsonObject {
   const metadata: JsonObject = {};
-  const cost = new Map<string, { bytes: number; values: number }>();
-  for (const [key, value] of Object.entries(source)) {
-    if (value === undefined || value === null) continue;
-    const fitted = fit(value, 1, changes);
-    metadata[key] = fitted;
-    cost.set(key, {
-      bytes: Buffer.byteLength(JSON.stringify(fitted)) + Buffer.byteLength(JSON.stringify(key)) + 2,
-      values: countValues(fitted),
-    });
-  }
+  for (const [key, value] of Object.entries(source))
+    if (value !== undefined && value !== null) metadata[key] = fit(value, 1, changes);
+  // a character has at most three bytes, and no value is shorter than one
+  const { length } = JSON.stringify(metadata);
+  if (length * mostBytesOfChar < mostBytes && length < mostValues) return metadata;
+  const cost: Costs = new Map(
+    Object.entries(metadata).map(([key, value]) => [
+      key,
+      {
+        bytes: Buffer.byteLength(JSON.stringify(value)) + Buffer.byteLength(JSON.stringify(key)) + 2,
+        values: countValues(value),
+      },
+    ]),
+  );
   for (const unit of ['bytes', 'values'] as const) {
     const limit = unit === 'bytes' ? mostBytes : mostValues;
     while (sum(cost, unit) > limit) keepDearestByHash(metadata, { cost, unit, changes });

@@ -19,8 +19,8 @@ import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
 import { observed, sourceIdOf, sourceNameOf, type SourceActivity } from './otlp/sources.ts';
 import { reportOfLog, reportOfSpan, type Report } from './otlp/history.ts';
-import type { KnownSpan, TraceCalls } from './otlp/joins.ts';
-import { callSpanOf, SpanTree, startedRun } from './otlp/tree.ts';
+import type { KnownSpan, ModelReport, TraceCalls } from './otlp/joins.ts';
+import { SpanTree, startedRun } from './otlp/tree.ts';
 import { RunBuilder, runIdFrom, type Source } from './run.ts';
 
 /** The records of one request. */
@@ -147,7 +147,7 @@ export interface ReceiveOptions {
 }
 
 /** Names of traces that a batch needs to know. */
-export const traceIdsOf = ({ spans, logs }: Batch): string[] => [
+export const traceIdsOf = ({ spans, logs }: Pick<Batch, 'spans' | 'logs'>): string[] => [
   ...new Set([...spans, ...logs].flatMap(({ traceId }) => (isTraceId(traceId) ? [traceId] : []))),
 ];
 
@@ -207,47 +207,35 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   for (const [trace, run] of fresh)
     if (isTraceId(trace) && !named.has(trace)) traces.set(trace, runIdFrom(run));
   const events = [...builders.values()].flatMap((each) => eventsOf(each, options));
-  const calls = [...callsOf(spans, { ...options, traces, earlier }), ...loggedCalls(logs, events, earlier)];
+  const isOfAgent = (traceId: string): boolean => traces.has(traceId) || options.known.has(traceId);
+  const models = modelReports(events, { spans, logs });
+  // a trace without a record of an agent may have any number of spans, and none of a call
+  const calls = traceIdsOf({ spans, logs: logs.filter(({ traceId = '' }) => models.has(traceId)) })
+    .filter(isOfAgent)
+    .map((traceId): TraceCalls => ({
+      traceId,
+      spans: tree.calls(traceId),
+      earlier: earlier.get(traceId) ?? [],
+      models: models.get(traceId) ?? [],
+    }));
   return { events, traces, filtered, calls };
 }
 
-/** A trace without a record of an agent may have any number of spans, and none of a call. */
-function callsOf(
-  spans: readonly SpanRecord[],
-  {
-    traces,
-    known,
-    earlier,
-  }: Pick<IntakeResult, 'traces'> & Required<Pick<ReceiveOptions, 'known' | 'earlier'>>,
-): TraceCalls[] {
-  const isOfAgent = ({ traceId }: SpanRecord): boolean => traces.has(traceId) || known.has(traceId);
-  const byTrace = Map.groupBy(spans.filter(isOfAgent), ({ traceId }) => traceId);
-  return [...byTrace].map(([traceId, of]) => ({
-    traceId,
-    fresh: of.map(callSpanOf),
-    earlier: earlier.get(traceId) ?? [],
-  }));
-}
-
-/** Log records of calls of a model that name the span of the call. */
-function loggedCalls(
-  logs: readonly LogRecord[],
+/** Events of calls of a model by trace: of spans, and of log records that name the span of the call. */
+function modelReports(
   events: readonly ReceivedEvent[],
-  earlier: ReadonlyMap<string, readonly KnownSpan[]>,
-): TraceCalls[] {
+  { spans, logs }: Pick<Batch, 'spans' | 'logs'>,
+): ReadonlyMap<string, ModelReport[]> {
   const models = events.flatMap(({ event, record, report }) => {
-    // a request has spans or log records
-    const { traceId, spanId } = logs[record] ?? {};
-    const isCall = event.eventType === 'model.invoked' && report === null;
-    if (!isCall || !isTraceId(traceId) || spanId === undefined) return [];
-    return [{ traceId, spanId, eventId: event.clientEventId ?? '' }];
+    if (event.eventType !== 'model.invoked' || event.action !== 'inference') return [];
+    const { traceId, spanId, parentId } = spans[record] ?? {
+      ...logs[record - spans.length],
+      parentId: undefined,
+    };
+    const isNamed = isTraceId(traceId) && spanId !== undefined && (record < spans.length || report === null);
+    return isNamed ? [{ traceId, spanId, parentId, eventId: event.clientEventId ?? '' }] : [];
   });
-  return [...Map.groupBy(models, ({ traceId }) => traceId)].map(([traceId, logged]) => ({
-    traceId,
-    fresh: [],
-    logged,
-    earlier: earlier.get(traceId) ?? [],
-  }));
+  return Map.groupBy(models, ({ traceId }) => traceId);
 }
 
 const startedIn = ({ resource }: SpanRecord | LogRecord): string | null => {

@@ -8,12 +8,12 @@ import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import { observedType } from '../../coverage/join.ts';
 import { formatTimestamp } from '../../time.ts';
-import { callIdOf, CallSpans, decidedBefore, type CallSpan, type EarlierSpan } from './same-call.ts';
+import { callIdOf, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
 
 /** What a request made known of a span, for later requests of its trace. */
 export interface KnownSpan extends EarlierSpan {
   readonly runId?: string | undefined;
-  /** The call id in its events. */
+  /** The call id in its events, where it is that of another span. */
   readonly recordedAs?: string | undefined;
   /** Whether its events are the call and the result, and no observations. */
   readonly isCall?: boolean | undefined;
@@ -28,10 +28,16 @@ export interface KnownSpan extends EarlierSpan {
 /** The spans of a trace in this request, and those of earlier ones. */
 export interface TraceCalls {
   readonly traceId: string;
-  readonly fresh: readonly CallSpan[];
-  /** Log records of calls of a model, and the spans that they name. */
-  readonly logged?: readonly { readonly spanId: string; readonly eventId: string }[];
+  readonly spans: CallSpans<KnownSpan>;
   readonly earlier: readonly KnownSpan[];
+  /** Events of this request that report calls of a model, and the spans of these calls. */
+  readonly models: readonly ModelReport[];
+}
+
+export interface ModelReport {
+  readonly spanId: string;
+  readonly parentId?: string | undefined;
+  readonly eventId: string;
 }
 
 export interface JoinOptions {
@@ -58,18 +64,18 @@ const elsewhereFlags = { call: 'isCallElsewhere', result: 'isResultElsewhere' } 
 
 /** Returns what becomes of the calls of a trace. Cost: once over its spans. */
 export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans {
-  const { traceId, fresh, earlier } = trace;
-  const old = new Map(earlier.map((span) => [span.spanId, span]));
-  const all: KnownSpan[] = [...earlier, ...fresh.filter(({ spanId }) => !old.has(spanId))];
-  const spans = new CallSpans(all, decidedBefore(earlier));
+  const { traceId, spans, earlier } = trace;
+  const old = new Set(earlier.map(({ spanId }) => spanId));
   const depthOf = ({ spanId }: CallSpan): number => spans.around(spanId).length;
-  const tools = all.filter(({ role }) => role === 'tool').toSorted((a, b) => depthOf(a) - depthOf(b));
+  const known = new Map(spans.all.map((span) => [span.spanId, span]));
+  const tools = [...known.values()].filter(({ role }) => role === 'tool');
+  tools.sort((a, b) => depthOf(a) - depthOf(b));
+  const own = ownEvents(tools, { traceId, old, ...options });
   const groups = Map.groupBy(tools, (span) => spans.around(span.spanId).at(-1) ?? span);
   const observations = new Set<string>();
   const completions: EventInput[] = [];
-  const known = new Map(all.map((span) => [span.spanId, span]));
   for (const [root, group] of groups) {
-    const sheet: Group = { ...options, traceId, root, old, spans: group };
+    const sheet: Group = { ...options, traceId, root, old, spans: group, own };
     const isElsewhere = {
       call: group.some((span) => isOfOther(span, 'call', sheet)),
       result: group.some((span) => isOfOther(span, 'result', sheet)),
@@ -79,18 +85,17 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
       result: isElsewhere.result ? undefined : keeper('result', sheet),
     };
     for (const span of group) {
-      const isNew = !old.has(span.spanId);
       for (const part of parts) {
-        const event = isNew ? eventOf(span, { part, ...sheet }) : undefined;
+        const event = own.get(span.spanId)?.[part];
         if (event?.eventType === types[part] && kept[part] !== span)
           observations.add(event.clientEventId ?? '');
       }
-      if (!isNew) completions.push(...completionsOf(span, { ...sheet, kept }));
+      if (old.has(span.spanId)) completions.push(...completionsOf(span, { ...sheet, kept }));
       known.set(span.spanId, {
         ...span,
         above: spans.around(span.spanId)[0]?.spanId,
-        runId: span.runId ?? eventOf(span, { part: 'call', ...sheet })?.runId,
-        recordedAs: callIdOf(root),
+        runId: span.runId ?? own.get(span.spanId)?.call?.runId,
+        recordedAs: root === span ? undefined : callIdOf(root),
         isCall: kept.call === span || undefined,
         isResult: kept.result === span || undefined,
         isCallElsewhere: isElsewhere.call || undefined,
@@ -103,16 +108,8 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
 }
 
 /** A call of a model has one event: of its span, or of the first log record that names the span. Returns the others. */
-function reportedModels(
-  { traceId, fresh, logged = [] }: TraceCalls,
-  known: Map<string, KnownSpan>,
-): string[] {
-  const models = fresh.filter(({ role }) => role === 'model');
-  const reports = [
-    ...models.map((span) => ({ ...span, eventId: idOf(traceId, span, 'call') })),
-    ...logged.map((log) => ({ ...log, role: 'model' as const })),
-  ];
-  return reports.flatMap(({ eventId, ...span }) => {
+function reportedModels({ models }: TraceCalls, known: Map<string, KnownSpan>): string[] {
+  return models.flatMap(({ eventId, ...span }) => {
     const before = known.get(span.spanId);
     known.set(span.spanId, { ...span, ...before, role: 'model', isReported: true });
     return before?.isReported === true ? [eventId] : [];
@@ -126,28 +123,38 @@ interface Group extends JoinOptions {
   readonly root: KnownSpan;
   /** From the outside in. */
   readonly spans: readonly KnownSpan[];
-  readonly old: ReadonlyMap<string, KnownSpan>;
+  readonly old: ReadonlySet<string>;
+  readonly own: ReadonlyMap<string, OwnEvents>;
 }
+
+/** The events of a span of this request. */
+type OwnEvents = Readonly<Record<Part, EventInput | undefined>>;
 
 const idOf = (traceId: string, { spanId }: CallSpan, part: Part): string =>
   `otlp:span.${traceId}.${spanId}${part === 'call' ? '' : '.result'}`;
 
-const eventOf = (
-  span: CallSpan,
-  { part, events, traceId }: Pick<Group, 'events' | 'traceId'> & { readonly part: Part },
-): EventInput | undefined => events.get(idOf(traceId, span, part));
+const ownEvents = (
+  tools: readonly KnownSpan[],
+  { traceId, old, events }: Pick<Group, 'traceId' | 'old' | 'events'>,
+): ReadonlyMap<string, OwnEvents> =>
+  new Map(
+    tools
+      .filter(({ spanId }) => !old.has(spanId))
+      .map((span) => {
+        const result = span.hasResult === true ? events.get(idOf(traceId, span, 'result')) : undefined;
+        return [span.spanId, { call: events.get(idOf(traceId, span, 'call')), result }];
+      }),
+  );
 
 const isOfOther = (span: KnownSpan, part: Part, { old, elsewhere, traceId }: Group): boolean =>
-  span[elsewhereFlags[part]] === true || (!old.has(span.spanId) && elsewhere.has(idOf(traceId, span, part)));
+  span[elsewhereFlags[part]] === true ||
+  (elsewhere.size > 0 && !old.has(span.spanId) && elsewhere.has(idOf(traceId, span, part)));
 
 /** The span whose event is the call or the result of its group: the one that has it already, else the outermost. */
-function keeper(part: Part, group: Group): KnownSpan | undefined {
-  const { spans, old } = group;
+function keeper(part: Part, { spans, own }: Group): KnownSpan | undefined {
   return (
     spans.find((span) => span[flags[part]] === true) ??
-    spans.find(
-      (span) => !old.has(span.spanId) && eventOf(span, { part, ...group })?.eventType === types[part],
-    )
+    spans.find(({ spanId }) => own.get(spanId)?.[part]?.eventType === types[part])
   );
 }
 
@@ -156,11 +163,11 @@ function completionsOf(
   span: KnownSpan,
   { kept, ...group }: Group & { readonly kept: Readonly<Record<Part, KnownSpan | undefined>> },
 ): EventInput[] {
-  const { traceId, root, atMs } = group;
-  const { recordedAs: before, runId, startMs } = span;
+  const { traceId, root, atMs, own } = group;
+  const { recordedAs: before = callIdOf(span), runId, startMs } = span;
   const toolCallId = callIdOf(root);
-  if (before === undefined || runId === undefined) return [];
-  const outer = eventOf(root, { part: 'call', ...group });
+  if (runId === undefined) return [];
+  const outer = own.get(root.spanId)?.call;
   const run = root.runId ?? outer?.runId;
   const input = span.hasInput === true ? undefined : outer?.metadata?.['arguments'];
   return parts.flatMap((part): EventInput[] => {

@@ -33,6 +33,8 @@ export const decidedBefore = (earlier: readonly EarlierSpan[]): Map<string, stri
 
 export const callIdOf = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
 
+const none: readonly never[] = [];
+
 /** The spans of one trace by id, and the span around each that reports the same call. */
 export class CallSpans<Span extends CallSpan = CallSpan> {
   readonly #byId: ReadonlyMap<string, Span>;
@@ -44,8 +46,17 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
     this.#above = aboveEach(this.#byId, decided);
   }
 
+  get all(): IteratorObject<Span> {
+    return this.#byId.values();
+  }
+
+  get(spanId: string): Span | undefined {
+    return this.#byId.get(spanId);
+  }
+
   /** Returns the spans around a span that report the same call, from the inside out; an empty list for most. */
   around(spanId: string): readonly Span[] {
+    if (!this.#above.has(spanId)) return none;
     const spans: Span[] = [];
     const seen = new Set([spanId]);
     for (

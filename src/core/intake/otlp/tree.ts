@@ -7,22 +7,23 @@ import { attributeOf, kindOfSpan, textAttribute } from './dialects.ts';
 import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
 import { callIdIn } from './tool-message.ts';
-import { CallSpans, decidedBefore, type CallSpan, type EarlierSpan } from './same-call.ts';
+import type { KnownSpan } from './joins.ts';
+import { CallSpans, decidedBefore, type CallSpan } from './same-call.ts';
 
 /** Spans with their ancestors, and the runs that they name. */
 export class SpanTree {
   readonly spans: readonly SpanRecord[];
   readonly #byId: ReadonlyMap<string, SpanRecord>;
   readonly #runs: ReadonlyMap<string, string>;
-  readonly #earlier: ReadonlyMap<string, readonly EarlierSpan[]>;
-  readonly #calls = new Map<string, CallSpans>();
+  readonly #earlier: ReadonlyMap<string, readonly KnownSpan[]>;
+  readonly #calls = new Map<string, CallSpans<KnownSpan>>();
   #spansOf: ReadonlyMap<string, readonly SpanRecord[]> | undefined;
 
   /** `elsewhere`: runs by trace id that earlier requests name. They stay. `earlier`: spans of earlier requests by trace id. */
   constructor(
     spans: readonly SpanRecord[],
     elsewhere: ReadonlyMap<string, string> = new Map(),
-    earlier: ReadonlyMap<string, readonly EarlierSpan[]> = new Map(),
+    earlier: ReadonlyMap<string, readonly KnownSpan[]> = new Map(),
   ) {
     this.spans = spans;
     this.#earlier = earlier;
@@ -65,14 +66,20 @@ export class SpanTree {
     return this.calls(traceId).around(spanId);
   }
 
-  /** The spans of a trace with those of earlier requests, as far as they tell calls apart. */
-  calls(traceId: string): CallSpans {
+  /** Returns what a span of the tree tells of its call. */
+  callSpan({ traceId, spanId }: SpanRecord): CallSpan | undefined {
+    return this.calls(traceId).get(spanId);
+  }
+
+  /** The spans of a trace as far as they tell calls apart: those of earlier requests, which stay as they are, then others. */
+  calls(traceId: string): CallSpans<KnownSpan> {
     this.#spansOf ??= Map.groupBy(this.spans, (span) => span.traceId);
     let calls = this.#calls.get(traceId);
     if (calls === undefined) {
       const earlier = this.#earlier.get(traceId) ?? [];
-      const fresh = (this.#spansOf.get(traceId) ?? []).map(callSpanOf);
-      calls = new CallSpans([...fresh, ...earlier], decidedBefore(earlier));
+      const known = new Set(earlier.map(({ spanId }) => spanId));
+      const fresh = (this.#spansOf.get(traceId) ?? []).filter(({ spanId }) => !known.has(spanId));
+      calls = new CallSpans<KnownSpan>([...earlier, ...fresh.map(callSpanOf)], decidedBefore(earlier));
       this.#calls.set(traceId, calls);
     }
     return calls;
@@ -80,7 +87,7 @@ export class SpanTree {
 }
 
 /** Returns the name, the ids and the side that a span gives its call. */
-export function callSpanOf(span: SpanRecord): CallSpan {
+function callSpanOf(span: SpanRecord): CallSpan {
   const { spanId, parentId, side, attributes } = span;
   const kind = kindOfSpan(span);
   if (kind !== 'tool' || isLoggedToo(span))

@@ -13,8 +13,8 @@ import {
 } from '../otlp/dialects.ts';
 import type { SpanRecord } from '../otlp/records.ts';
 import { callIdOf } from '../otlp/same-call.ts';
-import { hasResult, outcomeOf } from '../otlp/outcome.ts';
-import { callSpanOf, isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
+import { outcomeOf } from '../otlp/outcome.ts';
+import { isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type TimedDraft } from './otlp-timed.ts';
 
@@ -39,7 +39,8 @@ export function describeSpan(
   const parent = container ?? (awaited === undefined ? undefined : { ...span, spanId: awaited });
   const actor = actorOf(span, above);
   const around = tree.sameCall(span);
-  const toolCallId = kind === 'tool' ? callIdOf(around.at(-1) ?? callSpanOf(span)) : undefined;
+  const own = kind === 'tool' ? tree.callSpan(span) : undefined;
+  const toolCallId = own === undefined ? undefined : callIdOf(around.at(-1) ?? own);
   const shared = { actor, mergeable: kind === 'tool', ...calleeOf(span, kind) };
   const result = readArguments(toolOutputOf(span.attributes)[0]);
   const outcome = outcomeOf(span, { isTool: kind === 'tool' });
@@ -68,7 +69,7 @@ export function describeSpan(
       otel: otherAttributes(span.attributes, kind === 'tool' || kind === 'model' ? used : usedByAll),
     },
   };
-  if (kind !== 'tool' || !hasResult(span)) return [first];
+  if (own?.hasResult !== true) return [first];
   return [
     first,
     {
