@@ -34,6 +34,8 @@ export const events = {
   otlpCallsKnown: 5000,
   /** Spans of a trace that later requests are compared with. */
   otlpTraceSpans: 200,
+  /** Spans of one call below each other: of the agent, its frameworks, an MCP client and servers. One more is another call. */
+  otlpCallLevels: 8,
   /** Balances of telemetry by day and source that one request appends. */
   sourceDays: 1000,
   /** A source that has sent telemetry for this long is expected to send again within the same time. */

@@ -155,6 +155,22 @@ describe('spans of one call in several requests', () => {
     }
   });
 
+  it('are two calls where a tool calls itself with other arguments', async () => {
+    const pay =
+      (n: number, amount?: number): MadeSpan =>
+      (trace) =>
+        tool(n, amount === undefined ? {} : { 'gen_ai.tool.call.arguments': `{"amount":${amount}}` }, {
+          traceId: trace,
+          ...(n === 2 ? {} : { parentSpanId: spanId(n - 1) }),
+        });
+    for (const order of ordersOf([pay(2, 5), pay(3), pay(4, 6)]))
+      expect((await coverageOf(await send(order.map((each) => [each])))).calls).toHaveLength(2);
+    for (const order of ordersOf([pay(2, 5), pay(3), pay(4, 5)])) {
+      const hint = order.map((each) => JSON.stringify(each('t'))).join('\n');
+      expect((await coverageOf(await send(order.map((each) => [each])))).calls, hint).toHaveLength(1);
+    }
+  });
+
   it('are joined by the service alone: no client may write that two calls are one', async () => {
     const run = await send([[client], [outer]]);
     const joined = (await eventsOf(run)).find(({ eventType }) => eventType === 'event.completed');

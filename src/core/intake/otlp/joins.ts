@@ -70,6 +70,7 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
   const known = new Map(spans.all.map((span) => [span.spanId, span]));
   const tools = [...known.values()].filter(({ role }) => role === 'tool');
   tools.sort((a, b) => depthOf(a) - depthOf(b));
+  const remembered = new Set(newest([...known.values()], spans).map(({ spanId }) => spanId));
   const own = ownEvents(tools, { traceId, old, ...options });
   const groups = Map.groupBy(tools, (span) => spans.around(span.spanId).at(-1) ?? span);
   const observations = new Set<string>();
@@ -91,16 +92,17 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
           observations.add(event.clientEventId ?? '');
       }
       if (old.has(span.spanId)) completions.push(...completionsOf(span, { ...sheet, kept }));
-      known.set(span.spanId, {
-        ...span,
-        above: spans.around(span.spanId)[0]?.spanId,
-        runId: span.runId ?? own.get(span.spanId)?.call?.runId,
-        recordedAs: root === span ? undefined : callIdOf(root),
-        isCall: kept.call === span || undefined,
-        isResult: kept.result === span || undefined,
-        isCallElsewhere: isElsewhere.call || undefined,
-        isResultElsewhere: isElsewhere.result || undefined,
-      });
+      if (remembered.has(span.spanId))
+        known.set(span.spanId, {
+          ...span,
+          above: spans.around(span.spanId)[0]?.spanId,
+          runId: span.runId ?? own.get(span.spanId)?.call?.runId,
+          recordedAs: root === span ? undefined : callIdOf(root),
+          isCall: kept.call === span || undefined,
+          isResult: kept.result === span || undefined,
+          isCallElsewhere: isElsewhere.call || undefined,
+          isResultElsewhere: isElsewhere.result || undefined,
+        });
     }
   }
   for (const id of reportedModels(trace, known)) observations.add(id);
@@ -190,7 +192,8 @@ function completionsOf(
         timestamp: formatTimestamp(startMs ?? atMs),
         metadata: { ...facts, toolCallId: before, added, timestampSource: 'source' },
         causedBy: [completes],
-        clientEventId: `${completes}.${isCopy ? 'observed' : 'joined'}`,
+        // a span around the one that it was joined with may come later
+        clientEventId: `${completes}.${isCopy ? 'observed' : `joined.${root.spanId}`}`,
       },
     ];
   });

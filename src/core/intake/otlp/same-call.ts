@@ -1,9 +1,11 @@
 /**
  * Spans that report one call. The agent has a span of it, its MCP client one and the server one: below each other, of one
- * tool, without another call id. The spans may come in any order and in several requests, so what is needed of each is kept
- * small. Source: semantic conventions of GenAI, `execute_tool` and MCP.
+ * tool, without another call id or other arguments. A tool that calls itself has a span below its own too: its arguments,
+ * its call id or the limit of levels tell the calls apart. The spans may come in any order and in several requests, so what
+ * is needed of each is kept small. Source: semantic conventions of GenAI, `execute_tool` and MCP.
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/http/otlp/one-call.test.ts`.
  */
+import { limits } from '../../../contract/limits.ts';
 
 /** A span as far as it tells which call it reports. */
 export interface CallSpan {
@@ -20,6 +22,8 @@ export interface CallSpan {
   readonly side?: 'client' | 'server' | undefined;
   readonly startMs?: number | undefined;
   readonly hasInput?: boolean | undefined;
+  /** Short hashes: of the arguments, and of their members, since a framework may wrap the arguments in an object. */
+  readonly input?: readonly string[] | undefined;
   readonly hasResult?: boolean | undefined;
 }
 
@@ -32,6 +36,9 @@ export const decidedBefore = (earlier: readonly EarlierSpan[]): Map<string, stri
   new Map(earlier.flatMap(({ spanId, above }) => (above === undefined ? [] : [[spanId, above] as const])));
 
 export const callIdOf = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
+
+/** Begins the hash of arguments that are no object: nothing says whether a text means the same as an object. */
+export const textMark = 'text:';
 
 const none: readonly never[] = [];
 
@@ -81,7 +88,7 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
  * Returns the next tool span around each span that reports the same call. Of several spans directly below one, those of
  * another request of JSON-RPC than the first are further calls, and so is a second one of one side: a client chooses the id
  * of its request, and may use it twice. A server whose parents are unknown reports the call of the
- * one client with an equal request. Cost: once over the spans and their ancestors.
+ * one client with an equal request. Cost: once over the spans, their ancestors, and the spans of each call.
  */
 function aboveEach<Span extends CallSpan>(
   byId: ReadonlyMap<string, Span>,
@@ -93,6 +100,30 @@ function aboveEach<Span extends CallSpan>(
     allBelow.set(outer.spanId, [...(allBelow.get(outer.spanId) ?? []), span]);
     above.set(span.spanId, outer);
   };
+  const around = (span: Span): Span[] => {
+    const spans = [span];
+    for (let at = above.get(span.spanId); at !== undefined && !spans.includes(at); at = above.get(at.spanId))
+      spans.push(at);
+    return spans;
+  };
+  /** The spans of the call from this one down, one list for each level. */
+  const levelsOf = (span: Span): Span[][] => {
+    const levels = [[span]];
+    for (let next = allBelow.get(span.spanId); next !== undefined && levels.length < limits.otlpCallLevels;) {
+      levels.push(next);
+      const below: Span[] = next.flatMap(({ spanId }) => allBelow.get(spanId) ?? []);
+      next = below.length === 0 ? undefined : below;
+    }
+    return levels;
+  };
+  const mayJoin = (span: Span, outer: Span): boolean => {
+    if (!isSameTool(span, outer)) return false;
+    const [outers, levels] = [around(outer), levelsOf(span)];
+    const isFew = outers.length + levels.length <= limits.otlpCallLevels;
+    return (
+      isFew && levels.flat().every(({ input }) => outers.every((each) => !isOtherInput(input, each.input)))
+    );
+  };
   for (const [below, id] of decided) {
     const [span, outer] = [byId.get(below), byId.get(id)];
     if (span !== undefined && outer !== undefined) put(span, outer);
@@ -103,7 +134,7 @@ function aboveEach<Span extends CallSpan>(
     if (above.has(span.spanId)) continue;
     const { end: outer, isUnknown } = wayUp(span, byId);
     if (isUnknown && span.side === 'server' && span.request !== undefined) alone.push(span);
-    if (outer?.role !== 'tool' || !isSameTool(span, outer)) continue;
+    if (outer?.role !== 'tool' || !mayJoin(span, outer)) continue;
     const others = allBelow.get(outer.spanId) ?? [];
     if (others.every((other) => isOtherSide(span, other))) put(span, outer);
   }
@@ -112,7 +143,7 @@ function aboveEach<Span extends CallSpan>(
       (span) =>
         span.side === 'client' &&
         span.request === server.request &&
-        isSameTool(server, span) &&
+        mayJoin(server, span) &&
         !allBelow.has(span.spanId),
     );
     const [client, other] = clients;
@@ -141,6 +172,14 @@ function wayUp<Span extends CallSpan>(
 /** Whether two spans at one place are the two sides of one request. */
 const isOtherSide = (span: CallSpan, other: CallSpan): boolean =>
   span.request !== undefined && span.request === other.request && span.side !== other.side;
+
+/** Whether two spans have other arguments, and not one those of the other in an object around them. */
+function isOtherInput(a: CallSpan['input'], b: CallSpan['input']): boolean {
+  const [one, other] = [a?.[0], b?.[0]];
+  if (one === undefined || other === undefined || one.startsWith(textMark) !== other.startsWith(textMark))
+    return false;
+  return a?.includes(other) !== true && b?.includes(one) !== true;
+}
 
 function isSameTool(span: CallSpan, outer: CallSpan): boolean {
   const isOther = (member: 'request' | 'session'): boolean =>

@@ -2,13 +2,15 @@
  * Spans in their traces: the spans around each, the runs that they name, and what they tell of calls (`same-call.ts`).
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/core/intake/formats/otlp.test.ts`.
  */
-import { textOf, type Source } from '../run.ts';
+import { digestOf } from '../../json/digest.ts';
+import { readArguments } from '../conversation.ts';
+import { isSource, textOf, type Source } from '../run.ts';
 import { attributeOf, kindOfSpan, textAttribute } from './dialects.ts';
 import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
 import { callIdIn } from './tool-message.ts';
 import type { KnownSpan } from './joins.ts';
-import { CallSpans, decidedBefore, type CallSpan } from './same-call.ts';
+import { CallSpans, decidedBefore, textMark, type CallSpan } from './same-call.ts';
 
 /** Spans with their ancestors, and the runs that they name. */
 export class SpanTree {
@@ -92,6 +94,7 @@ function callSpanOf(span: SpanRecord): CallSpan {
   const kind = kindOfSpan(span);
   if (kind !== 'tool' || isLoggedToo(span))
     return { spanId, parentId, role: kind === undefined || kind === 'model' ? kind : 'end' };
+  let input: readonly string[] | undefined;
   return {
     spanId,
     parentId,
@@ -103,9 +106,25 @@ function callSpanOf(span: SpanRecord): CallSpan {
     side,
     startMs: span.start?.unixMs,
     hasInput: attributeOf(attributes, 'toolInput') !== undefined || undefined,
+    // most calls have one span, and nothing to compare
+    get input() {
+      return (input ??= inputOf(attributes));
+    },
     hasResult: hasResult(span) || undefined,
   };
 }
+
+const comparedMembers = 8;
+
+function inputOf(attributes: Source): readonly string[] | undefined {
+  const given = readArguments(attributeOf(attributes, 'toolInput'));
+  if (given === undefined || given === null) return undefined;
+  if (!isSource(given)) return [`${textMark}${hashOf(given)}`];
+  const members = Object.values(given).map(readArguments).filter(isSource);
+  return [given, ...members.slice(0, comparedMembers)].map(hashOf);
+}
+
+const hashOf = (value: unknown): string => digestOf(value).hash.slice('sha256:'.length).slice(0, 16);
 
 export const toolNameOf = ({ attributes, name }: SpanRecord): string =>
   textAttribute(attributes, 'toolName') ?? name.replace(/^(execute_tool|tools\/call) /, '');

@@ -1,5 +1,6 @@
 /** Spans that report one call, in files and in requests, and how a span ended. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../../../src/contract/limits.ts';
 import { readBatch, receive } from '../../../../src/core/intake/receive.ts';
 import { hasData } from '../../../paths.ts';
 import { expectToFit, importFile, importValue, meta, ofType, types } from '../fits.ts';
@@ -101,6 +102,46 @@ describe('spans of one call', () => {
       span('d', values, { below: 'b' }),
     );
     expect(found.filter((each) => each.startsWith('tool.call'))).toHaveLength(2);
+  });
+
+  const pay = (amount: unknown) => ({
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'pay',
+    ...(amount === undefined
+      ? {}
+      : { 'gen_ai.tool.call.arguments': typeof amount === 'string' ? amount : JSON.stringify({ amount }) }),
+  });
+  /** Spans of one tool, each below the one before. */
+  const chain = (...amounts: unknown[]) =>
+    amounts.map((amount, at) => {
+      const [id, below] = [(at + 1).toString(16), at.toString(16)];
+      return span(id, pay(amount), at === 0 ? {} : { below });
+    });
+  const callsOf = (spans: object[]) => reports(...spans).filter((each) => each.startsWith('tool.call'));
+
+  it.each([
+    ['a tool that calls itself with other arguments', chain(5, 6), 2],
+    ['equal arguments', chain(5, 5), 1],
+    ['arguments of one span alone', chain(5, undefined), 1],
+    ['other arguments beyond a span without any', chain(5, undefined, 6), 2],
+    ['arguments in the object of a framework', chain('{"kwargs":{"amount":5}}', 5), 1],
+    [
+      'arguments as JSON in the object of a framework',
+      chain(JSON.stringify({ input: '{"amount":5}' }), 5),
+      1,
+    ],
+    ['other arguments in the object of a framework', chain('{"kwargs":{"amount":5}}', 6), 2],
+    ['other texts', chain('five', 'six'), 2],
+    ['a text, which may mean the same', chain("{'amount': 5}", 5), 1],
+  ])('with %s', (_, spans, count) => {
+    for (const given of [spans, spans.toReversed()]) expect(callsOf(given)).toHaveLength(count);
+  });
+
+  it('are at most as many levels as the limit says', () => {
+    const levels = limits.otlpCallLevels;
+    const of = (count: number) => chain(...Array.from({ length: count }, () => 5));
+    for (const given of [of(levels), of(levels).toReversed()]) expect(callsOf(given)).toHaveLength(1);
+    for (const given of [of(levels + 1), of(levels + 1).toReversed()]) expect(callsOf(given)).toHaveLength(2);
   });
 
   it('are not one call where an agent stands between them', () => {
