@@ -3,8 +3,10 @@
  * `support/races.ts` states, no acknowledged write is lost, and the store is whole afterwards.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { otlpSignals, type OtlpSignal } from '../../src/contract/otlp.ts';
 import type { OperationId } from '../../src/contract/table.ts';
 import { fsckPostgres } from '../../src/store/postgres/write/fsck.ts';
+import { countsOf, log, logs, tool, traces } from '../http/otlp/requests.ts';
 import { engines } from '../support/hosted.ts';
 import { races } from './support/races.ts';
 import type { Race } from './support/racing.ts';
@@ -34,6 +36,19 @@ describe.skipIf(!engines.includes('postgres'))('two processes at once', () => {
     else if (others.length === 0) expect(winners, told).toBe(count);
     else if (race.won !== 'any') expect(winners, told).toBeGreaterThan(0);
     await race.after?.(racing, answers);
+  });
+
+  const telemetry: Readonly<Record<OtlpSignal, object>> = {
+    traces: traces(tool(1, { 'session.id': 'race-traces' })),
+    logs: logs(log({ 'event.name': 'gen_ai.tool.message', 'session.id': 'race-logs', id: 'c1' })),
+    metrics: { resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'tokens', sum: {} }] }] }] },
+  };
+  it.each(otlpSignals)('a request of %s records once what both processes receive', async (signal) => {
+    const request = { method: 'POST', path: `/otlp/v1/${signal}`, body: telemetry[signal] };
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => started.send(request, at)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const kept = answers.reduce((sum, answer) => sum + (countsOf(answer)['kept'] ?? 0), 0);
+    expect(kept, answers.map(({ text }) => text).join()).toBe(signal === 'metrics' ? 0 : 1);
   });
 
   it('leaves a store that is whole', async () => {
