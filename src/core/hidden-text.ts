@@ -1,6 +1,6 @@
 /**
  * What the eye does not see in a call: characters that show nothing, the text that they spell, and words whose letters
- * come from several scripts, such as a Cyrillic `а` in `pаypal`. People who approve a call read it above its arguments.
+ * come from several scripts, such as a Cyrillic `а` in `pаypal`, or numbers with digits of several. People who approve a call read it above its arguments.
  * Attacker controlled. Proven by `test/core/hidden-text.test.ts`.
  */
 import { hiddenCharacters, isPlain, visibleLine } from './visible.ts';
@@ -21,6 +21,8 @@ export interface HiddenText {
   readonly spells: string | null;
   /** Words with letters of several scripts; of a tool also words without Latin letters, such as a Cyrillic `рау`. */
   readonly mixed: readonly string[];
+  /** Numbers with digits of several scripts, such as a Devanagari zero in `10०` (UTS 39, mixed numbers). */
+  readonly numbers: readonly string[];
 }
 
 /** What is hidden in names and values of a call, in their order. Cost: linear; next to nothing for ASCII. */
@@ -43,6 +45,7 @@ export function hiddenSummary(call: Call): string | null {
   const parts = [
     ...(count === 0 ? [] : [`${count} hidden character${count === 1 ? '' : 's'}`]),
     ...(all.some(({ mixed }) => mixed.length > 0) ? ['letters of several scripts'] : []),
+    ...(all.some(({ numbers }) => numbers.length > 0) ? ['digits of several scripts'] : []),
   ];
   return parts.length === 0 ? null : parts.join(', ');
 }
@@ -70,10 +73,12 @@ export function hiddenNotices(call: Call): string[] {
   const all = hiddenIn(call).toSorted((a, b) => rankOf(a) - rankOf(b));
   const rest = all.slice(mostPlaces);
   const hidden = rest.filter(({ count }) => count > 0).length;
+  const letters = rest.filter(({ count, mixed }) => count === 0 && mixed.length > 0).length;
   return [
     ...all.slice(0, mostPlaces).flatMap(noticesOf),
     ...moreOf('hidden characters', hidden),
-    ...moreOf('letters of several scripts', rest.length - hidden),
+    ...moreOf('letters of several scripts', letters),
+    ...moreOf('digits of several scripts', rest.length - hidden - letters),
   ];
 }
 
@@ -83,7 +88,7 @@ const rankOf = ({ path, spells, count }: HiddenText): number =>
 const moreOf = (what: string, places: number): string[] =>
   places === 0 ? [] : [`${what} in ${places} more place${places === 1 ? '' : 's'}`];
 
-function noticesOf({ path, count, spells, mixed }: HiddenText): string[] {
+function noticesOf({ path, count, spells, mixed, numbers }: HiddenText): string[] {
   const where = `\`${clip(visibleLine(path))}\``;
   const spelled = spells === null ? '' : `, spells: ${clip(visibleLine(spells))}`;
   return [
@@ -93,6 +98,9 @@ function noticesOf({ path, count, spells, mixed }: HiddenText): string[] {
       : [
           `letters ${mixed.some(isMixed) ? 'of several scripts' : 'that are not Latin'} in ${where}: ${clip(mixed.map(marked).join(', '))}`,
         ]),
+    ...(numbers.length === 0
+      ? []
+      : [`digits of several scripts in ${where}: ${clip(numbers.map(marked).join(', '))}`]),
   ];
 }
 
@@ -124,8 +132,9 @@ function* found(text: string, path: string, isName: boolean): Generator<HiddenTe
   if (isPlain(text)) return;
   const characters = hiddenCharacters(text);
   const mixed = wordsOf(text).filter((word) => isMixed(word) || (isName && isForeign(word)));
-  if (characters.length > 0 || mixed.length > 0)
-    yield { path, count: characters.length, spells: spelled(characters), mixed };
+  const numbers = (text.match(numberPattern) ?? []).filter(hasMixedDigits);
+  if (characters.length + mixed.length + numbers.length > 0)
+    yield { path, count: characters.length, spells: spelled(characters), mixed, numbers };
 }
 
 /**
@@ -165,10 +174,25 @@ const isMixed = (word: string): boolean => scripts.filter((script) => script.tes
 const isForeign = (word: string): boolean =>
   !/\p{Script=Latin}/u.test(word) && scripts.some((script) => script.test(word));
 
+/** With the signs that group digits: one number is no several ones. */
+const numberPattern = /\p{Nd}(?:[.,'’_\u066b\u066c]?\p{Nd})*/gu;
+
+const hasMixedDigits = (number: string): boolean =>
+  new Set((number.match(/\p{Nd}/gu) ?? []).map(digitsOf)).size > 1;
+
+/** The digits 0 to 9 of a script follow each other in a block of 16. The mathematical ones are five tens in a row (UAX 44). */
+function digitsOf(digit: string): number {
+  const code = digit.codePointAt(0) ?? 0;
+  return code >= 0x1d7ce && code <= 0x1d7ff ? Math.floor((code - 0x1d7ce) / 10) : code >> 4;
+}
+
 /** `p\u0430ypal`: the letters that are not Latin as escapes; without Latin ones, all beyond ASCII. */
 const marked = (word: string): string => {
-  const spelledOut = word.replace(/(?![ -~])[^\p{Script=Latin}]/gu, (letter) => `\\u${hex(letter)}`);
+  const spelledOut = word.replace(/(?![ -~])[^\p{Script=Latin}]/gu, hex);
   return `${visibleLine(word)} (${spelledOut})`;
 };
 
-const hex = (letter: string): string => (letter.codePointAt(0) ?? 0).toString(16).padStart(4, '0');
+function hex(letter: string): string {
+  const digits = (letter.codePointAt(0) ?? 0).toString(16).padStart(4, '0');
+  return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits}`;
+}

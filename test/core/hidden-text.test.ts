@@ -74,6 +74,19 @@ describe('hidden text in a call', () => {
     ]);
   });
 
+  it('marks numbers with digits of several scripts, and no number of one script', () => {
+    expect(notices({ amount: '10\u0966', iban: '1.\u0660\u0660\u0660,\u{1d7ce}' })).toEqual([
+      'digits of several scripts in `amount`: 10\u0966 (10\\u0966)',
+      'digits of several scripts in `iban`: 1.\u0660\u0660\u0660,\u{1d7ce} (1.\\u0660\\u0660\\u0660,\\u{1d7ce})',
+    ]);
+    expect(
+      notices({ to: '\u0661\u0660\u0660 \uff11\uff10 \u{1d7ce}\u{1d7cf} 100 1,000.50 / \u0663' }),
+    ).toEqual([]);
+    expect(hiddenSummary({ tool: null, arguments: { a: '10\u0966' } })).toBe('digits of several scripts');
+    const crowd = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`v${at}`, '10\u0966']));
+    expect(notices(crowd).at(-1)).toBe('digits of several scripts in 1 more place');
+  });
+
   it('a line of a list names both kinds, and nothing of a plain call', () => {
     const said = (text: string) => hiddenSummary({ tool: null, arguments: { text } });
     expect(['pay', 'a\u200b', 'p\u0430y', 'p\u0430y\u200b\u200b'].map(said)).toEqual([
