@@ -48,7 +48,13 @@ const isLine = (value: unknown): value is Line =>
 const isRollout = (value: unknown): value is readonly Line[] =>
   Array.isArray(value) && value.every(isLine) && value.some(isKnownLine);
 
-function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
+/** Items as they stand in the file, by what is written of them. */
+const itemsOf = new WeakMap<object, Source>();
+const originOf = (value: unknown): unknown => (isSource(value) ? (itemsOf.get(value) ?? value) : value);
+
+function* runs(document: unknown, given: ImportContext): Generator<ImportedRun> {
+  const { placeOf } = given;
+  const context = { ...given, placeOf: placeOf && ((value: unknown) => placeOf(originOf(value))) };
   const lines = (Array.isArray(document) ? document : [document]) as readonly Line[];
   const thread = threadOf(lines);
   const meta = lines.find((line) => line['type'] === 'session_meta')?.payload ?? {};
@@ -153,15 +159,7 @@ class LineWriter {
         break;
       case 'turn_context':
       case 'world_state':
-        this.#conversation.run.add({
-          eventType: 'snapshot.captured',
-          actor: this.#conversation.agent,
-          action: 'capture',
-          resource: { name: String(line['type']).replace('_', ' '), type: 'configuration' },
-          metadata: { content: payload },
-          key,
-          at,
-        });
+        this.#captured(String(line['type']).replace('_', ' '), payload, { at, key });
         break;
       case 'compacted':
         this.#conversation.step('compact', { content: payload }, { at, key });
@@ -179,12 +177,17 @@ class LineWriter {
 
   #item(item: Source, said: KeyedPrompt): void {
     const { internal_chat_message_metadata_passthrough: passed, ...own } = item;
+    itemsOf.set(own, item);
     if (own['type'] === 'message' && own['role'] === 'user' && isOfProgram(own, passed)) {
       this.#conversation.instructed({ ...said, content: own['content'] }, 'context');
       return;
     }
     if (own['type'] === 'ghost_snapshot') {
       this.#conversation.step('snapshot', { content: own }, said);
+      return;
+    }
+    if (own['type'] === 'additional_tools') {
+      this.#captured('tools', own, said);
       return;
     }
     if (this.#isStep(own)) {
@@ -204,6 +207,19 @@ class LineWriter {
             ...(agentId === undefined ? {} : { agentId }),
           }
         : undefined,
+    });
+  }
+
+  /** What the program gives its model beside words. */
+  #captured(what: string, content: Source, { at, key }: KeyedPrompt): void {
+    this.#conversation.run.add({
+      eventType: 'snapshot.captured',
+      actor: this.#conversation.agent,
+      action: 'capture',
+      resource: { name: what, type: 'configuration' },
+      metadata: { content },
+      key,
+      at,
     });
   }
 
@@ -304,7 +320,7 @@ export const codex: Format = {
   maps: [
     ['session_meta', 'run.started; agent.invoked for a subagent, in the run of its session'],
     ['lines of its parent that a fork repeats', 'counted, not recorded'],
-    ['turn_context, world_state, messages of the program', 'snapshot.captured'],
+    ['turn_context, world_state, additional_tools, messages of the program', 'snapshot.captured'],
     ['response_item', 'as openai-responses says'],
     ['event_msg that repeats an item, token usage', 'counted, not recorded'],
     ['event_msg of a task or an error, a search for tools, a wait for a program', 'agent.step'],

@@ -2,7 +2,8 @@
  * Sessions of Gemini CLI (`~/.gemini/tmp/…/chats/session-*.json`, and `.jsonl` from 0.40). A run is a session; the ids of its
  * messages are the ids of its events. The lines are a log of changes: a message is written again with its id whenever its
  * calls change, `$set` changes the header or gives the model other messages, and `$rewindTo` takes back the last ones. The
- * run has each message once, as it was written last, and also those that were taken back: their calls ran. A message of the
+ * run has each message once, as it was written last, and also those that were taken back: their calls ran. A history that
+ * comes again under other ids is left out (`pieces/gemini-history.ts`). A message of the
  * model has its calls with their results, which the next message of the user repeats. The file never says that its session
  * has ended. Tested by `test/core/intake/formats/gemini-cli.test.ts`.
  */
@@ -11,6 +12,7 @@ import { Conversation, extraOf, words, type Utterance } from '../conversation.ts
 import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import { History, isContext, isFiller } from '../pieces/gemini-history.ts';
 import { readTime } from '../time.ts';
 
 const name = 'gemini-cli';
@@ -40,6 +42,8 @@ interface Session {
   readonly messages: readonly unknown[];
   /** Whether a message was written again. */
   readonly isRewritten: boolean;
+  /** Messages that came again under another id. */
+  readonly repeated: number;
 }
 
 /** Reads a document, which may be the lines of a file. */
@@ -51,15 +55,19 @@ function read(document: unknown): Session | undefined {
   }
   if (!isHeader(document)) return undefined;
   const { messages = [] } = document;
-  return Array.isArray(messages) ? { header: document, messages, isRewritten: false } : undefined;
+  return Array.isArray(messages)
+    ? { header: document, messages, isRewritten: false, repeated: 0 }
+    : undefined;
 }
 
 function replayed(lines: readonly unknown[]): Omit<Session, 'header'> {
   const messages: unknown[] = [];
   const places = new Map<string, number>();
+  const repeated = new Set<string>();
   let isRewritten = false;
   const take = (message: unknown): void => {
     const id = isSource(message) ? textOf(message['id']) : undefined;
+    if (id !== undefined && repeated.has(id)) return;
     const place = id === undefined ? undefined : places.get(id);
     if (place !== undefined) {
       messages[place] = message;
@@ -69,18 +77,26 @@ function replayed(lines: readonly unknown[]): Omit<Session, 'header'> {
     if (id !== undefined) places.set(id, messages.length);
     messages.push(message);
   };
+  let history: History | undefined;
   for (const line of lines) {
     const set = isSource(line) && isChange(line) ? line['$set'] : undefined;
-    if (!isSource(set)) take(line);
-    else if (Array.isArray(set['messages'])) for (const message of set['messages']) take(message);
+    if (isSource(set)) {
+      if (!Array.isArray(set['messages'])) continue;
+      for (const message of set['messages']) take(message);
+      history = undefined;
+    } else if (isMessage(line) && history?.repeats(line) === true) repeated.add(String(line['id']));
+    else {
+      if (isMessage(line) && isContext(line['content'])) history = new History(messages);
+      take(line);
+    }
   }
-  return { messages, isRewritten };
+  return { messages, isRewritten, repeated: repeated.size };
 }
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const session = read(document);
   if (session === undefined) return;
-  const { header, messages, isRewritten } = session;
+  const { header, messages, isRewritten, repeated } = session;
   const run = new RunBuilder(name, { id: String(header['sessionId']) }, context);
   const agent = { name, role: 'agent' };
   run.add({
@@ -92,6 +108,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     key: 'start',
   });
   if (isRewritten) run.changes.add('version_replaced');
+  for (let each = 0; each < repeated; each += 1) run.changes.add('block_repeated');
   const writer = new MessageWriter(new Conversation(run, { agent }));
   for (const [no, message] of messages.entries()) writer.write(message, no);
   yield run.finish(messages.length);
@@ -121,9 +138,6 @@ function statedOf({ name, status }: Source, outputs: readonly unknown[]): Ending
   return /User (?:denied|did not allow)/.test(JSON.stringify(outputs)) ? 'refused' : 'interrupted';
 }
 
-/** How the context begins that the program gives the model as the first words of the user. */
-const contextStart = '<session_context>';
-
 class MessageWriter {
   readonly #conversation: Conversation;
   /** What calls returned, as JSON, by their ids. */
@@ -149,6 +163,8 @@ class MessageWriter {
     const key = String(id);
     const extra = extraOf(value, known);
     if (type === 'user') this.#asked({ at, key, content, extra });
+    else if (type === 'gemini' && isFiller(content))
+      this.#conversation.step('interrupted', { content, extra }, { at, key });
     else if (type === 'gemini') this.#answered(value, { at, key, extra });
     else this.#conversation.step(String(type), { content, extra }, { at, key });
   }
@@ -163,10 +179,8 @@ class MessageWriter {
         this.#responded(response, { ...utterance, key: `${utterance.key}.part${no}` });
     }
     if (said.length === 0) return;
-    const [first] = said;
-    const isContext = isSource(first) && textOf(first['text'])?.startsWith(contextStart) === true;
     const words = { ...utterance, content: said.length === parts.length ? content : said };
-    if (isContext) this.#conversation.instructed(words, 'session context');
+    if (isContext(said)) this.#conversation.instructed(words, 'session context');
     else this.#conversation.prompted(words);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hasData } from '../../../paths.ts';
-import { expectToFit, importFile, importValue, meta, ofType, types } from '../fits.ts';
+import { expectToFit, importFile, importText, importValue, meta, ofType, types } from '../fits.ts';
 
 const session = '01a210e7-d996-7a00-b02a-f68b288485e0';
 
@@ -156,4 +156,14 @@ describe('importing lines of Codex', () => {
       /got none of them/,
     );
   });
+});
+
+it('an item that nobody knows is named with its line', () => {
+  const line = (type: string, payload: object) => ({ timestamp: '2026-11-20T10:00:00Z', type, payload });
+  const passed = { internal_chat_message_metadata_passthrough: { turn_id: 't' } };
+  const text = [line('session_meta', { id: 's' }), line('response_item', { type: 'newest', ...passed })]
+    .map((each) => JSON.stringify(each))
+    .join('\n');
+  const [run] = importText(text, { sourceName: 'rollout.jsonl' });
+  expect(run?.remainder.map(({ where }) => where)).toEqual(['line 2 /payload']);
 });

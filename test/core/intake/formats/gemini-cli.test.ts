@@ -120,3 +120,32 @@ describe('sessions of Gemini CLI', () => {
     for (const value of foreign) expect(() => importValue(value)).toThrow('expected one of');
   });
 });
+
+describe('a session of Gemini CLI whose history the program writes again after a refusal', () => {
+  const refused = readFileSync(join(import.meta.dirname, '../corpus/gemini-cli.refused.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const read = (count: number) =>
+    importText(refused.slice(0, count).join('\n'), { sourceName: 's.jsonl' })[0]?.events ?? [];
+
+  it('has each prompt once, and the one that its user typed again', () => {
+    const prompts = read(refused.length).filter(({ eventType }) => eventType === 'prompt.submitted');
+    expect(prompts.map(({ clientEventId }) => clientEventId)).toEqual(['g9:u1', 'g9:u2', 'g9:u4']);
+  });
+
+  it('never has more than at the end while its file grows', () => {
+    const whole = new Set(read(refused.length).map(({ clientEventId }) => clientEventId));
+    for (let count = 2; count < refused.length; count += 1)
+      for (const { clientEventId } of read(count))
+        expect([count, whole.has(clientEventId)]).toEqual([count, true]);
+  });
+
+  it('is read in a time that grows with its length', () => {
+    const words = (id: string) => message(id, 'user', { content: 'x' });
+    const many = Array.from({ length: 20_000 }, (_, no) => words(`m${no}`));
+    const context = message('c', 'user', { content: '<session_context>' });
+    const again = many.map((each) => ({ ...each, id: `again${each.id}` }));
+    const [run] = importValue([header, ...many, context, ...again]);
+    expect(run?.changes.get('block_repeated')).toBe(20_000);
+  });
+});
