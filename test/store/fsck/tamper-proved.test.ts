@@ -98,6 +98,7 @@ describe('fsck of changed proofs and graphs', () => {
       'UPDATE run_graph SET sealed_hash = NULL, sealed_ms = NULL',
       [graphAt('run_graph/r2')],
     ],
+    ['a seal without its time', 'UPDATE run_graph SET sealed_ms = NULL', [graphAt('run_graph/r2')]],
     ['a seal of another graph', "UPDATE run_graph SET sealed_hash = 'x'", [graphAt('run_graph/r2')]],
     [
       'a seal that nobody logged',

@@ -33,14 +33,15 @@ export function graphCheck(check: Check, project: CheckedProject): RecordCheck {
     'SELECT graph_id, run_id, events, root_hash, summary FROM graph WHERE project = ? AND leaf_index = ?',
   );
   const findSeal = db.prepare<Value[], Columns>(
-    'SELECT sealed_hash FROM run_graph WHERE project = ? AND run_id = ?',
+    // the store takes a run without the time for one that is not sealed
+    'SELECT sealed_hash, sealed_ms IS NOT NULL AS sealed FROM run_graph WHERE project = ? AND run_id = ?',
   );
   const visit = (index: number, record: JsonObject): void => {
     if (record['type'] !== 'gov.graph/1') return;
     const runId = shown(record['runId']);
     const hash = shown(record['rootHash']);
     if (record['sealed'] === true)
-      compare(`${projectId}/run_graph/${runId}`, findSeal.get(no, runId), { sealed_hash: hash });
+      compare(`${projectId}/run_graph/${runId}`, findSeal.get(no, runId), { sealed_hash: hash, sealed: 1 });
     const row = find.get(no, index);
     if (row === undefined) {
       const expected = `the graph of run ${runId} that leaf ${index} logs as ${hash}`;

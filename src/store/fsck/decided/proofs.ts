@@ -9,8 +9,8 @@ import type { ComplianceProof } from '../../../contract/proofs.ts';
 import { readProof } from '../../../core/proofs/read-bundle.ts';
 import { rowBounds, rowOfLeaf } from '../../../core/exports/row.ts';
 import { sha256Text } from '../../../core/hash.ts';
-import { canonicalize, parseJson, type JsonObject } from '../../../core/json/parse.ts';
-import { statementHash } from '../../../core/proofs/statement.ts';
+import { canonicalize, parseJson, readJson, type Json, type JsonObject } from '../../../core/json/parse.ts';
+import { readStatement, statementHash } from '../../../core/proofs/statement.ts';
 import { parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
@@ -26,6 +26,8 @@ interface ProofRow {
   readonly proof: string;
   readonly preimage: string;
   readonly statements: string;
+  readonly tree_size: number;
+  readonly graph_index: number | null;
 }
 
 /** Reads one proof at a time. Cost: a SHA-256 of each of its texts. */
@@ -33,7 +35,7 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
   const { db, problem } = check;
   const compare = columnCheck(check, 'proof_mismatch');
   const find = db.prepare<Value[], ProofRow>(
-    `SELECT run_id, leaf_index, created_ms, proof, preimage, statements FROM proof
+    `SELECT run_id, leaf_index, created_ms, proof, preimage, statements, tree_size, graph_index FROM proof
      WHERE project = ? AND proof_id = ?`,
   );
   const signed = db.prepare<Value[]>('SELECT 1 FROM checkpoint WHERE project = ? AND tree = 0 AND size = ?');
@@ -47,7 +49,10 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
       return problem(position, 'proof_mismatch', { expected, got: 'none: restore it from a backup' });
     }
     const proof = provedBy(row, { index, record });
-    compare(position, storedOf(row, record, proof), { leaf_index: index, ...loggedOf(record, proof) });
+    const stated = statedIn(row);
+    const graph = stated === null ? {} : graphOf(row, stated);
+    const logged = { leaf_index: index, ...loggedOf(record, proof), ...stated?.columns, ...graph };
+    compare(position, storedOf(row, record, proof), logged);
     const size = Number(/\\"treeSize\\":(\d+)/.exec(row.statements)?.[1] ?? 0);
     if (size === 0 || signed.get(no, size) !== undefined) return;
     const expected = `the signed checkpoint that proof ${shown(proofId)} is about`;
@@ -71,11 +76,31 @@ export function proofCheck(check: Check, { no, projectId }: CheckedProject): Rec
   return { visit, finish };
 }
 
+/** What the statements of a row say of its columns; null for statements that cannot be read. */
+function statedIn({ statements }: ProofRow): { columns: Columns; graphIndex: Json | undefined } | null {
+  const read = textsOf(statements)?.map(([, text]) => readStatement(text)) ?? [];
+  const [first] = read;
+  if (first === undefined || first === null) return null;
+  const graphIndex = read.find((each) => each?.layer === 'causal_consistency')?.claims['graphIndex'];
+  return { columns: { tree_size: first.evidence.treeSize }, graphIndex };
+}
+
+/** A graph that was logged after the tree size is in no statement; another one is where the statement has it. */
+const graphOf = (
+  { graph_index, tree_size }: ProofRow,
+  { graphIndex }: { readonly graphIndex: Json | undefined },
+): Columns =>
+  typeof graphIndex === 'number'
+    ? { graph_index: graphIndex }
+    : graphIndex === null && graph_index !== null && graph_index >= tree_size
+      ? {}
+      : { graph_index: null };
+
 function storedOf(row: ProofRow, record: JsonObject, provedProof: ComplianceProof | null): Columns {
-  const { run_id, leaf_index, created_ms, preimage, statements } = row;
+  const { run_id, leaf_index, created_ms, preimage, statements, tree_size, graph_index } = row;
   const proof = provedProof === null ? 'another one' : shown(record['proofHash']);
   const texts = { preimage: sha256Text(preimage), statements: hashesOf(statements) };
-  return { run_id, leaf_index, created_ms, proof, ...texts };
+  return { run_id, leaf_index, created_ms, proof, tree_size, graph_index, ...texts };
 }
 
 /** The record may be altered, which is reported elsewhere: its members may have any type. */
@@ -102,11 +127,22 @@ function provedBy(
   }
 }
 
-function hashesOf(statements: string): string {
+const hashesOf = (statements: string): string =>
+  textsOf(statements)
+    ?.map(([name, text]) => `${name} ${statementHash(text)}`)
+    .join(' ') ?? 'not a list of texts';
+
+/** The names of layers and their statements; null for another text. */
+function textsOf(statements: string): readonly (readonly [name: string, text: string])[] | null {
   try {
-    const texts = JSON.parse(statements) as [string, string][]; // the format of the service
-    return texts.map(([name, text]) => `${name} ${statementHash(text)}`).join(' ');
+    const list = readJson(statements);
+    if (!Array.isArray(list)) return null;
+    return list.map((entry) => {
+      const [name, text] = Array.isArray(entry) ? entry : [];
+      if (typeof name !== 'string' || typeof text !== 'string') throw new Error('not a list of texts');
+      return [name, text];
+    });
   } catch {
-    return 'not a list of texts';
+    return null;
   }
 }

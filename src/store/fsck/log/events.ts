@@ -5,7 +5,7 @@
 import { eventIndex } from '../../../core/id.ts';
 import type { JsonObject } from '../../../core/json/parse.ts';
 import { systemRun, type EventRecord } from '../../../core/events/record.ts';
-import { parseTimestamp } from '../../../core/time.ts';
+import { formatTimestamp, parseTimestamp } from '../../../core/time.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { FsckKind } from '../check.ts';
@@ -70,6 +70,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
   const tenants = tenantCheck(check, project);
   const places = placeCheck(check, project, prunedBelow);
   let newest = '';
+  let newestIndex = -1;
   let events = 0;
   let read = 0;
   const erasures = erasureCheck(check, project, prunedBelow);
@@ -92,6 +93,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
       return;
     }
     events += 1;
+    newestIndex = idx;
     tenants.visit({ idx, record, disclosures }, parsed as EventRecord);
     kept.visit(parsed as EventRecord);
     beside.visit(row);
@@ -107,6 +109,7 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     places.finish();
     kept.finish();
     beside.finish(project.auditSize - prunedBelow - read);
+    checkLastTime(check, project, { index: newestIndex, serverTimestamp: newest });
     const rows = check.db
       .prepare<Value[], number>('SELECT count(*) FROM run_event WHERE project = ? AND idx < ?')
       .pluck()
@@ -120,6 +123,26 @@ export function eventCheck(check: Check, project: CheckedProject, prunedBelow: n
     events += 1;
   };
   return { visit, pruned, finish };
+}
+
+/** The next entry gets no earlier time than the head has: a head that is ahead would move all times of the log. */
+function checkLastTime(
+  { db, problem }: Check,
+  { no, projectId, auditSize }: CheckedProject,
+  { index, serverTimestamp }: { readonly index: number; readonly serverTimestamp: string },
+): void {
+  const newestMs = parseTimestamp(serverTimestamp);
+  const lastMs = db
+    .prepare<Value[], number>('SELECT last_ms FROM head WHERE project = ? AND tree = 0 AND size = ?')
+    .pluck()
+    .get(no, auditSize);
+  // an entry was appended during the check, or the log has no event
+  if (lastMs === undefined || newestMs === null) return;
+  // other leaves state no time, or an earlier one
+  const isRight = index === auditSize - 1 ? lastMs === newestMs : lastMs >= newestMs;
+  if (isRight) return;
+  const expected = `the time of the newest event, ${serverTimestamp}`;
+  problem(`${projectId}/audit/head`, 'counter_mismatch', { expected, got: formatTimestamp(lastMs) });
 }
 
 /** Compares each event with its row, and each run with its events. */

@@ -1,9 +1,11 @@
 /**
- * `fsck`: compares the documents whose creation and removal the log records with its events: webhook endpoints, schedules,
- * templates and reports, and the keys of approvers. All other documents are work that expires.
+ * `fsck`: compares the documents whose creation, changes and removal the log records with its events: webhook endpoints,
+ * schedules, templates and reports, and the keys of approvers. All other documents are work that expires. Of their members
+ * it compares those that the events have: addresses and secrets are sealed, and in no event.
  * Proven by `test/host/data/emptied.long.test.ts`.
  */
-import type { JsonObject } from '../../../core/json/parse.ts';
+import { isObject } from '../../../core/json/object.ts';
+import { canonicalize, readJson, type JsonObject } from '../../../core/json/parse.ts';
 import type { Value } from '../../file/connection.ts';
 import { typeNumbers } from '../../rules/decided.ts';
 import type { Check, CheckedProject } from '../check.ts';
@@ -13,6 +15,14 @@ import type { TenantEvent } from './project-life.ts';
 
 const kinds = ['webhook_endpoint', 'report_schedule', 'report_template', 'report'] as const;
 type Kind = (typeof kinds)[number];
+
+/** Members of documents that events about them have under the same name. */
+const members: Readonly<Record<Kind, readonly string[]>> = {
+  webhook_endpoint: ['events', 'publicKey'],
+  report_schedule: ['name', 'reportTemplateId', 'window', 'cron', 'timezone', 'formats', 'runId'],
+  report_template: ['name', 'title', 'introduction', 'sections', 'formats'],
+  report: ['reportTemplateId', 'parameters', 'formats'],
+};
 
 const changes: ReadonlySet<string> = new Set(['created', 'updated', 'rotated', 'disabled', 'deleted']);
 
@@ -34,8 +44,12 @@ export class DocumentLife {
   add({ eventType, resourceId, metadata }: TenantEvent): void {
     const kind = kindOf(eventType);
     const known = kind === null ? undefined : this.#known.get(kind);
-    if (eventType.endsWith('.deleted')) known?.delete(resourceId);
-    else known?.set(resourceId, stateOf(eventType, metadata));
+    if (kind === null || known === undefined) return;
+    if (eventType.endsWith('.deleted')) known.delete(resourceId);
+    else {
+      const before = eventType.endsWith('.disabled') ? known.get(resourceId) : {};
+      known.set(resourceId, { ...before, ...stateOf(eventType, metadata), ...membersOf(kind, metadata) });
+    }
   }
 
   /** An event whose body is missing or altered. */
@@ -51,12 +65,12 @@ export class DocumentLife {
     for (const [kind, known] of this.#known) {
       if (rows === null || this.#unread.has(kind)) continue;
       const missing = new Map(known);
-      for (const { id, status } of rows.iterate(no, kind)) {
+      for (const { id, status, data } of rows.iterate(no, kind)) {
         const logged = missing.get(id);
         missing.delete(id);
         const position = `${projectId}/${kind}/${id}`;
         if (logged === undefined) check.problem(position, 'document_mismatch', unlogged);
-        else compare(position, { document: 'stored', status }, logged);
+        else compare(position, { document: 'stored', status, ...membersOf(kind, objectOf(data)) }, logged);
       }
       for (const [id, logged] of missing) compare(`${projectId}/${kind}/${id}`, undefined, logged);
     }
@@ -70,16 +84,32 @@ function stateOf(eventType: string, { enabled }: JsonObject): Columns {
   return { document: 'stored', ...(typeof is === 'boolean' ? { status: is ? 'enabled' : 'disabled' } : {}) };
 }
 
+/** As JSON. A member that an event of an earlier version lacks is not compared. */
+const membersOf = (kind: Kind, of: JsonObject): Columns =>
+  Object.fromEntries(
+    members[kind].flatMap((name) => (of[name] === undefined ? [] : [[name, canonicalize(of[name])]])),
+  );
+
+function objectOf(data: string): JsonObject {
+  try {
+    const value = readJson(data);
+    return isObject(value) ? value : {};
+  } catch {
+    return {}; // then it lacks each member
+  }
+}
+
 interface DocumentRow {
   readonly id: string;
   readonly status: string;
+  readonly data: string;
 }
 
 /** Null for a database of an earlier release, which has no documents. */
 function documentsOf(db: Check['db']) {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'document'").get() === undefined) return null;
   return db.prepare<Value[], DocumentRow>(
-    'SELECT document_id AS id, status FROM document WHERE project = ? AND kind = ?',
+    'SELECT document_id AS id, status, data FROM document WHERE project = ? AND kind = ?',
   );
 }
 
