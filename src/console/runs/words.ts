@@ -1,7 +1,7 @@
 /** What states of runs are called, and how they are colored. */
 import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
 import type { AuditEvent } from '../../contract/events.ts';
-import { balanceWords, isWhole } from '../../core/balance/statement.ts';
+import { balanceWords, isWhole, statedBy, wordOf } from '../../core/balance/statement.ts';
 import { recordingFault, RecordingsJudge } from '../../core/proofs/recordings.ts';
 import type { RecordingCode } from '../../core/proofs/verdict.ts';
 import { visibleLine } from '../../core/visible.ts';
@@ -63,7 +63,7 @@ const faultWords: Readonly<Record<Exclude<RecordingCode, 'NO_RECORDING'>, { tone
     RECORDING_LEFT_OUT: { tone: 'bad', verdict: 'left out' },
   };
 
-/** What the balances of a run say of its recordings, by the word of the importer; null for a run without one. */
+/** What the balances of a run say of its recordings, and whose word they are; null for a run without one. */
 export function recordingWords(events: readonly AuditEvent[]): CoverageWords | null {
   const judge = new RecordingsJudge();
   for (const { sequence, ...event } of events) judge.take({ index: sequence, ...event });
@@ -76,6 +76,6 @@ export function recordingWords(events: readonly AuditEvent[]): CoverageWords | n
   const line =
     all.length === 0
       ? 'a recording without a balance'
-      : `recordings balanced: ${balanceWords(all)}${names}${fault === 'RECORDING_WITHOUT_BALANCE' ? '; another recording has no balance' : ''}`;
+      : `recordings balanced: ${balanceWords(all)}${names}${fault === 'RECORDING_WITHOUT_BALANCE' ? '; another recording has no balance' : ''}, ${wordOf(statedBy(all))}`;
   return { ...(fault === null ? { tone: 'good' as const, verdict: 'balanced' } : faultWords[fault]), line };
 }

@@ -4,12 +4,16 @@
  *
  *     found + unseen = recorded + observed + inherited + repeated + excepted + left out
  *
- * It is the word of the importer until someone repeats it with the file. Tested by `test/core/balance/statement.test.ts`.
+ * It is the statement of the credential that recorded it, which the service names, until someone repeats it with the file.
+ * Tested by `test/core/balance/statement.test.ts`.
  */
 import { isObject } from '../json/object.ts';
 import { kinds, type Kind } from './kinds.ts';
 
 export const balanceType = 'gov.balance/1';
+
+/** The member that the service sets in a balance: the id of the key, person or data plane that recorded it. */
+export const statedByMember = 'gov.statedBy';
 
 /** Zero is left out. */
 export type Counts = { readonly [K in Kind]?: number };
@@ -62,6 +66,8 @@ export interface Balance {
   /** Set where the file holds several runs: how many, and what became events of this one. */
   readonly runs?: number;
   readonly here?: Counts;
+  /** Absent in balances from before the service named the credential. */
+  readonly [statedByMember]?: string;
 }
 
 export const plus = (a: Counts, b: Counts): Counts => fromEach((kind) => (a[kind] ?? 0) + (b[kind] ?? 0));
@@ -122,14 +128,15 @@ export function readBalance(metadata: unknown): Balance | undefined {
     Array.isArray(remainder) &&
     remainder.every(isRemainder) &&
     (runs === undefined || isCount(runs)) &&
-    (here === undefined || isCounts(here));
+    (here === undefined || isCounts(here)) &&
+    ['undefined', 'string'].includes(typeof metadata[statedByMember]);
   // every member was checked
   return isWellFormed ? (metadata as unknown as Balance) : undefined;
 }
 
 /**
  * The newest balance of each file: one that has grown was pushed again under its name. A balance that leaves something out
- * gives way to no other file of its name.
+ * gives way to no other file of its name, and to no statement of another credential.
  */
 export class LatestBalances<T = Balance> {
   readonly #latest = new Map<string, { readonly balance: Balance; readonly kept: T }>();
@@ -154,11 +161,12 @@ export class LatestBalances<T = Balance> {
   }
 }
 
-/** Whether a later balance may be of the same file: it was read again, or has more in it. */
+/** Whether a later balance of the same credential may be of the same file: it was read again, or has more in it. */
 const hasGrown = (before: Balance, after: Balance): boolean =>
-  before.source.sha256 === after.source.sha256 ||
-  (after.source.bytes > before.source.bytes &&
-    kinds.every((kind) => (after.found[kind] ?? 0) >= (before.found[kind] ?? 0)));
+  before[statedByMember] === after[statedByMember] &&
+  (before.source.sha256 === after.source.sha256 ||
+    (after.source.bytes > before.source.bytes &&
+      kinds.every((kind) => (after.found[kind] ?? 0) >= (before.found[kind] ?? 0))));
 
 /** Returns the first term in which two balances of one file differ: by the kind, or undefined. */
 export function differenceOf(a: Balance, b: Balance): string | undefined {
@@ -190,6 +198,16 @@ export const balanceWords = (balances: readonly Balance[]): string =>
     parts: balances.reduce((sum, { leftOut }) => sum + leftOut.parts, 0),
     facts: sumOf(balances.map(({ leftOut }) => leftOut)),
   });
+
+/** The credentials that balances name, each once: the first ten, and `others`. */
+export function statedBy(balances: readonly Balance[]): string[] {
+  const names = [...new Set(balances.flatMap((balance) => balance[statedByMember] ?? []))].toSorted();
+  return names.length > 10 ? [...names.slice(0, 10), 'others'] : names;
+}
+
+/** Whose word balances are. */
+export const wordOf = (names: readonly string[]): string =>
+  `by the word of ${names.join(', ') || 'the importer'}`;
 
 /** `1 call`, `2 calls`: the kinds that are not zero, with their counts. */
 export const countsText = (counts: Counts): string =>

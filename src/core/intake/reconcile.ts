@@ -254,7 +254,7 @@ const contains = (before: Json, value: Json): boolean =>
     : difference(before, value, '') === undefined;
 
 /** Members that no importer writes: the service, and completions. */
-const ofOthers = new Set(['gov.redacted', 'causedBy', 'readAs']);
+const ofOthers = new Set(['gov.redacted', 'gov.statedBy', 'causedBy', 'readAs']);
 
 /** Compares two objects. The given one may have more members. */
 function added(stored: JsonObject, given: JsonObject, pointer: string): EventComparison {

@@ -1,7 +1,8 @@
 /**
  * The layer `x-recordings` (`docs/reference/proof-format.md`): each recording of a run has a balance, its sums come out, and
  * nothing is left out. Its claims follow from the events of the run alone, so a bundle that discloses them lets anyone
- * recompute it. A balance is the word of its importer: `intake/repeat.ts` repeats it with the raw file. Without a balance
+ * recompute it. A balance is the statement of the credential that recorded it, which the claims name; `intake/repeat.ts`
+ * repeats it with the raw file. Without a balance
  * that compared something the layer does not run, so that an unknown never passes.
  * Proven by `test/core/balance/layer.test.ts`.
  */
@@ -9,17 +10,20 @@ import {
   balanceType,
   balanceWords,
   countsText,
+  fromEach,
   isWhole,
   leavesOut,
   LatestBalances,
   leftOutWords,
+  statedBy,
   plus,
   sumOf,
   unbalanced,
+  wordOf,
   type Balance,
   type Counts,
 } from '../balance/statement.ts';
-import { kinds, type Kind } from '../balance/kinds.ts';
+import type { Kind } from '../balance/kinds.ts';
 import { sourceOf } from '../coverage/report.ts';
 import { valuesAt } from '../events/bodies.ts';
 import { rebuild } from '../events/record.ts';
@@ -75,12 +79,9 @@ export class RecordingsJudge {
     if (clear === null) return;
     const { eventType, eventId } = clear;
     const isBalance = eventType === balanceType;
-    if (disclosures === null) {
-      if (isBalance) this.take({ index, eventId, eventType, metadata: null });
-      return;
-    }
     if (!isBalance && facts[eventType] === undefined) return;
-    const metadata = isBalance ? metadataIn(disclosures) : membersIn(disclosures);
+    const read = isBalance ? metadataIn : membersIn;
+    const metadata = disclosures === null ? null : read(disclosures);
     this.take({ index, eventId, eventType, metadata });
   }
 
@@ -92,8 +93,8 @@ export class RecordingsJudge {
       return;
     }
     const kind = facts[eventType];
-    const isImported = kind !== undefined && isObject(metadata) && sourceOf(metadata) === 'transcript';
-    if (isImported) this.#imported = plus(this.#imported, { [kind]: 1 });
+    if (kind !== undefined && isObject(metadata) && sourceOf(metadata) === 'transcript')
+      this.#imported = plus(this.#imported, { [kind]: 1 });
   }
 
   finish(): Recordings {
@@ -105,25 +106,15 @@ export class RecordingsJudge {
       ),
     );
     const imported = this.#imported;
-    const uncovered = Object.fromEntries(
-      kinds.flatMap((kind) => {
-        const more = (imported[kind] ?? 0) - (here[kind] ?? 0);
-        return more > 0 ? [[kind, more]] : [];
-      }),
-    );
+    const uncovered = fromEach((kind) => Math.max(0, (imported[kind] ?? 0) - (here[kind] ?? 0)));
     return { balances, unread: { ...this.#unread }, imported, uncovered };
   }
 }
 
-function membersIn(disclosures: string): Readonly<Record<string, Json>> {
-  const values = valuesAt(disclosures, wanted);
-  return Object.fromEntries(
-    members.flatMap((name) => {
-      const value = values.get(`/metadata/${name}`);
-      return value === undefined ? [] : [[name, value]];
-    }),
+const membersIn = (disclosures: string): Readonly<Record<string, Json>> =>
+  Object.fromEntries(
+    [...valuesAt(disclosures, wanted)].map(([pointer, value]) => [pointer.slice('/metadata/'.length), value]),
   );
-}
 
 function metadataIn(disclosures: string): Json {
   return rebuild(readDisclosures(disclosures)).get('metadata') ?? null;
@@ -149,6 +140,7 @@ export function recordingsLayer(recordings: Recordings): LayerResult {
   for (const { eventId, balance } of balances)
     list.add(`\0${canonicalize({ eventId, whole: isWhole(balance) })}`);
   const all = balances.map(({ balance }) => balance);
+  const names = statedBy(all);
   const isRun = all.length + unread.count > 0 && code !== 'RECORDING_NOT_COUNTED';
   const checks = [
     { id: 'every_recording_has_a_balance', pass: unread.count === 0 && isEmpty(uncovered) },
@@ -163,11 +155,15 @@ export function recordingsLayer(recordings: Recordings): LayerResult {
       recordings: { n: list.size, root: hashText(list.root()) },
       whole: all.filter(isWhole).length,
       unread: unread.count,
-      found: countsIn(all, ({ found }) => found),
-      unseen: countsIn(all, ({ unseen }) => sumOf(unseen)),
-      leftOut: { ...countsIn(all, ({ leftOut }) => leftOut), parts: partsOf(all) },
+      found: { ...sumOf(all.map(({ found }) => found)) },
+      unseen: { ...sumOf(all.flatMap(({ unseen }) => unseen)) },
+      leftOut: {
+        ...sumOf(all.map(({ leftOut }) => leftOut)),
+        parts: all.reduce((sum, { leftOut }) => sum + leftOut.parts, 0),
+      },
       imported: { ...imported },
       uncovered: { ...uncovered },
+      ...(names.length === 0 ? {} : { statedBy: names }),
       firstFinding: first < 0 ? null : { index: first },
     },
     checks: isRun ? checks : [],
@@ -175,16 +171,9 @@ export function recordingsLayer(recordings: Recordings): LayerResult {
   };
 }
 
-const countsIn = (all: readonly Balance[], of: (balance: Balance) => Counts): Record<string, number> => {
-  const sum = sumOf(all.map(of));
-  return Object.fromEntries(kinds.flatMap((kind) => (sum[kind] === undefined ? [] : [[kind, sum[kind]]])));
-};
-
-const partsOf = (all: readonly Balance[]): number => all.reduce((sum, { leftOut }) => sum + leftOut.parts, 0);
-
 /** One line about the recordings, from the claims of the layer; null where it says nothing that can be read. */
 export function recordingsText(claims: Readonly<Record<string, Json>>): string | null {
-  const { code, recordings, whole, leftOut, uncovered } = claims;
+  const { code, recordings, whole, leftOut, uncovered, statedBy: names } = claims;
   if (code === 'NO_RECORDING') return 'no recording';
   if (!isObject(recordings) || !isObject(leftOut) || !isObject(uncovered)) return null;
   const [files, done, parts] = [Number(recordings['n']), Number(whole), Number(leftOut['parts'])];
@@ -195,11 +184,11 @@ export function recordingsText(claims: Readonly<Record<string, Json>>): string |
   const words = leftOutWords({ files, whole: done, parts, facts: left });
   const more = kindsIn(uncovered);
   const open = isEmpty(more) ? '' : `; in no balance: ${countsText(more)}`;
-  return `recordings balanced: ${words}${open}, by the word of the importer`;
+  return `recordings balanced: ${words}${open}, ${wordOf(Array.isArray(names) ? names.map(String) : [])}`;
 }
 
 const kindsIn = (value: Readonly<Record<string, unknown>>): Counts =>
-  Object.fromEntries(kinds.flatMap((kind) => (typeof value[kind] === 'number' ? [[kind, value[kind]]] : [])));
+  fromEach((kind) => (typeof value[kind] === 'number' ? value[kind] : 0));
 
 /** The same with the names of the files and of what they leave out. Files name themselves: the text is a client's. */
 export function recordingNames({ balances }: Recordings): string[] {

@@ -18,6 +18,7 @@ export const recordingOf = (caller: Caller, services: Services): RecordRules => 
   redact: redactionOf(caller, services),
   subjects: subjectsOf(caller, services),
   onlyRun: caller.run,
+  by: caller.id,
 });
 
 /** The leaves of a request that the service appends. */

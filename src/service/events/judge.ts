@@ -10,6 +10,7 @@ import { rowNullDropper } from '../../contract/nulls.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
+import { balanceType, statedByMember } from '../../core/balance/statement.ts';
 import { joinOf } from '../../core/coverage/join.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
@@ -27,6 +28,9 @@ export const toolRun = 'gov.tools';
 const joinRefusal =
   'expected no event that makes two reports of a call one: the service writes them for the telemetry that it receives';
 
+const statedByRefusal =
+  'expected a balance without this member: the service names the credential that records it';
+
 const earliestMs = Date.UTC(2000, 0, 1);
 
 /** Redaction and subjects of a project, which recording needs. */
@@ -37,6 +41,8 @@ export interface RecordRules {
   readonly mayJoin?: boolean;
   /** The only run that the caller may record in; absent for all. Received telemetry is judged without it. */
   readonly onlyRun?: string | undefined;
+  /** The id of the credential that records. */
+  readonly by?: string;
 }
 
 const plainly: RecordRules = { redact: null, subjects: null };
@@ -56,7 +62,7 @@ const fault = (pointer: string, code: FieldCode, detail: string, limit?: number)
 export function judgeEvent(
   input: EventInput,
   services: Services,
-  { redact, subjects, mayJoin = false, onlyRun }: RecordRules = plainly,
+  { redact, subjects, mayJoin = false, onlyRun, by }: RecordRules = plainly,
 ): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
@@ -79,7 +85,11 @@ export function judgeEvent(
   }
   const redacted = redact === null ? { event: input } : redact(input);
   if ('fault' in redacted) return redacted;
-  const made = draftEvent(redacted.event, timestampMs, salt);
+  const isBalance = input.eventType === balanceType;
+  if (isBalance && Object.hasOwn(input.metadata ?? {}, statedByMember))
+    return fault(`/metadata/${statedByMember}`, 'NOT_ALLOWED', statedByRefusal);
+  const stated = isBalance && by !== undefined ? statedAs(redacted.event, by) : redacted.event;
+  const made = draftEvent(stated, timestampMs, salt);
   if ('code' in made) return fault(made.pointer, draftCodes[made.code], made.detail);
   // reads subjects before redaction, so that a redacted subject can still be erased
   const about = subjects === null ? null : subjects(input as unknown as JsonObject);
@@ -92,6 +102,12 @@ export function judgeEvent(
   const whole = { metadata: {}, ...input } as unknown as Json;
   return { draft, fingerprint: fingerprint(canonicalize(whole)) };
 }
+
+/** A balance is the statement of one party: the log names it. */
+const statedAs = ({ metadata, ...event }: EventInput, by: string): EventInput => ({
+  ...event,
+  metadata: { ...metadata, [statedByMember]: by },
+});
 
 /** Whether a value nests deeper than `levels` containers. The parser bounds its depth. */
 function isDeeper(value: unknown, levels: number): boolean {

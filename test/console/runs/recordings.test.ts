@@ -19,7 +19,7 @@ describe('the line about recordings on the page of a run', () => {
     expect(recordingWords([imported, balance()])).toEqual({
       tone: 'good',
       verdict: 'balanced',
-      line: 'recordings balanced: 1 of 1 file, nothing left out',
+      line: 'recordings balanced: 1 of 1 file, nothing left out, by the word of the importer',
     });
     const left = recordingWords([
       imported,

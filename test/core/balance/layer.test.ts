@@ -55,6 +55,19 @@ describe('the layer x-recordings', () => {
     }
   });
 
+  it('names the credentials whose word the balances are', () => {
+    const of = (by: string, more: Partial<Balance> = {}) => balance({ ...more, 'gov.statedBy': by });
+    const { claims, text } = layerOf([imported(), of('key_b')]);
+    expect(claims).toMatchObject({ statedBy: ['key_b'] });
+    expect(text).toBe('recordings balanced: 1 of 1 file, nothing left out, by the word of key_b');
+    // another credential cannot say that a file was whole which one says was not
+    const open = { found: { calls: 2 }, leftOut: { calls: 1, parts: 1 } };
+    const forged = layerOf([imported(), of('key_a', open), of('key_b')]);
+    expect(forged).toMatchObject({ verdict: 'fail', claims: { statedBy: ['key_a', 'key_b'], whole: 1 } });
+    expect(layerOf([imported(), of('key_a', open), of('key_a')]).verdict).toBe('pass');
+    expect(layerOf([imported(), of('key_b'), of('key_a', open)]).verdict).toBe('fail');
+  });
+
   it('passes where each recording has a balance that comes out and leaves nothing out', () => {
     const found = layerOf([imported(), balance()]);
     expect(found).toMatchObject({ verdict: 'pass', failed: [], names: [] });

@@ -6,8 +6,10 @@ import {
   balanceWords,
   differenceOf,
   isWhole,
+  statedBy,
   sumOf,
   unbalanced,
+  wordOf,
   type Balance,
   type Counts,
 } from '../../../core/balance/statement.ts';
@@ -75,7 +77,10 @@ function headOf(
   { green, yellow, red }: Styles,
 ): Safe {
   if (code === 'NO_RECORDING') return safe`no recording in this run`;
-  const words = balances.length === 0 ? '' : `recordings balanced: ${balanceWords(balances)}`;
+  const words =
+    balances.length === 0
+      ? ''
+      : `recordings balanced: ${balanceWords(balances)}, ${wordOf(statedBy(balances))}`;
   if (isBroken) return red(words);
   if (code === null) return green(words);
   const why = code === 'RECORDING_NOT_COUNTED' ? 'nothing was compared' : 'a recording has no balance';

@@ -2,7 +2,7 @@
  * Whether recordings of other programs were read whole, for checks of several templates: from the balances in the events of
  * runs. Proven by `test/service/reports/checks/recordings.test.ts` and `fails.test.ts` in the same folder.
  */
-import { balanceWords, isWhole, type Balance } from '../../../core/balance/statement.ts';
+import { balanceWords, isWhole, statedBy, wordOf, type Balance } from '../../../core/balance/statement.ts';
 import type { Recordings } from '../../../core/proofs/recordings.ts';
 import { count } from '../templates/period.ts';
 import type { Examination } from './verdict.ts';
@@ -33,7 +33,7 @@ export class RecordingTally {
     return {
       examined: able.size,
       failed: failing.length,
-      detail: `${balanceWords(this.#balances)}, by the word of the importers.${namesOf(failing)}`,
+      detail: `${balanceWords(this.#balances)}, ${wordOf(statedBy(this.#balances))}.${namesOf(failing)}`,
       none: [none, ...missing].join(' '),
       missing: missing.length === 0 ? null : missing.join(' '),
     };

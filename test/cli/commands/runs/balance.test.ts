@@ -36,7 +36,7 @@ describe('runs balance', () => {
     const { code, stdout } = await plane.gov('runs balance whole', { columns: 140 });
     expect([code, stdout]).toEqual([
       0,
-      expect.stringContaining('recordings balanced: 1 of 1 file, nothing left out'),
+      expect.stringContaining('recordings balanced: 1 of 1 file, nothing left out, by the word of key_'),
     ]);
     expect(stdout).toMatch(/whole\.jsonl +calls +1 +0 +1 +0 +0 +0 +0 +0/);
     const piped = await plane.gov('runs balance whole -o json');
@@ -140,8 +140,10 @@ describe('runs balance', () => {
       expect.stringContaining('no balance of the run is of this file'),
     ]);
     const { files } = await plane.json('runs balance raw');
+    const { 'gov.statedBy': honest, ...balance } = files[0];
+    expect(honest).toMatch(/^key_/);
     const forged = {
-      ...files[0],
+      ...balance,
       found: { calls: 2, results: 1, prompts: 1 },
       recorded: { calls: 2, results: 1, prompts: 1 },
     };

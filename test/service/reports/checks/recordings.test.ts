@@ -25,7 +25,7 @@ describe('the check of recordings', () => {
   it('passes where a balance that could have failed comes out', () => {
     expect(statusOf([run([sampleBalance])])).toEqual([
       'pass',
-      '1 of 1 file, nothing left out, by the word of the importers.',
+      '1 of 1 file, nothing left out, by the word of the importer.',
     ]);
   });
 
@@ -53,7 +53,7 @@ describe('the check of recordings', () => {
   it('fails for what is left out, and names file, run and command', () => {
     expect(statusOf([run([sampleBalance]), run([left])])).toEqual([
       'fail',
-      '1 of 2 files; left out: 1 part with 1 call, by the word of the importers. Not whole: s.jsonl (run-1). gov runs balance run-1 shows what is left out.',
+      '1 of 2 files; left out: 1 part with 1 call, by the word of the importer. Not whole: s.jsonl (run-1). gov runs balance run-1 shows what is left out.',
     ]);
     expect(statusOf([run([{ ...empty, leftOut: { parts: 1 } }])])[0]).toBe('fail');
   });
