@@ -21,7 +21,7 @@ import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
 import { balanceOfBytes, copiedIn, type ReadAgain } from './balance-file.ts';
 import { countFacts } from './facts.ts';
-import { formatNames } from './names.ts';
+import { formatNames, type FormatName } from './names.ts';
 import type { ImportedRun } from './run.ts';
 
 /** An event as far as it is compared. */
@@ -165,11 +165,15 @@ export function statedOf(
   return { code: 'RECORDING_UNKNOWN', detail };
 }
 
+/** The format in which a recording was read: a flag may have named one that its file alone does not show. */
+export const formatOf = ({ source }: Balance): FormatName | 'auto' =>
+  formatNames.find((each) => each === source.format) ?? 'auto';
+
 /** Reads the file as the import did that stated the balance: it may have named the run. */
 function readAgain({ name, bytes, runId }: RawFile, stated: Balance): ReadAgain {
   const { source } = stated;
   const copied = copiedIn(stated);
-  const format = formatNames.find((each) => each === source.format) ?? 'auto';
+  const format = formatOf(stated);
   const read = (options: { sourceName?: string; runPrefix?: string; runId?: string }): ReadAgain =>
     balanceOfBytes(source.name || name, bytes, { format, copied, ...options });
   const plain = read({});

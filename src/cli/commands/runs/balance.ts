@@ -14,6 +14,7 @@ import {
   type Counts,
 } from '../../../core/balance/statement.ts';
 import { kinds } from '../../../core/balance/kinds.ts';
+import { shellWord } from '../../../core/shell-word.ts';
 import {
   recordingFault,
   RecordingsJudge,
@@ -64,7 +65,10 @@ export const run: Run<typeof spec> = async ({ args, flags, io, out, session }) =
     columns,
     rows: balances.flatMap(rowsOf),
     head: [headOf(balances, { code, isBroken }, out.styles)],
-    foot: balances.flatMap(leftOutLines),
+    foot: [
+      ...balances.flatMap(leftOutLines),
+      ...(code === 'RECORDING_NOT_COUNTED' ? notCounted(balances, args.runId) : []),
+    ],
   });
   if (flags.recording !== undefined)
     await out.note(safe`${flags.recording}: ${fault ?? 'counted again: every sum is that of its balance'}`);
@@ -87,9 +91,18 @@ function headOf(
   return yellow(words === '' ? why : `${words}; ${why}`);
 }
 
+/** What to do where the scanner finds nothing, so that the importer alone counted. */
+function notCounted(balances: readonly Balance[], runId: string): Safe[] {
+  const formats = [...new Set(balances.map(({ source }) => source.format))].join(', ');
+  return [
+    safe`the scanner finds no call, result, prompt or answer in ${formats}, so the importer alone counted`,
+    safe`to check the events, keep the file and compare it with a proof: gov proofs create --run ${shellWord(runId)}, gov proofs get PROOF --bundle --events disclosed --out FILE, gov proofs verify FILE --recording RECORDING`,
+  ];
+}
+
 /** Counts a file again. Returns how it differs from its balance; undefined if every sum is the same. */
 async function faultOf(path: string, balances: readonly Balance[]): Promise<string | undefined> {
-  const [{ statedOf }, { balanceOfBytes, copiedIn }] = await Promise.all([
+  const [{ formatOf, statedOf }, { balanceOfBytes, copiedIn }] = await Promise.all([
     import('../../../core/intake/repeat.ts'),
     import('../../../core/intake/balance-file.ts'),
   ]);
@@ -97,7 +110,10 @@ async function faultOf(path: string, balances: readonly Balance[]): Promise<stri
   const found = statedOf(bytes, balances);
   if ('code' in found) return found.detail;
   const [stated] = found.stated;
-  const { balance } = balanceOfBytes(stated.source.name, bytes, { copied: copiedIn(stated) });
+  const { balance } = balanceOfBytes(stated.source.name, bytes, {
+    format: formatOf(stated),
+    copied: copiedIn(stated),
+  });
   return differenceOf(stated, balance);
 }
 /** What the events of a run say of its recordings. Throws exit 5 for a run without events. */

@@ -104,6 +104,9 @@ describe('runs balance', () => {
       9,
       { balanced: null, code: 'RECORDING_NOT_COUNTED' },
     ]);
+    expect((await plane.gov('runs balance empty', { columns: 140 })).stdout).toMatch(
+      /the scanner finds no call.*\n.*gov proofs create --run empty.*--recording/,
+    );
     await plane.call('POST', '/events', { body: { ...body, runId: 'direct', metadata: {} } });
     const direct = await plane.gov('runs balance direct -o json');
     expect([direct.code, JSON.parse(direct.stdout)]).toMatchObject([
@@ -120,6 +123,22 @@ describe('runs balance', () => {
     await plane.gov('events push --from auto grown.jsonl');
     const { files } = await plane.json('runs balance grown');
     expect(files).toMatchObject([{ found: { prompts: 2 }, recorded: { prompts: 2 } }]);
+  });
+
+  it('--recording reads a file in the format that a flag named, which its content does not show', async () => {
+    plane.write(
+      'steps.json',
+      JSON.stringify([
+        { role: 'user', content: 'Fix' },
+        { role: 'assistant', content: 'ls' },
+      ]),
+    );
+    expect((await plane.gov('events push --from swe-agent --run steps steps.json')).code).toBe(0);
+    const same = await plane.gov('runs balance steps --recording steps.json');
+    expect([same.code, same.stderr]).toEqual([
+      0,
+      expect.stringContaining('every sum is that of its balance'),
+    ]);
   });
 
   it('--recording counts the raw file again, and refuses another file and a forged balance', async () => {
