@@ -139,7 +139,7 @@ class MessageWriter {
     const { status, output, error, metadata } = state;
     // a call that waits or runs has no result yet
     if (status !== 'completed' && status !== 'error') return;
-    const stated: Ending = status === 'completed' ? 'ok' : isRejected(error) ? 'refused' : 'error';
+    const stated = status === 'completed' ? endedBy(state) : isRejected(error) ? 'refused' : 'error';
     const exit =
       isSource(metadata) && typeof metadata['exit'] === 'number' ? { exit_code: metadata['exit'] } : {};
     this.#conversation.returned({
@@ -170,6 +170,17 @@ const isText = (part: unknown): part is Source =>
 const isTool = (part: unknown): part is Source =>
   isSource(part) && part['type'] === 'tool' && textOf(part['tool']) !== undefined;
 const stateOf = ({ state }: Source): Source => (isSource(state) ? state : {});
+/**
+ * The ending of a call that was completed. A command that the program ended has no exit code: the last words of its output
+ * say why.
+ */
+function endedBy({ output, metadata }: Source): Ending {
+  if (!isSource(metadata) || metadata['exit'] !== null) return 'ok';
+  const why = /<shell_metadata>\n([^]{0,1000})<\/shell_metadata>\s*$/.exec(textOf(output) ?? '')?.[1] ?? '';
+  if (why.startsWith('User aborted the command')) return 'interrupted';
+  return /^shell tool terminated command after exceeding timeout\b/.test(why) ? 'timed_out' : 'unknown';
+}
+
 /** The program writes this where its user did not permit the call. */
 const isRejected = (error: unknown): boolean =>
   typeof error === 'string' && /^The user (?:has )?rejected permission/.test(error);

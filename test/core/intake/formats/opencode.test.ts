@@ -18,6 +18,8 @@ const tool = (state: object) => ({
   tool: 'bash',
   state: { input: {}, ...state },
 });
+/** The output of a command that the program ended. */
+const ended = (why: string) => `(no output)\n\n<shell_metadata>\n${why}\n</shell_metadata>`;
 const endingOf = (state: object) =>
   eventsOf(message('assistant', [tool(state)])).find(({ eventType }) => eventType === 'tool.result')
     ?.metadata?.['outcome'];
@@ -60,6 +62,20 @@ describe('sessions of OpenCode', () => {
   it.each([
     [{ status: 'completed', output: '' }, 'ok'],
     [{ status: 'completed', output: '', metadata: { exit: 2 } }, 'error'],
+    [
+      { status: 'completed', output: ended('User aborted the command'), metadata: { exit: null } },
+      'interrupted',
+    ],
+    [
+      {
+        status: 'completed',
+        output: ended('shell tool terminated command after exceeding timeout 1500 ms.'),
+        metadata: { exit: null },
+      },
+      'timed_out',
+    ],
+    [{ status: 'completed', output: '', metadata: { exit: null } }, 'unknown'],
+    [{ status: 'completed', output: ended('User aborted the command'), metadata: { exit: 0 } }, 'ok'],
     [{ status: 'error', error: 'no such file' }, 'error'],
     [{ status: 'error', error: 'The user rejected permission to use this specific tool call.' }, 'refused'],
     [{ status: 'running' }, undefined],
