@@ -6,7 +6,8 @@
 import { csvHeader, csvRow } from '../csv.ts';
 import { sha256Text } from '../hash.ts';
 import { canonicalText } from '../json/canonical.ts';
-import type { Report, ReportTable } from './model.ts';
+import { visibleLine } from '../visible.ts';
+import type { Report, ReportCell, ReportTable } from './model.ts';
 
 /** Names of the attached files that the renderer makes itself. */
 export const dataFile = 'report.json';
@@ -34,7 +35,8 @@ const constantNames = ['dataHash', 'checkpoint'];
 
 /**
  * Returns a table of the report as CSV (contract K10), with the data hash and the checkpoint, `SIZE ROOT`, as the last two
- * columns. `hash`: the data hash, where the caller has it. Cost: linear in the rows.
+ * columns. People read it in spreadsheets, so that characters that show nothing are escapes; the JSON has them as recorded.
+ * `hash`: the data hash, where the caller has it. Cost: linear in the rows.
  */
 export function toTableCsv(report: Report, table: ReportTable, hash: string = dataHash(report)): Uint8Array {
   const constants = [hash, `${report.log.treeSize} ${report.log.rootHash}`];
@@ -42,6 +44,8 @@ export function toTableCsv(report: Report, table: ReportTable, hash: string = da
     table.columns.flatMap(({ kind }, at) => (kind === 'number' || kind === 'duration' ? [at] : [])),
   );
   const parts = [csvHeader([...table.columns.map(({ name }) => name), ...constantNames])];
-  for (const row of table.rows) parts.push(csvRow([...row, ...constants], numeric));
+  for (const row of table.rows) parts.push(csvRow([...row.map(shown), ...constants], numeric));
   return Buffer.from(parts.join(''));
 }
+
+const shown = (cell: ReportCell): ReportCell => (typeof cell === 'string' ? visibleLine(cell) : cell);

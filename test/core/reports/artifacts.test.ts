@@ -33,6 +33,18 @@ describe('artifacts of a report', () => {
     expect(rest.at(-1)![2]).toBe("'=cmd|calc");
   });
 
+  it('the CSV artifact spells out characters that reorder or hide text, and the JSON has them as recorded', () => {
+    const report = sampleReport({ rows: 2 });
+    const [table] = report.tables;
+    const hostile = 'pay\u202e bob\u{e0041}\u001b[31m\n::set-output';
+    const rows = [[hostile, 1, null]];
+    const text = Buffer.from(toTableCsv(report, { ...table!, rows }, 'h')).toString();
+    expect(text.split('\r\n')[1]).toBe(
+      `pay\\u202e bob\\u{e0041}\\u001b[31m\\n::set-output,1,,h,14 ${report.log.rootHash}`,
+    );
+    expect(Buffer.from(toJson({ ...report, title: hostile })).toString()).toContain('pay\u202e bob\u{e0041}');
+  });
+
   it('the CSV of a table without rows is its header alone', () => {
     const report = sampleReport({ rows: 0 });
     expect(Buffer.from(toCsv(report)).toString()).toMatch(
