@@ -4,7 +4,7 @@
  * Tested by `test/core/agents/hook-input.test.ts` with recordings of Claude Code 2.1.331 and Codex 0.169.
  */
 import { unnamedCallId } from '../intake/call-ids.ts';
-import { saysFailure } from '../intake/ending.ts';
+import { exitCodeBelow, saysFailure } from '../intake/ending.ts';
 import { isSource, textOf, type Source } from '../intake/run.ts';
 import { parseLoose } from '../intake/source.ts';
 import { readingsOf, type McpTool } from './mcp-name.ts';
@@ -167,7 +167,7 @@ function hasFailed(event: Source): boolean {
   const { tool_response: response, tool_output: output } = event;
   if ([event, response, output].some(saysFailure)) return true;
   if (!isSource(response)) return false;
-  return isSource(response['error']) || /^Exit Code: -?[1-9]\d*$/m.test(textOf(response['llmContent']) ?? '');
+  return isSource(response['error']) || (exitCodeBelow(textOf(response['llmContent']) ?? '') ?? 0) !== 0;
 }
 
 /** Claude Code and Codex write `mcp__SERVER__TOOL`; the shortest server is taken. Gemini CLI names the server apart. */

@@ -7,9 +7,17 @@ import type { Ending } from '../../contract/endings.ts';
 import { isSource, textOf, type Source } from './run.ts';
 import { parseLoose } from './source.ts';
 
-const exitNames = ['exit_code', 'exitCode', 'returncode', 'return_code', 'returnCode', 'exit_status'];
-/** Members that hold the exit code of a result beside its output. */
-const holders = ['metadata', 'outcome'];
+const exitNames = [
+  'exit_code',
+  'exitCode',
+  'returncode',
+  'return_code',
+  'returnCode',
+  'exit_status',
+  'exitStatus',
+];
+/** Members that hold the exit code of a result, beside its output or with it. */
+const holders = ['metadata', 'outcome', 'output', 'result'];
 /** Longer texts are content: no program puts its own words around them as JSON. */
 const mostJsonChars = 1_000_000;
 
@@ -18,6 +26,8 @@ export interface EndingSource {
   readonly stated?: Ending | undefined;
   /** The result, and what the program kept of it: the first that says something counts. */
   readonly results: readonly unknown[];
+  /** The record that has the result as one of its members: what it says itself counts, whatever is `stated`. */
+  readonly record?: Source;
   /** The ending of a call of which nothing is said: `ok` where the source would name an error. */
   readonly silent?: 'ok' | 'unknown';
 }
@@ -27,13 +37,16 @@ export interface EndingSource {
  * program says ended well may print an error of something else, so only its exit code and its flags count then. The tool
  * controls the results. Cost: once over a JSON text.
  */
-export function endingOf({ stated, results, silent = 'unknown' }: EndingSource): Ending {
+export function endingOf({ stated, results, record = {}, silent = 'unknown' }: EndingSource): Ending {
   const judge = stated === undefined ? saidByResult : saidByProgram;
-  const said = results.map((result) => endingIn(result, judge)).filter((each) => each !== undefined);
+  const inResults = results.map((result) => endingIn(result, judge));
+  const all = [saidByResult(record), ...inResults].filter((each) => each !== undefined);
+  // a result may be about something else that failed: then nobody knows
+  const said = all.filter((each) => each !== 'unknown');
   const worst = said.find((each) => each !== 'ok' && each !== 'error') ?? said.find((each) => each !== 'ok');
   if (stated !== undefined && stated !== 'ok' && stated !== 'error') return stated;
   if (worst !== undefined && (worst !== 'error' || stated !== 'error')) return worst;
-  return stated ?? said[0] ?? silent;
+  return stated ?? said[0] ?? all[0] ?? silent;
 }
 
 /** Returns whether a result says, by a flag or an exit code, that the call did not end well. */
@@ -55,7 +68,8 @@ function endingIn(result: unknown, judge: Judge): Ending | undefined {
 
 /** By flags and exit codes, which programs write. */
 function saidByProgram(result: Source): Ending | undefined {
-  const isSet = (names: readonly string[], value: boolean) => names.some((name) => result[name] === value);
+  const isSet = (names: readonly string[], value: boolean) =>
+    names.some((name) => isFlag(result[name], value));
   const inner = holders.map((name) => result[name]).filter(isSource);
   const isTimeout =
     isSet(['timed_out', 'timedOut'], true) ||
@@ -69,23 +83,39 @@ function saidByProgram(result: Source): Ending | undefined {
   return codes.includes(0) || isSet(['is_error', 'isError'], false) ? 'ok' : undefined;
 }
 
-/** Also by `success`, an `error`, or a status of HTTP, which tools write. */
+/** A flag, which some programs write as a text or a number. */
+const isFlag = (flag: unknown, value: boolean): boolean =>
+  flag === value || flag === Number(value) || isWord(flag, value);
+
+const isWord = (text: unknown, value: boolean): boolean =>
+  typeof text === 'string' && text.toLowerCase() === String(value);
+
+/** Also by `success`, an `error`, or a status of HTTP or in a word, which tools write. */
 function saidByResult(result: Source): Ending | undefined {
   const said = saidByProgram(result);
   if (said !== undefined && said !== 'ok') return said;
-  const isSaid = (value: boolean) => ['success', 'ok'].some((name) => result[name] === value);
+  const isSaid = (value: boolean) =>
+    ['success', 'ok'].some((name) => result[name] === value || isWord(result[name], value));
   const statuses = ['status', 'statusCode', 'status_code'].map((name) => result[name]);
   if (isSaid(false) || isError(result['error']) || statuses.some((each) => isStatus(each, 400, 600)))
     return 'error';
+  const word = (textOf(result['status']) ?? '').toLowerCase();
+  if (word === 'error') return 'error';
+  // of the call, or of what it is about, such as a payment
+  if (/^fail(?:ed|ure)?$/.test(word)) return 'unknown';
   return isSaid(true) || statuses.some((each) => isStatus(each, 200, 300)) ? 'ok' : said;
 }
 
 /** A number is a measure. */
 const isError = (error: unknown): boolean =>
-  error === true || textOf(error) !== undefined || (isSource(error) && Object.keys(error).length > 0);
+  error === true ||
+  (textOf(error) !== undefined && !isWord(error, false)) ||
+  (isSource(error) && Object.keys(error).length > 0);
 
-const isStatus = (status: unknown, from: number, below: number): boolean =>
-  typeof status === 'number' && status >= from && status < below;
+const isStatus = (status: unknown, from: number, below: number): boolean => {
+  const code = codeOf(status);
+  return code !== undefined && code >= from && code < below;
+};
 
 /** A part of a list: a text, a JSON value, or the output of one command. */
 function endingOfPart(part: Source, judge: Judge): Ending | undefined {
@@ -99,7 +129,7 @@ function endingOfPart(part: Source, judge: Judge): Ending | undefined {
 
 function codeOf(code: unknown): number | undefined {
   if (typeof code === 'number') return code;
-  return typeof code === 'string' && /^-?\d+$/.test(code) ? Number(code) : undefined;
+  return typeof code === 'string' && /^\s*[+-]?\d+(?:\.0+)?\s*$/.test(code) ? Number(code) : undefined;
 }
 
 function endingOfText(text: string, judge: Judge): Ending | undefined {
@@ -135,4 +165,17 @@ export function exitCodeIn(text: string): number | undefined {
     tagged ??
     exitLine.exec(output === null ? (/^[^\n]*/.exec(head)?.[0] ?? '') : head.slice(0, output.index));
   return found === null ? undefined : Number(found[1]);
+}
+
+/** The last lines of a command's result by Gemini CLI, which writes no code of 0, and by Copilot CLI. */
+const exitTails = [
+  /^Exit Code: (-?\d+)(?:\n(?:Signal|Background PIDs|Process Group PGID): .*)*\s*(?:<\/untrusted_context>)?\s*(?![^])/m,
+  /^<exited with exit code (-?\d+)>\s*(?![^])/m,
+];
+
+/** The exit code that a program wrote below the output of a command; undefined if it wrote none. */
+export function exitCodeBelow(text: string): number | undefined {
+  const tail = text.slice(-headChars);
+  const found = exitTails.map((each) => each.exec(tail)?.[1]).find((code) => code !== undefined);
+  return found === undefined ? undefined : Number(found);
 }

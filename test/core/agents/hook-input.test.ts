@@ -62,6 +62,7 @@ describe('readHookInput', () => {
 
   it.each([
     ['gemini', 'AfterTool', { tool_response: { llmContent: 'Output: yes\nExit Code: 0' } }],
+    ['gemini', 'AfterTool', { tool_response: { llmContent: 'Output: log:\nExit Code: 1\n\nend' } }],
     ['codex', 'PostToolUse', { tool_response: '' }],
     ['opencode', 'tool.execute.after', { tool_response: '', exit_code: 0 }],
   ] as const)('a result of %s in %s with %j is no failure', (client, hook_event_name, more) => {

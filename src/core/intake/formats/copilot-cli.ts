@@ -4,7 +4,7 @@
  * `test/core/intake/formats/copilot-cli.test.ts`.
  */
 import { Conversation, readArguments, words } from '../conversation.ts';
-import { endingOf } from '../ending.ts';
+import { endingOf, exitCodeBelow } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
@@ -139,13 +139,17 @@ class LineWriter {
     this.#conversation.called(call, place, undefined);
   }
 
-  #returned({ toolCallId, success, result, error }: Source, place: Place): void {
+  #returned({ toolCallId, success, result, error, ...rest }: Source, place: Place): void {
     const stated = success === true ? 'ok' : success === false ? 'error' : undefined;
     this.#conversation.returned({
       ...place,
       sourceId: textOf(toolCallId),
       content: result ?? error,
-      outcome: endingOf({ stated, results: [result ?? error] }),
+      outcome: endingOf({
+        stated,
+        results: [result ?? error, exitOf(result)],
+        record: { ...rest, success, error },
+      }),
       details: result === undefined || result === null ? undefined : error,
     });
   }
@@ -160,6 +164,11 @@ class LineWriter {
     });
   }
 }
+
+/** The exit code of a command, whose call the program calls a success whatever the code is. */
+const exitOf = (result: unknown): Source => ({
+  exit_code: exitCodeBelow((isSource(result) ? textOf(result['content']) : textOf(result)) ?? ''),
+});
 
 export const copilotCli: Format = {
   name,

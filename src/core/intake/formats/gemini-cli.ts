@@ -9,7 +9,7 @@
  */
 import type { Ending } from '../../../contract/endings.ts';
 import { Conversation, extraOf, words, type Utterance } from '../conversation.ts';
-import { endingOf } from '../ending.ts';
+import { endingOf, exitCodeBelow } from '../ending.ts';
 import type { Format } from '../format.ts';
 import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { History, isContext, isFiller } from '../pieces/gemini-history.ts';
@@ -122,13 +122,8 @@ const knownOfCall = words(
 const responseOf = (part: unknown): Source | undefined =>
   isSource(part) && isSource(part['functionResponse']) ? part['functionResponse'] : undefined;
 
-/** What the program writes below the output of a command. It writes no code of 0. */
-const shellTail =
-  /^Exit Code: (-?\d+)\n(?:(?:Signal|Background PIDs|Process Group PGID): .*\n?)*(?:<\/untrusted_context>)?\s*$/m;
-const hasFailed = (output: unknown): boolean => {
-  const [, code] = shellTail.exec(`${isSource(output) ? (textOf(output['output']) ?? '') : ''}\n`) ?? [];
-  return code !== undefined && Number(code) !== 0;
-};
+const hasFailed = (output: unknown): boolean =>
+  isSource(output) && (exitCodeBelow(textOf(output['output']) ?? '') ?? 0) !== 0;
 
 /** What the program says of a call. It writes the result of a cancelled one itself. */
 function statedOf({ name, status }: Source, outputs: readonly unknown[]): Ending | undefined {
@@ -248,7 +243,7 @@ class MessageWriter {
       sourceId: id,
       name: textOf(call['name']),
       content: outputs.length === 1 ? outputs[0] : outputs,
-      outcome: endingOf({ stated, results: outputs }),
+      outcome: endingOf({ stated, results: outputs, record: extraOf(call, knownOfCall) ?? {} }),
       extra: extraOf(call, knownOfCall),
     });
   }

@@ -148,7 +148,7 @@ class MessageWriter {
       sourceId: textOf(part['callID']),
       name: textOf(part['tool']),
       content: output ?? error,
-      outcome: endingOf({ stated, results: [exit] }),
+      outcome: endingOf({ stated, results: [exit, metadata] }),
       details: metadata,
     });
   }

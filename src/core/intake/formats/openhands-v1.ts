@@ -173,7 +173,7 @@ class EventWriter {
       name: textOf(event['tool_name']),
       content: content ?? event['error'] ?? event['rejection_reason'],
       // content that a tool printed may hold an error of something else
-      outcome: endingOf({ stated: stated ?? 'ok', results: [{ ...details, is_error: isError }] }),
+      outcome: endingOf({ stated: stated ?? 'ok', results: [], record: { ...details, is_error: isError } }),
       details: Object.keys(details).length === 0 ? undefined : details,
     });
   }

@@ -34,6 +34,7 @@ export function outcomeOf(
   return endingOf({
     stated,
     results: isTool ? [readArguments(toolOutputOf(attributes)[0])] : [],
+    ...(isTool ? { record: attributes } : {}),
     silent: exceptions.length > 0 ? 'unknown' : 'ok',
   });
 }

@@ -70,13 +70,15 @@ export function writeResults(
     const { type, tool_use_id: id, content, is_error: isError, cache_control: _cache, ...rest } = block;
     const own = { ...(type === 'tool_result' ? {} : { resultType: type }), ...rest, ...extra };
     const stated = isError === true || hasErrorCode(content) ? 'error' : isError === false ? 'ok' : undefined;
+    const record = { ...rest, is_error: isError };
     conversation.returned({
       at,
       actor,
       sourceId: textOf(id),
       content,
       // a result is none of an error unless it says so
-      outcome: written?.(block, details) ?? endingOf({ stated, results: [content, details], silent: 'ok' }),
+      outcome:
+        written?.(block, details) ?? endingOf({ stated, results: [content, details], record, silent: 'ok' }),
       details,
       extra: Object.keys(own).length === 0 ? undefined : own,
       key: key === undefined ? undefined : `${key}.result${index === 0 ? '' : index + 1}`,

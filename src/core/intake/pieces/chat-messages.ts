@@ -81,7 +81,11 @@ export function writeMessage(
         sourceId: idOf(message['tool_call_id']),
         // Ollama names the tool of a result so, and gives no id
         name: textOf(message['name']) ?? textOf(message['tool_name']),
-        outcome: endingOf({ stated: statedEnding(message, content), results: [content] }),
+        outcome: endingOf({
+          stated: statedEnding(message, content),
+          results: [content],
+          record: { ...message, content: undefined },
+        }),
       });
       break;
     default:

@@ -132,6 +132,7 @@ function resultIn(part: unknown): PartResult | undefined {
     outcome: endingOf({
       stated: status === 'error' ? 'error' : status === 'success' ? 'ok' : undefined,
       results: [content],
+      record: rest,
     }),
     extra: Object.keys(rest).length === 0 ? undefined : rest,
   };
@@ -152,7 +153,12 @@ function resultOfSdk(part: Source): PartResult {
     name: textOf(name),
     content,
     // a kind of output that is none of an error says that the call ended well
-    outcome: endingOf({ stated, results: [content], silent: kind === undefined ? 'unknown' : 'ok' }),
+    outcome: endingOf({
+      stated,
+      results: [content],
+      record: { ...rest, isError },
+      silent: kind === undefined ? 'unknown' : 'ok',
+    }),
     extra: Object.keys(extra).length === 0 ? undefined : extra,
   };
 }

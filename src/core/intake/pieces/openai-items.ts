@@ -193,6 +193,7 @@ export class ItemWriter {
       outcome: endingOf({
         stated: stated === 'ok' ? undefined : stated,
         results: [result],
+        record: rest,
         silent: stated === 'ok' ? 'ok' : 'unknown',
       }),
       details: error,
@@ -210,7 +211,7 @@ export class ItemWriter {
       extra,
       sourceId: textOf(item['call_id']),
       content: output,
-      outcome: ending ?? endingOf({ stated, results: [output] }),
+      outcome: ending ?? endingOf({ stated, results: [output], record: { ...item, output: undefined } }),
     });
     this.#invoked = undefined;
   }
