@@ -41,7 +41,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     completeness: { may: 'json merkle events' },
     graphs: { may: 'json merkle events', doors: 'builder declaration derivation lineage rows union' },
     // What a call does, alike for all clients. Conditions read texts with the same parser.
-    action: { may: 'json', doors: 'host shell-programs' },
+    action: { may: 'json', doors: 'canonical git-remotes host large-content recorded shape shell-programs' },
     policies: {
       may: 'json merkle action',
       doors:
@@ -54,7 +54,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     decided: { may: 'json merkle events policies' },
     risk: { may: 'json graphs', doors: 'config inputs router' },
     replay: {
-      may: 'json merkle graphs policies decided risk',
+      may: 'json merkle action graphs policies decided risk',
       doors: 'again align collector drift fields graph run-compare steps withdrawn',
     },
     // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
@@ -102,7 +102,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'otlp/day-balance otlp/history otlp/joins otlp/sources receive reconcile registry repeat run source subagents',
     },
     mcp: { may: 'json' },
-    agents: { may: 'json intake' },
+    agents: { may: 'json action intake' },
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

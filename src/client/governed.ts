@@ -183,6 +183,7 @@ class Invocation<Value> {
         : {
             evaluationId: decision.evaluationId,
             argumentsHash: decision.argumentsHash,
+            actionHash: decision.actionHash,
             decision: decision.decision,
             ...(decision.approvalId === null ? {} : { approvalId: decision.approvalId }),
           };

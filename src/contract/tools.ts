@@ -1,6 +1,7 @@
 /**
  * Tool governance (contract M9-M12). Policies evaluate the call as the context
- * `{…context, tool: {name, server, version, schemaHash, annotations}, arguments, actor, runId}`.
+ * `{…context, tool: {name, server, version, schemaHash, annotations}, arguments, actor, runId, facts, action}`.
+ * `facts` has the caller's facts and its client; the plane computes `action`, the canonical action of the call.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -15,7 +16,37 @@ const label = Type.String({ minLength: 1, maxLength: limits.toolNameChars });
 const hint = Type.Optional(Type.Boolean());
 
 /** Members that the service adds to the context of a tool call; the context of a caller must not have them. */
-export const toolContextMembers = ['tool', 'arguments', 'actor', 'runId'] as const;
+export const toolContextMembers = ['tool', 'arguments', 'actor', 'runId', 'facts', 'action'] as const;
+
+const absolutePath = Type.String({ pattern: '^/', maxLength: limits.actionPathChars });
+const factPath = (description: string) =>
+  Type.Optional(nullable(Type.String({ pattern: '^/', maxLength: limits.actionPathChars, description })));
+
+const ToolFacts = exact({
+  cwd: factPath('Folder that the call starts in'),
+  home: factPath('Home folder'),
+  workspace: factPath('The git root at the start of the session'),
+  real: Type.Optional(
+    Type.Record(Type.String(), absolutePath, {
+      maxProperties: limits.factLinks,
+      description: 'Where absolute paths lead whose links were resolved',
+    }),
+  ),
+  remotes: Type.Optional(
+    Type.Record(Type.String(), nullable(Type.String({ maxLength: limits.factHostChars })), {
+      maxProperties: limits.factRemotes,
+      description: 'Hosts of git remotes by name; null for one without a host',
+    }),
+  ),
+  plane: Type.Optional(
+    nullable(Type.String({ maxLength: limits.factHostChars, description: 'host:port of this plane' })),
+  ),
+  sandbox: Type.Optional(
+    nullable(
+      Type.String({ maxLength: limits.toolNameChars, description: 'The sandbox that the call runs in' }),
+    ),
+  ),
+});
 
 export const ToolCall = exact({
   tool: exact({
@@ -30,6 +61,17 @@ export const ToolCall = exact({
   arguments: freeObject,
   runId: Type.Optional(clientId('Run')),
   actor: Type.Optional(Actor),
+  client: Type.Optional(
+    Type.Object(
+      { name: label, version: Type.Optional(Type.String({ maxLength: limits.toolNameChars })) },
+      {
+        additionalProperties: false,
+        description:
+          'The program whose tool it is: claude-code, codex, gemini, opencode or cursor. Tools of others have an action of kind unknown',
+      },
+    ),
+  ),
+  facts: Type.Optional(ToolFacts),
   context: Type.Optional(freeObject),
   policyIds: Type.Optional(Type.Array(clientId('Policy'), { maxItems: limits.toolPolicyIds })),
   approvalId: Type.Optional(
@@ -61,6 +103,7 @@ const ToolDecision = Type.Object({
   obligations: Type.Array(Type.Object({ type: Type.String(), params: freeObject })),
   riskScore: nullable(Type.Number()),
   argumentsHash: sha256Hash,
+  actionHash: sha256Hash,
   approvalId: nullable(serviceId('apr')),
   evaluatedAt: timestamp('When it was decided'),
   expiresAt: timestamp('When the decision expires'),

@@ -30,6 +30,7 @@ import {
 import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
 import { receiptsFolder } from '../context/config.ts';
+import { callFacts } from './facts.ts';
 import { mayFailOpen, reach } from './connection-file.ts';
 import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
@@ -120,7 +121,7 @@ class Gate {
     let decision: ToolDecision | undefined;
     try {
       const plane = new Plane(this.#options.config, this.#stop);
-      decision = await plane.evaluate(callOf(input, tool));
+      decision = await plane.evaluate(callOf(input, tool, callFacts(input, tool, plane.baseUrl)));
       const stamp = { id: decision.evaluationId, nowMs: Date.now() };
       await plane.record(rulingEvent(input, { tool, decision }, stamp));
       return decided(client, decision);
@@ -141,8 +142,9 @@ class Gate {
   async leaveToProxy(input: HookInput, tool: HookedTool): Promise<HookAnswer> {
     const { client, config } = this.#options;
     try {
-      const call = { ...callOf(input, tool), dryRun: true };
-      const decision = await new Plane(config, this.#stop).evaluate(call);
+      const plane = new Plane(config, this.#stop);
+      const call = { ...callOf(input, tool, callFacts(input, tool, plane.baseUrl)), dryRun: true };
+      const decision = await plane.evaluate(call);
       if (decision.decision === 'deny') return await this.rule(input, tool);
       return decision.allowed ? decided(client, decision) : goOn;
     } catch (cause) {
@@ -170,10 +172,12 @@ class Plane {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #stop: AbortSignal;
   readonly #receipts: string;
+  readonly baseUrl: string;
 
   /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
   constructor(config: string, stop: AbortSignal) {
     const { baseUrl, key, ca } = reach(config);
+    this.baseUrl = baseUrl;
     this.#receipts = receiptsFolder(config);
     this.#connection = new Connection({ baseUrl, ca, env: {} });
     this.#stop = stop;

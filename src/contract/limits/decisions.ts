@@ -33,7 +33,14 @@ export const decisions = {
   actionFolders: 8,
   actionPaths: 1000,
   actionPathChars: 4096,
+  /** `..` in one path. */
+  actionPathSteps: 64,
   actionHosts: 200,
+  /** Larger contents of files and prompts are sent by their hash. */
+  toolContentBytes: 8 * KiB,
+  factLinks: 200,
+  factRemotes: 50,
+  factHostChars: 300,
   toolDecisionSeconds: 60,
   toolDecisionSlackSeconds: 30,
   approvalHours: 24,

@@ -21,6 +21,7 @@ import {
 import { clientTools, type ClientTool } from './client-tools.ts';
 import { hostOf } from './host.ts';
 import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
+import { patchText } from './large-content.ts';
 import { moneyOf } from './money.ts';
 import { pathsOf, pathUses } from './path-uses.ts';
 import { joined } from './places.ts';
@@ -135,13 +136,14 @@ function toolPaths(
 
 /** The files that a patch names, in the form of Codex or as a unified diff. */
 function patchPaths(patch: Json | undefined, place: Parameters<typeof pathUses>[2]): PathUse[] {
-  if (typeof patch !== 'string') return pathUses(null, 'write', place);
+  const text = patchText(patch);
+  if (text === null) return pathUses(null, 'write', place);
   const found: PathUse[] = [];
-  for (const [, verb = '', path = ''] of patch.matchAll(
+  for (const [, verb = '', path = ''] of text.matchAll(
     /^\*\*\* (Add File|Update File|Delete File|Move to): (.*)$/gm,
   ))
     found.push(...pathUses(path.trim(), verb === 'Delete File' ? 'delete' : 'write', place));
-  for (const [, path = ''] of patch.matchAll(/^\+\+\+ (?:b\/)?([^\t\n]+)/gm))
+  for (const [, path = ''] of text.matchAll(/^\+\+\+ (?:b\/)?([^\t\n]+)/gm))
     if (path !== '/dev/null') found.push(...pathUses(path, 'write', place));
   return found.length === 0 ? pathUses(null, 'write', place) : distinct(found);
 }

@@ -181,9 +181,40 @@ export function pathUses(text: string | null, access: Access, { cwd, facts }: Pa
   if (spelled.startsWith('~') || /[\p{Cc}`$]|\{.*(?:,|\.\.).*\}|%(?:25)*(?:2[ef]|5c|00)/iu.test(spelled))
     return [hidden(access)];
   if (!spelled.startsWith('/') && cwd === null) return [hidden(access)];
-  const path = joined(cwd ?? '/', spelled.replaceAll('\\', '/'));
-  const use: PathUse = { path, access, places: placesOf(path, facts) };
-  const real = facts.real !== undefined && Object.hasOwn(facts.real, path) ? facts.real[path] : undefined;
-  if (real === undefined || real === path) return [use];
-  return [use, { path: real, access, places: placesOf(real, facts) }];
+  const slashed = spelled.replaceAll('\\', '/');
+  const left = leftFolders(slashed, cwd);
+  if (left === null) return [hidden(access)];
+  const links = left.filter((folder) => facts.namesLinks === true || isLink(folder, facts));
+  return [joined(cwd ?? '/', slashed), ...links].flatMap((path) => usesOf(path, access, facts));
+}
+
+const isLink = (path: string, { real }: ActionFacts): boolean =>
+  real !== undefined && Object.hasOwn(real, path);
+
+/** A path as it is spelled, and where its link leads. */
+function usesOf(path: string, access: Access, facts: ActionFacts): PathUse[] {
+  const real = isLink(path, facts) ? facts.real?.[path] : undefined;
+  const paths = real === undefined || real === path ? [path] : [path, real];
+  return paths.map((each) => ({ path: each, access, places: placesOf(each, facts) }));
+}
+
+/**
+ * The folders that `..` leaves: `a/b` of `a/b/../c`, and the current folder of `../c`. The system resolves a link before `..`, so a
+ * link there leads the path elsewhere. Null for more than `limits.actionPathSteps`.
+ */
+function leftFolders(path: string, cwd: string | null): string[] | null {
+  if (!path.includes('..')) return [];
+  const found = new Set<string>();
+  const kept = path.startsWith('/') ? [] : (cwd ?? '').split('/').slice(1);
+  let steps = 0;
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') kept.push(part);
+    else if (kept.length > 0) {
+      if ((steps += 1) > limits.actionPathSteps) return null;
+      found.add(`/${kept.join('/')}`);
+      kept.pop();
+    }
+  }
+  return [...found];
 }

@@ -1,6 +1,6 @@
 /**
  * The form of a canonical action, `gov.action/1`: what a call of an agent's tool does, alike for all clients. A null means that only
- * the running shell knows it: a condition about it is indeterminate.
+ * the running shell knows it: a condition about it is indeterminate. Documented in `docs/reference/canonical-action.md`.
  */
 import type { Json } from '../json/canonical.ts';
 
@@ -106,8 +106,11 @@ export interface ActionFacts {
   readonly remotes?: Readonly<Record<string, string | null>>;
   /** `host:port`. */
   readonly plane?: string | null;
-  /** The sandbox that the call runs in. */
-  readonly sandbox?: string | null;
+  /**
+   * The paths also name the folders that `..` leaves, because a link there leads elsewhere. A hook needs them to resolve links; the
+   * plane adds those that are links.
+   */
+  readonly namesLinks?: boolean;
 }
 
 /** A call of a tool, as the caller names it. */

@@ -6,6 +6,7 @@
 import type { EventInput } from '../../contract/events.ts';
 import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
 import type { Ending } from '../../contract/endings.ts';
+import { withDigests } from '../action/large-content.ts';
 import { endingOf } from '../intake/ending.ts';
 import { capture } from '../intake/otlp/capture.ts';
 import { RunBuilder, runIdFrom, type Draft, type Party, type Source } from '../intake/run.ts';
@@ -19,11 +20,16 @@ const actorOf = ({ client, subagent }: HookInput) => ({
 });
 
 /** A policy sees an MCP tool by its own name and server, as the MCP proxy names it. */
-export function callOf(input: HookInput, tool: HookedTool): ToolCall {
+export function callOf(
+  input: HookInput,
+  tool: HookedTool,
+  facts: Pick<ToolCall, 'client' | 'facts'> = {},
+): ToolCall {
   const { client, cwd, permissionMode, session } = input;
   return {
     tool: tool.mcp === null ? { name: tool.name } : { name: tool.mcp.name, server: tool.mcp.server },
-    arguments: tool.arguments,
+    arguments: tool.mcp === null ? withDigests(client, tool.name, tool.arguments) : tool.arguments,
+    ...facts,
     runId: runIdFrom(session),
     actor: actorOf(input),
     context: {
@@ -61,6 +67,7 @@ export function rulingEvent(
         toolCallId: tool.callId,
         evaluationId: decision.evaluationId,
         argumentsHash: decision.argumentsHash,
+        actionHash: decision.actionHash,
         approvalId: decision.approvalId,
         [allowed ? 'decision' : 'status']: decision.decision,
         ...(tool.mcp === null ? {} : { server: { name: tool.mcp.server }, toolName: tool.name }),

@@ -4,6 +4,7 @@
  * guessed. Proven by `test/core/replay/again.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
+import { actionRecomputes } from '../action/recorded.ts';
 import { escalating, type Evaluation as RecordedEvaluation } from '../decided/evaluation.ts';
 import { engine } from '../policies/language/ast.ts';
 import type { PolicyInput } from '../policies/evaluate/compile.ts';
@@ -84,13 +85,21 @@ function lackingIn(set: PolicySet, ids: readonly string[], reads: ReadSet): Lack
 export const requiresSignature = (decisions: RecordedEvaluation['decisions'], set: PolicySet): boolean =>
   escalating(decisions).some(({ policyId }) => set.get(policyId)?.policy.requireSignedApproval === true);
 
-/** Returns whether a repeated evaluation equals the recorded one in every decision; null if the inputs were erased. */
+/** Whether the recorded action of a tool call is not the one of its call. Of another engine nobody can say it. */
+export const hasOtherAction = ({ checkpoint, policySource }: RecordedEvaluation): boolean =>
+  policySource === 'tool' && actionRecomputes(checkpoint) === false;
+
+/**
+ * Returns whether a repeated evaluation equals the recorded one in every decision, and its action is the one of its call; null
+ * if the inputs were erased.
+ */
 export function recomputes(recorded: OpenEvaluation, set: PolicySet): boolean | null {
   const again = isWhole(recorded) ? decideAgain(recorded, set) : null;
   if (again === null) return null;
   const { decisions, summary } = again;
   const { approval } = recorded;
   return (
+    !hasOtherAction(recorded) &&
     (approval === null ||
       (approval.signatureRequired === true) === requiresSignature(recorded.decisions, set)) &&
     summary.combined === recorded.combined &&

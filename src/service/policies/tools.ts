@@ -6,6 +6,7 @@ import { refuseSystemRun } from '../writes/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { GovError } from '../../contract/problems.ts';
+import { withAction } from '../../core/action/recorded.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { cut } from '../../core/replay/fields.ts';
@@ -27,17 +28,18 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
     const { runId = caller.run } = body;
     if (runId !== undefined) refuseSystemRun(runId, 'body');
     requireOwnRun(caller, runId);
+    const { context, actionHash } = withAction(contextOf(body, runId));
     const asked: EvaluationRequest = {
       caller,
       runId: runId ?? toolRun,
-      checkpoint: { context: contextOf(body, runId) },
+      checkpoint: { context },
       policyIds: body.policyIds ?? [],
       pointer: '/policyIds',
       contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
       source: 'tool',
       ...(body.approvalId === undefined ? {} : { approvalId: body.approvalId }),
     };
-    const callHash = hashOf(body);
+    const hashes = { argumentsHash: hashOf(body), actionHash };
     const router = await routerOf(services.store, caller.project.projectId);
     const answerOf = (decided: PolicyOutcome) => {
       const policyDecisions = matching(decided).map(({ policyId, decision }) => ({
@@ -46,7 +48,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
         score: 0,
       }));
       const riskScore = evaluateRisk({ policyDecisions }, router).score;
-      return { status: 200, body: decisionBody(decided, { argumentsHash: callHash, riskScore }) } as const;
+      return { status: 200, body: decisionBody(decided, { ...hashes, riskScore }) } as const;
     };
     if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
     return recordEvaluation(services, asked, (decided) => {
@@ -65,11 +67,11 @@ function requireOwnRun({ run }: Caller, runId: string | undefined): void {
 }
 
 /**
- * The context that policies see of a call. VALIDATION_ERROR where the caller's own context has a member that
- * the service sets.
+ * The context that policies see of a call, but for its action. VALIDATION_ERROR where the caller's own context has a member
+ * that the service sets.
  */
 function contextOf(
-  { tool, arguments: given, actor, context = {} }: ToolCall,
+  { tool, arguments: given, actor, client, facts, context = {} }: ToolCall,
   runId: string | undefined,
 ): JsonObject {
   for (const name of toolContextMembers) {
@@ -84,7 +86,15 @@ function contextOf(
     arguments: given as JsonObject,
     ...(actor === undefined ? {} : { actor: actor as JsonObject }),
     ...(runId === undefined ? {} : { runId }),
+    ...(client === undefined && facts === undefined
+      ? {}
+      : { facts: { ...(facts as JsonObject), ...(client === undefined ? {} : { client: { ...client } }) } }),
   };
+}
+
+interface CallHashes {
+  readonly argumentsHash: string;
+  readonly actionHash: string;
 }
 
 /** Whether a place in the context is in a member that the service sets from the call. */
@@ -106,7 +116,7 @@ const matching = ({ evaluation }: PolicyOutcome) =>
 
 function decisionBody(
   decided: PolicyOutcome,
-  { argumentsHash, riskScore }: { argumentsHash: string; riskScore: number },
+  { argumentsHash, actionHash, riskScore }: CallHashes & { readonly riskScore: number },
 ): ToolDecision {
   const { evaluation, approval, evaluatedMs } = decided;
   const { id, evaluatedAt } = evaluation;
@@ -123,6 +133,7 @@ function decisionBody(
     obligations: obligationsOf(decided),
     riskScore,
     argumentsHash,
+    actionHash,
     approvalId: approval?.stored.approvalId ?? null,
     evaluatedAt,
     expiresAt: formatTimestamp(evaluatedMs + limits.toolDecisionSeconds * 1000),
@@ -163,7 +174,7 @@ function obligationsOf(decided: PolicyOutcome): ToolDecision['obligations'] {
  */
 function toolEvaluated(
   { tool }: ToolCall,
-  { evaluationId, decision, argumentsHash, approvalId }: ToolDecision,
+  { evaluationId, decision, argumentsHash, actionHash, approvalId }: ToolDecision,
   context: {
     runId: string;
     actor: NonNullable<ToolCall['actor']>;
@@ -180,7 +191,13 @@ function toolEvaluated(
     resource: { name: tool.name, type: 'tool' },
     action: 'evaluate',
     timestamp: formatTimestamp(nowMs),
-    metadata: { evaluationId, decision, argumentsHash, ...(approvalId === null ? {} : { approvalId }) },
+    metadata: {
+      evaluationId,
+      decision,
+      argumentsHash,
+      actionHash,
+      ...(approvalId === null ? {} : { approvalId }),
+    },
   };
   const draft = draftEvent(input, nowMs, services.salt);
   if ('code' in draft) {

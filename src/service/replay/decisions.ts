@@ -13,7 +13,13 @@ import type { Snapshot } from '../../core/decided/snapshot.ts';
 import { RiskAgain } from '../../core/proofs/decision-lineage.ts';
 import { hashText } from '../../core/hash.ts';
 import type { PolicySet } from '../../core/policies/set/in-force.ts';
-import { evaluateAgain, isWhole, recordedEvaluation, type OpenEvaluation } from '../../core/replay/again.ts';
+import {
+  evaluateAgain,
+  hasOtherAction,
+  isWhole,
+  recordedEvaluation,
+  type OpenEvaluation,
+} from '../../core/replay/again.ts';
 import { FindingsTally, type ReplayCollector } from '../../core/replay/collector.ts';
 import { noSnapshot, snapshotDrift } from '../../core/replay/drift.ts';
 import {
@@ -175,5 +181,8 @@ function evaluated(recorded: OpenEvaluation, { set, unknown }: LoggedSet): StepO
   const lacking = asked === null ? unknown : unknown.filter((policyId) => asked.includes(policyId));
   if (lacking.length > 0) return notReplayable('policy_not_known', lacking);
   const again = isWhole(recorded) ? evaluateAgain(recorded, set, set.readSet) : null;
-  return again === null ? lost : compareEvaluation(recordedEvaluation(recorded), again);
+  if (again === null) return lost;
+  const outcome = compareEvaluation(recordedEvaluation(recorded), again);
+  if (!hasOtherAction(recorded)) return outcome;
+  return { ...outcome, status: 'mismatch', note: 'the recorded action is not the action of its call' };
 }

@@ -54,6 +54,8 @@ const event = (command: string, more: object = {}): string =>
   });
 const hook = (input: string | Uint8Array, words: readonly string[] = []): Promise<Result> =>
   gov(['hook', 'claude-code', '--config', config, ...words], { input });
+const contextIn = async (runId: string) =>
+  (await plane.call('GET', `/governance/policy/evaluations?runId=${runId}`)).body.data[0].checkpoint.context;
 const last = async (runId = 'session-1') => (await plane.json(`events list --run ${runId}`)).events.at(-1);
 
 /** A server in place of the plane. */
@@ -71,6 +73,23 @@ const hookAt = (path: string, input = event('ls'), more: readonly string[] = [])
   gov(['hook', 'claude-code', '--config', path, ...more], { input });
 
 describe('gov hook', () => {
+  it('gov hook sends facts, and policies see the action', async () => {
+    await hook(event('rm x', { cwd: plane.folder, session_id: 'session-action' }));
+    expect(await contextIn('session-action')).toMatchObject({
+      facts: { client: { name: 'claude-code' }, cwd: plane.folder, sandbox: null },
+      action: { kind: 'shell', commands: [{ program: 'rm', cwd: plane.folder }] },
+    });
+    expect((await last('session-action')).metadata.actionHash).toMatch(/^sha256:/);
+  });
+
+  it('gov hook decides a write of any size', async () => {
+    const content = 'x'.repeat(limits.toolArgumentsBytes * 2);
+    const tool_input = { file_path: '/work/x', content };
+    const answer = await hook(event('', { tool_name: 'Write', tool_input, session_id: 'session-large' }));
+    expect(answer).toMatchObject({ code: 0, stdout: '{}\n' });
+    expect((await contextIn('session-large')).arguments.content).toMatchObject({ bytes: content.length });
+  });
+
   it('gov hook sends its requests to the paths of the contract', () => {
     expect(hookPaths).toEqual({ evaluate: table.evaluateTool.path, record: table.createEvent.path });
   });

@@ -260,6 +260,12 @@ describe('the limits of an action', () => {
     expect(path(limits.actionPathChars)).toEqual(['read ?']);
   });
 
+  it('a path goes up to a number of times', () => {
+    const up = (count: number) => pathsIn(shellAction(`rm /${'x/'.repeat(count)}${'../'.repeat(count)}y`));
+    expect(up(limits.actionPathSteps)).toEqual(['delete /y']);
+    expect(up(limits.actionPathSteps + 1)).toEqual(['delete ?']);
+  });
+
   it('a hostile line costs little', () => {
     const started = threadMs();
     for (const part of [

@@ -60,6 +60,31 @@ describe('the paths of a command', () => {
   });
 });
 
+describe('links in a path', () => {
+  it('a folder that .. leaves counts where it is a link', () => {
+    const real = { '/w/app/l': '/mnt/b' };
+    expect(pathsIn(shellAction('rm l/../x', { real }))).toEqual([
+      'delete /w/app/x',
+      'delete /w/app/l',
+      'delete /mnt/b',
+    ]);
+    expect(pathsIn(shellAction('cd l && rm ../x', { real })).slice(2)).toEqual([
+      'delete /w/app/x',
+      'delete /w/app/l',
+      'delete /mnt/b',
+    ]);
+    expect(pathsIn(shellAction('rm k/../x', { real }))).toEqual(['delete /w/app/x']);
+  });
+
+  it('a hook learns which folders may be links', () => {
+    expect(pathsIn(shellAction('cd a && rm b/../x', { namesLinks: true }))).toEqual([
+      'read /w/app/a',
+      'delete /w/app/a/x',
+      'delete /w/app/a/b',
+    ]);
+  });
+});
+
 describe('the places of a path', () => {
   const placesOf = (path: string) => shellAction(`cat ${path}`).paths?.flatMap(({ places }) => places);
 

@@ -35,6 +35,7 @@ const decision: ToolDecision = {
   obligations: [],
   riskScore: 0,
   argumentsHash: `sha256:${'0'.repeat(64)}`,
+  actionHash: `sha256:${'1'.repeat(64)}`,
   approvalId: null,
   evaluatedAt: '2026-03-01T12:00:00Z',
   expiresAt: '2026-03-01T12:01:00Z',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canonicalize } from '../../../src/core/json/canonical.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 
@@ -38,10 +39,52 @@ async function policy(policyId: string, condition: unknown, action: string): Pro
   const published = await plane.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
   expect(published.status).toBe(200);
 }
+const paths = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`/${at}`, '/x']));
 const evaluate = (body: Record<string, unknown>) =>
   plane.call('POST', '/mcp/tools/evaluate', { body: { arguments: {}, ...body } });
 
 describe('tool evaluation', () => {
+  const client = { name: 'claude-code', version: '2.1.332' };
+  const facts = {
+    cwd: '/w/app',
+    home: '/home/a',
+    workspace: '/w/app',
+    real: { '/w/app/build': '/mnt/b' },
+    remotes: { origin: 'github.com', none: null },
+    plane: '127.0.0.1:7460',
+    sandbox: null,
+  };
+  const rm = { tool: { name: 'Bash' }, arguments: { command: 'rm -rf build' }, client, facts };
+
+  it('a tool evaluation records the facts and the action of the call', async () => {
+    const { status, body } = await evaluate({ ...rm, runId: 'run-action' });
+    expect(status).toBe(200);
+    const { body: history } = await plane.call('GET', '/governance/policy/evaluations?runId=run-action');
+    const { context } = history.data[0].checkpoint;
+    expect(context.facts).toEqual({ ...facts, client });
+    expect(context.action).toMatchObject({
+      engine: 'gov.action/1',
+      kind: 'shell',
+      commands: [{ program: 'rm', flags: ['-rf', '-r', '-f'] }],
+      paths: [
+        { path: '/w/app/build', access: 'delete', places: ['workspace'] },
+        { path: '/mnt/b', access: 'delete', places: ['other'] },
+      ],
+    });
+    const canonical = canonicalize(context.action);
+    expect(body.actionHash).toBe(`sha256:${hash('sha256', `gov.action/1\n${canonical}`, 'hex')}`);
+    const events = await plane.call('GET', '/events?runId=run-action');
+    expect(events.body.events[0].metadata.actionHash).toBe(body.actionHash);
+  });
+
+  it('a call without client and facts has an action that says nothing', async () => {
+    await evaluate({ tool: { name: 'Bash' }, arguments: { command: 'ls' }, runId: 'run-plain' });
+    const { body } = await plane.call('GET', '/governance/policy/evaluations?runId=run-plain');
+    expect(body.data[0].checkpoint.context).not.toHaveProperty('facts');
+    expect(body.data[0].checkpoint.context.action).toMatchObject({ kind: 'unknown', commands: null });
+  });
+
   it('a tool evaluation allows a call without objections, for a minute', async () => {
     const { status, body } = await evaluate({ tool: { name: 'search' }, runId: 'run-1' });
     expect(status).toBe(200);
@@ -138,9 +181,27 @@ describe('tool evaluation', () => {
     expect((await evaluate({ tool: { name: 'search' }, arguments: largest, runId: 'r' })).status).toBe(200);
   });
 
+  it('a tool evaluation accepts facts up to their limits', async () => {
+    const most = {
+      cwd: `/${'a'.repeat(limits.actionPathChars - 1)}`,
+      real: paths(limits.factLinks),
+      remotes: paths(limits.factRemotes),
+      plane: 'a'.repeat(limits.factHostChars),
+    };
+    expect((await evaluate({ tool: { name: 'search' }, facts: most })).status).toBe(200);
+  });
+
   it.each([
     ['arguments over the limit', { arguments: { a: `${largest.a}a` } }, '/arguments'],
     ['a context that sets what the service sets', { context: { tool: { name: 'search' } } }, '/context/tool'],
+    ['a context with an action', { context: { action: {} } }, '/context/action'],
+    ['a context with facts', { context: { facts: {} } }, '/context/facts'],
+    ['a relative folder', { facts: { cwd: 'x' } }, '/facts/cwd'],
+    ['an unknown fact', { facts: { user: 'x' } }, '/facts/user'],
+    ['a client without a name', { client: { version: '1' } }, '/client/name'],
+    ['too many links', { facts: { real: paths(limits.factLinks + 1) } }, '/facts/real'],
+    ['too many remotes', { facts: { remotes: paths(limits.factRemotes + 1) } }, '/facts/remotes'],
+    ['a long endpoint', { facts: { plane: 'a'.repeat(limits.factHostChars + 1) } }, '/facts/plane'],
     ['a run of the service', { runId: 'gov.tools' }, '/runId'],
     ['an unknown policy', { policyIds: ['nobody'] }, '/policyIds/0'],
     ['a name that is too long', { tool: { name: 'a'.repeat(limits.toolNameChars + 1) } }, '/tool/name'],
@@ -149,5 +210,18 @@ describe('tool evaluation', () => {
     const answer = await evaluate({ tool: { name: 'search' }, ...change });
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].pointer).toBe(pointer);
+  });
+
+  it('policies read the action of the call', async () => {
+    const condition = {
+      and: [
+        { exists: ['context', 'facts'] },
+        { some: [{ val: ['context', 'action', 'paths'] }, { in: ['other', { val: ['places'] }] }] },
+      ],
+    };
+    await policy('no-other', condition, 'deny');
+    expect((await evaluate({ ...rm, policyIds: ['no-other'] })).body.decision).toBe('deny');
+    const inside = { ...rm, facts: { ...facts, real: {} }, policyIds: ['no-other'] };
+    expect((await evaluate(inside)).body.decision).toBe('allow');
   });
 });
