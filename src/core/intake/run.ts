@@ -307,3 +307,6 @@ export const isSource = (value: unknown): value is Source =>
 /** Returns a text of the source; undefined for other values and for ''. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
+
+/** An id as a text: some programs count their calls. */
+export const idOf = (id: unknown): string | undefined => (typeof id === 'number' ? String(id) : textOf(id));

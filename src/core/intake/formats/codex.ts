@@ -9,6 +9,7 @@ import type { Ending } from '../../../contract/endings.ts';
 import { endingOf, exitCodeIn, saysFailure } from '../ending.ts';
 import type { Format } from '../format.ts';
 import {
+  idOf,
   isSource,
   RunBuilder,
   textOf,
@@ -246,7 +247,7 @@ class LineWriter {
     const type = String(payload['type']);
     const item = isSource(payload['item']) ? payload['item'] : {};
     const exit = item['exit_code'] ?? payload['exit_code'];
-    const call = textOf(payload['call_id']) ?? textOf(item['id']);
+    const call = idOf(payload['call_id']) ?? idOf(item['id']);
     if (typeof exit === 'number' && call !== undefined) this.#exits.set(call, exit);
     if (call !== undefined && isFailureEvent(payload)) this.#failed.add(call);
     const started = textOf(payload['new_thread_id']);

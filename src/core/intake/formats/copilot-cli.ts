@@ -3,10 +3,18 @@
  * ids of its events. A call is asked for in a message of the model and written again when it starts. Tested by
  * `test/core/intake/formats/copilot-cli.test.ts`.
  */
-import { Conversation, readArguments, words } from '../conversation.ts';
+import { Conversation, readArguments, words, type Call } from '../conversation.ts';
 import { endingOf, exitCodeBelow } from '../ending.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import {
+  idOf,
+  isSource,
+  RunBuilder,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Source,
+} from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 
 const name = 'copilot-cli';
@@ -58,11 +66,21 @@ interface Place {
   readonly key: string;
 }
 
+type StartOf = Pick<Call, 'sourceId' | 'name' | 'arguments'>;
+
+const isSameCall = (asked: StartOf, started: StartOf): boolean =>
+  asked.sourceId === started.sourceId &&
+  asked.name === started.name &&
+  (asked.sourceId !== undefined ||
+    JSON.stringify(asked.arguments) === JSON.stringify(readArguments(started.arguments)));
+
 class LineWriter {
   readonly #run: RunBuilder;
   readonly #conversation: Conversation;
-  /** The ids of calls that a message asked for or that have started. */
-  readonly #called = new Set<string>();
+  /** Calls that a message asked for and that have not started. */
+  readonly #asked: StartOf[] = [];
+  /** Calls that have started and not ended. */
+  readonly #running = new Set<string>();
 
   constructor(run: RunBuilder, conversation: Conversation) {
     this.#run = run;
@@ -114,36 +132,39 @@ class LineWriter {
       this.#conversation.unknown('a message with a call without a name', line, place);
       return;
     }
-    for (const { toolCallId } of named) this.#called.add(String(toolCallId));
+    const calls = named.map((each) => ({
+      sourceId: idOf(each['toolCallId']),
+      name: String(each['name']),
+      arguments: readArguments(each['arguments']),
+    }));
+    this.#asked.push(...calls);
     this.#conversation.answered({
       ...place,
       content: content === '' ? undefined : content,
       model: textOf(model),
       usage: outputTokens === undefined ? undefined : { outputTokens },
-      calls: named.map((each) => ({
-        sourceId: textOf(each['toolCallId']),
-        name: String(each['name']),
-        arguments: readArguments(each['arguments']),
-      })),
+      calls,
     });
   }
 
-  /** A call that a message asked for is recorded already. */
+  /** A call that a message asked for, or that runs, is recorded already. Without an id it is known by what it asks for. */
   #started({ toolCallId, toolName, arguments: given }: Source, place: Place): void {
-    if (this.#called.has(String(toolCallId))) {
-      this.#run.changes.add('block_repeated');
-      return;
-    }
-    this.#called.add(String(toolCallId));
-    const call = { sourceId: textOf(toolCallId), name: textOf(toolName) ?? 'unknown', arguments: given };
-    this.#conversation.called(call, place, undefined);
+    const call = { sourceId: idOf(toolCallId), name: textOf(toolName) ?? 'unknown', arguments: given };
+    const asked = this.#asked.findIndex((each) => isSameCall(each, call));
+    if (asked !== -1) this.#asked.splice(asked, 1);
+    const isRunning = call.sourceId !== undefined && this.#running.has(call.sourceId);
+    if (call.sourceId !== undefined) this.#running.add(call.sourceId);
+    if (asked !== -1 || isRunning) this.#run.changes.add('block_repeated');
+    else this.#conversation.called(call, place, undefined);
   }
 
   #returned({ toolCallId, success, result, error, ...rest }: Source, place: Place): void {
     const stated = success === true ? 'ok' : success === false ? 'error' : undefined;
+    const sourceId = idOf(toolCallId);
+    if (sourceId !== undefined) this.#running.delete(sourceId);
     this.#conversation.returned({
       ...place,
-      sourceId: textOf(toolCallId),
+      sourceId,
       content: result ?? error,
       outcome: endingOf({
         stated,

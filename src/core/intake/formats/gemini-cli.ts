@@ -11,7 +11,15 @@ import type { Ending } from '../../../contract/endings.ts';
 import { Conversation, extraOf, words, type Utterance } from '../conversation.ts';
 import { endingOf, exitCodeBelow } from '../ending.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import {
+  idOf,
+  isSource,
+  RunBuilder,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Source,
+} from '../run.ts';
 import { History, isContext, isFiller } from '../pieces/gemini-history.ts';
 import { readTime } from '../time.ts';
 
@@ -181,7 +189,7 @@ class MessageWriter {
 
   /** The model gets what a call returned; a call that came back from elsewhere has its result here alone. */
   #responded(response: Source, { at, key, extra }: Omit<Utterance, 'content'>): void {
-    const id = textOf(response['id']);
+    const id = idOf(response['id']);
     const { response: content } = response;
     if (id !== undefined && this.#returnedBy.get(id) === JSON.stringify(content)) {
       this.#conversation.run.changes.add('block_repeated');
@@ -215,7 +223,7 @@ class MessageWriter {
       usage: tokens,
       extra: { ...extra, ...(Array.isArray(thoughts) && thoughts.length > 0 ? { thoughts } : {}) },
       calls: calls.map((call) => ({
-        sourceId: textOf(call['id']),
+        sourceId: idOf(call['id']),
         name: String(call['name']),
         arguments: call['args'],
       })),
@@ -235,7 +243,7 @@ class MessageWriter {
     const stated = statedOf(call, outputs);
     // a call that waits or runs has no result yet
     if (stated === undefined && outputs.length === 0) return;
-    const id = textOf(call['id']);
+    const id = idOf(call['id']);
     if (id !== undefined && outputs.length === 1) this.#returnedBy.set(id, JSON.stringify(outputs[0]));
     this.#conversation.returned({
       at: readTime(call['timestamp']),

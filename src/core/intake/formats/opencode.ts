@@ -7,7 +7,15 @@ import type { Ending } from '../../../contract/endings.ts';
 import { Conversation, words } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import {
+  idOf,
+  isSource,
+  RunBuilder,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Source,
+} from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 
 const name = 'opencode';
@@ -115,7 +123,7 @@ class MessageWriter {
       usage: info['tokens'],
       extra: { provider: info['providerID'], mode: info['mode'] },
       calls: tools.map((part) => ({
-        sourceId: textOf(part['callID']),
+        sourceId: idOf(part['callID']),
         name: String(part['tool']),
         arguments: stateOf(part)['input'],
       })),
@@ -145,7 +153,7 @@ class MessageWriter {
     this.#conversation.returned({
       at: timeOf(state, 'end') ?? place.at,
       key: place.key,
-      sourceId: textOf(part['callID']),
+      sourceId: idOf(part['callID']),
       name: textOf(part['tool']),
       content: output ?? error,
       outcome: endingOf({ stated, results: [exit, metadata] }),

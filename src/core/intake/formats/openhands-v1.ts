@@ -5,7 +5,15 @@
 import { Conversation, extraOf, readArguments, splitParts, words } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
-import { isSource, RunBuilder, textOf, type ImportContext, type ImportedRun, type Source } from '../run.ts';
+import {
+  idOf,
+  isSource,
+  RunBuilder,
+  textOf,
+  type ImportContext,
+  type ImportedRun,
+  type Source,
+} from '../run.ts';
 import { readTime } from '../time.ts';
 
 const name = 'openhands-v1';
@@ -132,7 +140,7 @@ class EventWriter {
       this.#responses.get(response) ??
       this.#conversation.answered({ at: said.at, content, delivers: false, key: `${said.key}.model` });
     this.#responses.set(response, invoked);
-    const sourceId = textOf(event['tool_call_id']) ?? said.key;
+    const sourceId = idOf(event['tool_call_id']) ?? said.key;
     this.#calls.set(event['id'], sourceId);
     this.#conversation.called(
       {
@@ -154,7 +162,7 @@ class EventWriter {
         eventType: 'approval.rejected',
         actor: { name: 'user', role: 'user' },
         action: 'reject',
-        metadata: { toolCallId: textOf(event['tool_call_id']), reason: event['rejection_reason'] },
+        metadata: { toolCallId: idOf(event['tool_call_id']), reason: event['rejection_reason'] },
         key: `${said.key}.rejection`,
         at: said.at,
       });
@@ -169,7 +177,7 @@ class EventWriter {
           : undefined;
     this.#conversation.returned({
       ...said,
-      sourceId: textOf(event['tool_call_id']) ?? this.#calls.get(event['action_id']),
+      sourceId: idOf(event['tool_call_id']) ?? this.#calls.get(event['action_id']),
       name: textOf(event['tool_name']),
       content: content ?? event['error'] ?? event['rejection_reason'],
       // content that a tool printed may hold an error of something else

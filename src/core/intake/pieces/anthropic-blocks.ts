@@ -5,7 +5,7 @@
 import type { Ending } from '../../../contract/endings.ts';
 import { splitParts, words, type Call, type Conversation } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
-import { isSource, textOf, type Party, type Source } from '../run.ts';
+import { idOf, isSource, textOf, type Party, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
 const callTypes: Readonly<Record<string, string>> = {
@@ -40,7 +40,7 @@ export function readBlocks(content: unknown, role: string): Blocks {
   return {
     content: left.length === 0 ? undefined : left,
     calls: blocks.filter(isCall).map((block) => ({
-      sourceId: textOf(block['id']),
+      sourceId: idOf(block['id']),
       name: textOf(block['name']) ?? 'unknown',
       arguments: block['input'],
       type: callTypes[String(block['type'])],
@@ -74,7 +74,7 @@ export function writeResults(
     conversation.returned({
       at,
       actor,
-      sourceId: textOf(id),
+      sourceId: idOf(id),
       content,
       // a result is none of an error unless it says so
       outcome:

@@ -4,7 +4,7 @@
 import type { Ending } from '../../../contract/endings.ts';
 import { extraOf, readArguments, words, type Call, type Conversation } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
-import { isSource, textOf, type Source } from '../run.ts';
+import { idOf, isSource, textOf, type Source } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
 import { invocationParts, readParts, type PartResult, type Parts } from './chat-parts.ts';
 
@@ -123,9 +123,6 @@ function beginsWithError(content: unknown): boolean {
   const part: unknown = Array.isArray(content) ? content[0] : content;
   return textOf(isSource(part) ? part['text'] : part)?.startsWith('Error') === true;
 }
-
-/** Some programs count their calls. */
-const idOf = (id: unknown): string | undefined => (typeof id === 'number' ? String(id) : textOf(id));
 
 /** A result that stands among the parts of a message. */
 function writeResult(result: PartResult, conversation: Conversation, at: SourceTime | null): void {

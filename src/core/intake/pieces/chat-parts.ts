@@ -6,7 +6,7 @@
 import type { Ending } from '../../../contract/endings.ts';
 import { readArguments, words, type Call } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
-import { isSource, textOf, type Source } from '../run.ts';
+import { idOf, isSource, textOf, type Source } from '../run.ts';
 
 export interface PartResult {
   readonly sourceId: string | undefined;
@@ -97,15 +97,15 @@ export function invocationParts({ toolInvocations: given }: Source): Source[] {
 }
 
 const isCallOfSdk = (part: Source): boolean =>
-  part['type'] === 'tool-call' && textOf(part['toolCallId']) !== undefined;
+  part['type'] === 'tool-call' && idOf(part['toolCallId']) !== undefined;
 const isResultOfSdk = (part: Source): boolean =>
-  part['type'] === 'tool-result' && textOf(part['toolCallId']) !== undefined;
+  part['type'] === 'tool-result' && idOf(part['toolCallId']) !== undefined;
 
 function callIn(part: unknown): Call | undefined {
   if (!isSource(part)) return undefined;
   if (isCallOfSdk(part)) {
     return {
-      sourceId: textOf(part['toolCallId']),
+      sourceId: idOf(part['toolCallId']),
       name: textOf(part['toolName']) ?? 'unknown',
       arguments: readArguments(part['input'] ?? part['args']),
     };
@@ -113,7 +113,7 @@ function callIn(part: unknown): Call | undefined {
   const block = blockOf(part, 'toolUse');
   if (block === undefined) return undefined;
   return {
-    sourceId: textOf(block['toolUseId']),
+    sourceId: idOf(block['toolUseId']),
     name: textOf(block['name']) ?? 'unknown',
     arguments: block['input'],
   };
@@ -126,7 +126,7 @@ function resultIn(part: unknown): PartResult | undefined {
   if (block === undefined) return undefined;
   const { toolUseId: id, content, status, ...rest } = block;
   return {
-    sourceId: textOf(id),
+    sourceId: idOf(id),
     name: undefined,
     content,
     outcome: endingOf({
@@ -149,7 +149,7 @@ function resultOfSdk(part: Source): PartResult {
     kind === 'execution-denied' ? 'refused' : hasFailed ? 'error' : isError === false ? 'ok' : undefined;
   const extra = { ...(kind === undefined ? {} : { outputType: kind }), ...rest };
   return {
-    sourceId: textOf(id),
+    sourceId: idOf(id),
     name: textOf(name),
     content,
     // a kind of output that is none of an error says that the call ended well

@@ -6,7 +6,7 @@
 import type { Ending } from '../../../contract/endings.ts';
 import { extraOf, readArguments, splitParts, words, type Conversation } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
-import { isSource, textOf, type Source } from '../run.ts';
+import { idOf, isSource, textOf, type Source } from '../run.ts';
 import type { SourceTime } from '../time.ts';
 
 /** Calls that the client runs: where the item names the tool and its arguments. */
@@ -159,7 +159,7 @@ export class ItemWriter {
     const invoked = this.#answer(around);
     this.#conversation.called(
       {
-        sourceId: textOf(item['call_id']) ?? textOf(item['id']),
+        sourceId: idOf(item['call_id']) ?? idOf(item['id']),
         name: textOf(item['name']) ?? (tool || 'unknown'),
         arguments: readArguments(item[input]),
       },
@@ -176,7 +176,7 @@ export class ItemWriter {
     const { type: _type, id, name, status, error, [input]: asked, [output]: result, ...rest } = item;
     const extra = { status, ...rest, ...around.extra };
     const called = textOf(name) ?? (tool || 'unknown');
-    const sourceId = textOf(id);
+    const sourceId = idOf(id);
     this.#conversation.called(
       { sourceId, name: called, arguments: readArguments(asked), type: tool === '' ? 'mcp_tool' : 'tool' },
       { ...around, extra },
@@ -209,7 +209,7 @@ export class ItemWriter {
       at,
       key,
       extra,
-      sourceId: textOf(item['call_id']),
+      sourceId: idOf(item['call_id']),
       content: output,
       outcome: ending ?? endingOf({ stated, results: [output], record: { ...item, output: undefined } }),
     });

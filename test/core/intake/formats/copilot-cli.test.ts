@@ -62,6 +62,26 @@ describe('sessions of GitHub Copilot CLI', () => {
     );
   });
 
+  it('a call that starts under the id of one that has ended, or without an id, is another call', () => {
+    const start = (id: string, more: object) =>
+      line(id, 'tool.execution_start', { toolName: 'pay', ...more });
+    const events = eventsOf(
+      line('e2', 'assistant.message', {
+        content: '',
+        toolRequests: [{ toolCallId: 'k', name: 'pay', arguments: { amount: 1 } }],
+      }),
+      start('e3', { toolCallId: 'k', arguments: { amount: 1 } }),
+      line('e4', 'tool.execution_complete', { toolCallId: 'k', success: true, result: { content: 'x' } }),
+      start('e5', { toolCallId: 'k', arguments: { amount: 2 } }),
+      start('e6', { arguments: { amount: 3 } }),
+      start('e7', { arguments: { amount: 4 } }),
+    );
+    const amounts = events
+      .filter(({ eventType }) => eventType === 'tool.call')
+      .map(({ metadata }) => metadata?.['arguments']);
+    expect(amounts).toEqual([1, 2, 3, 4].map((amount) => ({ amount })));
+  });
+
   it('a message with a call without a name is kept whole', () => {
     const requests = [{ toolCallId: 'k' }, 'k'];
     const events = eventsOf(line('e2', 'assistant.message', { content: 'Hi', toolRequests: requests }));
