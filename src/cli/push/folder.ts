@@ -4,7 +4,7 @@
  * may write links in it.
  * Tested by `test/cli/push/folder.test.ts`.
  */
-import { constants, lstatSync, openSync, readdirSync, type Dirent } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { usage } from '../program/exit.ts';
@@ -25,8 +25,17 @@ export interface FolderFiles {
   readonly files: readonly FolderFile[];
   /** Names below the folder of what is not read. */
   readonly others: readonly string[];
+  /** Folders among the others that cannot be read, with the system's code. */
+  readonly closed: readonly Closed[];
   /** The folder itself and those below it, by their names. */
   readonly folders: readonly string[];
+}
+
+/** A file or folder that cannot be read. */
+export interface Closed {
+  readonly name: string;
+  /** Such as EACCES. */
+  readonly code: string;
 }
 
 /** A compressed recording, and the database of a program that keeps its sessions in one, are refused by their content. */
@@ -49,14 +58,20 @@ export function filesBelow(
 ): FolderFiles {
   const files: FolderFile[] = [];
   const others: string[] = [];
+  const closed: Closed[] = [];
   const folders: string[] = [];
   const open: { readonly name: string; readonly depth: number }[] = [{ name: '', depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { name: below, depth } = next;
     const entries = entriesOf(join(folder, below), depth === 0);
-    if (entries === undefined) others.push(below);
-    else folders.push(below);
-    for (const entry of entries ?? []) {
+    if (typeof entries === 'string') {
+      others.push(below);
+      // it may have gone since
+      if (entries !== 'ENOENT') closed.push({ name: below, code: entries });
+      continue;
+    }
+    folders.push(below);
+    for (const entry of entries) {
       const name = join(below, entry.name);
       if (entry.isDirectory()) {
         if (depth === mostDepth)
@@ -71,17 +86,33 @@ export function filesBelow(
     if (files.length > mostFiles)
       throw usage(`${folder}: expected at most ${mostFiles} recordings, got more`);
   }
-  return { files: files.toSorted(byName), others: others.toSorted(), folders };
+  return { files: files.toSorted(byName), others: others.toSorted(), closed, folders };
 }
 
 const byName = (a: FolderFile, b: FolderFile): number => (a.name < b.name ? -1 : Number(a.name > b.name));
 
-function entriesOf(path: string, isTop: boolean): readonly Dirent[] | undefined {
+/** Returns the system's code for a folder that cannot be read. */
+function entriesOf(path: string, isTop: boolean): readonly Dirent[] | string {
   try {
     return readdirSync(path, { withFileTypes: true });
   } catch (cause) {
     if (isTop) throw unreadable(path, cause);
+    return codeOf(cause);
+  }
+}
+
+/** The code of a system error, such as EACCES. */
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'unknown';
+
+/** Returns the system's code for a file that cannot be opened; undefined for one that can, or has gone. */
+export function closedBy(path: string): string | undefined {
+  try {
+    closeSync(openFound(path));
     return undefined;
+  } catch (cause) {
+    const code = codeOf(cause);
+    return code === 'ENOENT' ? undefined : code;
   }
 }
 

@@ -57,8 +57,11 @@ export function findSources(
         `gov events push --from auto ${word} records the sessions of agents below it`,
       );
     const below = filesBelow(path);
-    others.push(...below.others.map((name) => join(word, name)));
-    return below.files.map(({ name, size, path: file }) => ({
+    const closed = new Set(below.closed.map(({ name }) => name));
+    others.push(...below.others.filter((name) => !closed.has(name)).map((name) => join(word, name)));
+    // to read a folder that cannot be read is refused, as a file is
+    const unread = [...closed].map((name) => ({ name, size: null, path: join(path, name) }));
+    return [...below.files, ...unread].map(({ name, size, path: file }) => ({
       name: join(word, name),
       path: file,
       size,

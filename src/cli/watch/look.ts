@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
-import { fileAt, filesBelow, openFound, type FolderFile } from '../push/folder.ts';
+import { closedBy, fileAt, filesBelow, openFound, type Closed, type FolderFile } from '../push/folder.ts';
 import type { Place } from './places.ts';
 
 /** A file with something new. */
@@ -35,6 +35,8 @@ export interface FolderScan {
   readonly moved: readonly Place[];
   /** Files that are not read, because of their names. */
   readonly others: readonly string[];
+  /** Files and folders that cannot be read now. */
+  readonly closed: readonly Closed[];
   readonly folders: readonly string[];
   /** Milliseconds after which a file may be read that is not now; null: none waits. */
   readonly againMs: number | null;
@@ -58,7 +60,7 @@ const isLines = (name: string): boolean => /\.(jsonl|ndjson)(\.\d+)?$/i.test(nam
 /** Cost: one call of the system a file, and the end of each that has changed. Errors: those of `filesBelow`. */
 export function look(folder: string, options: LookOptions): FolderScan {
   const { places } = options;
-  const { files, others, folders } = filesBelow(folder);
+  const { files, others, closed, folders } = filesBelow(folder);
   const looking = new Looking(options);
   const missing = new Map([...places].map(([name, place]) => [idOf(place), { name, place }]));
   for (const file of files) {
@@ -90,11 +92,18 @@ export function look(folder: string, options: LookOptions): FolderScan {
   }
   for (const { name } of missing.values())
     if (!files.some((file) => file.name === name)) looking.changes.push({ kind: 'vanished', file: name });
-  return { ...looking.result(), files: files.length, others, folders };
+  return {
+    ...looking.result(),
+    files: files.length,
+    others,
+    closed: [...closed, ...looking.closed],
+    folders,
+  };
 }
 
 class Looking {
   readonly changes: Change[] = [];
+  readonly closed: Closed[] = [];
   readonly #options: LookOptions;
   readonly #takes: Take[] = [];
   readonly #moved: Place[] = [];
@@ -132,6 +141,12 @@ class Looking {
     const waitMs = Math.max(notBefore.get(file.name) ?? 0, ripeMs) - nowMs;
     if (waitMs > 0) {
       this.#againMs = Math.min(this.#againMs ?? Infinity, waitMs);
+      return false;
+    }
+    // rights change without a sign in size and time: it is tried again at each look
+    const code = closedBy(file.path);
+    if (code !== undefined) {
+      this.closed.push({ name: file.name, code });
       return false;
     }
     const until = isLines(file.name) ? wholeLines(file) : file.size;

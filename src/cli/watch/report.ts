@@ -14,6 +14,8 @@ export type WatchNote =
   | Change
   /** It has the name of a recording, and is no file of the folder: a link, or a pipe. */
   | { readonly kind: 'unread'; readonly file: string }
+  /** It cannot be read now. `code`: of the system, such as EACCES. */
+  | { readonly kind: 'closed'; readonly file: string; readonly code: string }
   | ({ readonly kind: 'taken' } & FileOutcome)
   /** The service cannot be reached: nothing is lost, because the files stay. */
   | { readonly kind: 'waiting'; readonly reason: string }
@@ -57,6 +59,8 @@ function textOf(note: WatchNote): Safe {
       return safe`${note.file}: removed; what was recorded stays`;
     case 'unread':
       return safe`${note.file}: not read; gov reads the files of the folder, and follows no links`;
+    case 'closed':
+      return safe`${note.file}: cannot be read (${note.code}); gov tries again, and records nothing of it until then`;
     case 'waiting':
       return safe`the service cannot be reached (${note.reason}); gov waits, and the files keep what is new`;
     case 'resumed':

@@ -58,6 +58,7 @@ class Watching {
   readonly #unripe = new Map<string, string>();
   readonly #notBefore = new Map<string, number>();
   #unread: ReadonlySet<string> = new Set();
+  #closed: ReadonlySet<string> = new Set();
   #refused = 0;
   #isMissing = false;
 
@@ -83,7 +84,7 @@ class Watching {
         this.#isMissing = false;
         if (isFirst) await say({ kind: 'watching', folder, files: seen.files, others: seen.others.length });
         isFirst = false;
-        await this.#nameUnread(seen.others);
+        await this.#nameUnread(seen);
         if (!once) this.#wake.folders(seen.folders);
         await this.#follow(seen);
       }
@@ -98,8 +99,11 @@ class Watching {
     this.#wake.close();
   }
 
-  /** Says once of each link, pipe and folder with the name of a recording that it is not read. */
-  async #nameUnread(others: readonly string[]): Promise<void> {
+  /** Says once of each link and pipe with the name of a recording, and of what cannot be read, that it is not read. */
+  async #nameUnread({ others, closed }: FolderScan): Promise<void> {
+    for (const { name: file, code } of closed)
+      if (!this.#closed.has(file)) await this.#io.say({ kind: 'closed', file, code });
+    this.#closed = new Set(closed.map(({ name }) => name));
     const unread = others.filter(isRecordingName);
     for (const file of unread) if (!this.#unread.has(file)) await this.#io.say({ kind: 'unread', file });
     this.#unread = new Set(unread);

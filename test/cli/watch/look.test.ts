@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chmodSync,
   mkdirSync,
   renameSync,
   rmSync,
@@ -54,6 +55,17 @@ const taking = () => {
   };
 };
 const nothing = { takes: [], changes: [] };
+
+/** Root may read everything. */
+function asNobody<Result>(act: () => Result): Result {
+  if (process.getuid?.() !== 0 || process.seteuid === undefined) return act();
+  process.seteuid(65_534);
+  try {
+    return act();
+  } finally {
+    process.seteuid(0);
+  }
+}
 
 describe('looking at a folder', () => {
   it('a file is taken once, and again when it has grown by a whole line', () => {
@@ -199,5 +211,29 @@ describe('looking at a folder', () => {
     expect(looking()).toMatchObject({ takes: [], againMs: 700 });
     nowMs += 700;
     expect(looking().takes).toHaveLength(1);
+  });
+
+  it('what cannot be read is named at each look, and taken once it can', () => {
+    write('a.jsonl', '{"a":1}\n');
+    write('open/b.jsonl', '{"b":1}\n');
+    write('shut/c.jsonl', '{"c":1}\n');
+    chmodSync(folder, 0o755);
+    chmodSync(pathOf('open/b.jsonl'), 0);
+    chmodSync(pathOf('shut'), 0);
+    for (let times = 0; times < 2; times += 1) {
+      const { takes, closed } = asNobody(() => looking());
+      expect(takes.map(({ file }) => file.name)).toEqual(['a.jsonl']);
+      expect(closed).toEqual([
+        { name: 'shut', code: 'EACCES' },
+        { name: 'open/b.jsonl', code: 'EACCES' },
+      ]);
+    }
+    chmodSync(pathOf('open/b.jsonl'), 0o644);
+    chmodSync(pathOf('shut'), 0o755);
+    const { takes, closed } = asNobody(() => looking());
+    expect([takes.map(({ file }) => file.name), closed]).toEqual([
+      ['a.jsonl', 'open/b.jsonl', 'shut/c.jsonl'],
+      [],
+    ]);
   });
 });
