@@ -21,6 +21,11 @@ const preface = `This software contains the following packages.
 It is based in part on the work of the Independent JPEG Group.
 `;
 
+/** A list that is in the code, of no package. */
+const wordList = `Words of phrases, from @scure/bip39 2.4.0, licence MIT
+
+${readFileSync(join(ownTexts, 'bip39-words.txt'), 'utf8')}`;
+
 /** Returns one section for each package of `modules` (absolute paths), in order of name. */
 export function notice(modules: Iterable<string>): string {
   const folders = new Set<string>();
@@ -29,7 +34,7 @@ export function notice(modules: Iterable<string>): string {
     if (folder !== undefined) folders.add(folder);
   }
   const sections = [...folders].map(section).sort();
-  return [preface, ...sections].join(`\n${'-'.repeat(78)}\n\n`);
+  return [preface, ...sections, wordList].join(`\n${'-'.repeat(78)}\n\n`);
 }
 
 /** Throws for a package without the name or the text of a licence, because nobody may distribute it. */

@@ -159,8 +159,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     writes: { may: 'call log port' },
     // Checks what an erasure took from a leaf.
     erased: { may: '' },
+    // Changes of keys and policies ask whether a person has to sign.
+    approvers: { may: 'call port writes', doors: 'document handlers logged names presence' },
     access: {
-      may: 'call hosting credentials port writes',
+      may: 'call hosting credentials port writes approvers',
       doors:
         'api-keys auth bounds project-events projects refusals report-uses sessions tenant-change ' +
         'tenant-events',
@@ -174,10 +176,9 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     search: { may: 'call port erased events', doors: 'block-task handlers page' },
     coverage: { may: 'call in-force port events' },
     completeness: { may: 'call log port events', doors: 'handlers mismatch missing-run task' },
-    approvers: { may: 'call port writes', doors: 'document handlers logged names' },
     approvals: { may: 'call log port writes events approvers', doors: 'call decision handlers' },
     policies: {
-      may: 'call log in-force port writes billing events search approvals',
+      may: 'call log in-force port writes billing events search approvers approvals',
       doors:
         'evaluate evaluation-list handlers history risk risk-router run-snapshot simulate snapshots tools',
     },
@@ -352,7 +353,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     enrolment: { may: 'service telemetry' },
     config: { may: 'keys service', doors: 'apply content direct set sync verify' },
-    data: { may: 'keys telemetry config', doors: 'backup build-index files init prune recover restore' },
+    data: {
+      may: 'keys telemetry config',
+      doors: 'backup build-index files init prune recover recover-approver restore',
+    },
     serve: { may: 'keys service telemetry config data', doors: 'doctor overview served start stop' },
   },
 };

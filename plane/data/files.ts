@@ -41,7 +41,7 @@ export const isArtifact = ({ path }: DataFile): boolean => path.startsWith('expo
 function kindOf(path: string): FileKind {
   if (path === 'gov.db' || path === 'heads.db') return 'store';
   if (path === 'subjects.db') return 'subjects';
-  if (path.startsWith('keys/') || path.endsWith('.key')) return 'secret';
+  if (path.startsWith('keys/') || path.endsWith('.key') || path === 'approver.sealed') return 'secret';
   return path.endsWith('.db') ? 'database' : 'plain';
 }
 

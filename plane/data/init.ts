@@ -10,7 +10,7 @@ import { typeId } from '../../src/core/id.ts';
 import type { LeafDraft } from '../../src/core/events/record.ts';
 import { parseVerifierKey } from '../../src/core/note/key.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
-import { projectOf, readPlaneFile, type PlaneFile } from '../../src/host/data/config.ts';
+import { projectOf, readPlaneFile, type PlaneFile, type Presence } from '../../src/host/data/config.ts';
 import { syncDirectory } from '../../src/files/durable.ts';
 import { makeHeld } from '../../src/host/files/drafts.ts';
 import { writePrivate } from '../../src/host/files/private.ts';
@@ -33,6 +33,8 @@ export interface InitOptions {
   /** `off` for none. */
   readonly metricsListen?: string | undefined;
   readonly environment?: Project['environment'] | undefined;
+  /** `none`: no person decides; the plane gets `approver.key`. Default: `signed`. */
+  readonly presence?: Presence | undefined;
 }
 
 export interface InitResult {
@@ -43,9 +45,10 @@ export interface InitResult {
   readonly projectId: string;
   readonly environment: Project['environment'];
   readonly listen: string;
-  /** Paths of the operator's key, the key of the person who decides approvals, that of agents, and the trust file. */
+  /** Paths of the operator's key, that of agents, and the trust file. */
   readonly keyFile: string;
-  readonly approverKeyFile: string;
+  /** Path of the key that decides approvals. Null where a person signs them. */
+  readonly approverKeyFile: string | null;
   /** Key of hooks and proxies of agents. */
   readonly agentKeyFile: string;
   readonly trustFile: string;
@@ -74,6 +77,12 @@ export async function planeInit(options: InitOptions): Promise<InitResult> {
         is: file.environment,
         remedy: 'A plane keeps its environment: make another plane, with another --data',
       },
+      {
+        flag: '--presence',
+        asked: options.presence,
+        is: file.presence ?? 'signed',
+        member: 'presence',
+      },
     ]);
     return describe(dataDir, file, false);
   }
@@ -89,6 +98,7 @@ function planeFile(dataDir: string, options: InitOptions): PlaneFile {
     listen = defaultListen,
     metricsListen = defaultMetricsListen,
     environment = 'production',
+    presence = 'signed',
   } = options;
   parseAddress({ value: listen, from: '--listen' });
   parseOptionalAddress({ value: metricsListen, from: '--metrics-listen' });
@@ -103,6 +113,7 @@ function planeFile(dataDir: string, options: InitOptions): PlaneFile {
     environment,
     origin: `gov.local/${projectId}/audit`,
     meteringOrigin: `gov.local/${projectId}/metering/0`,
+    presence,
   };
 }
 
@@ -127,13 +138,16 @@ export async function fillPlane(
   writePrivate(join(dataDir, 'attestation.pub'), keys.attestationKey);
   const tokens = await fillStore(dataDir, file, keys, leaves);
   writePrivate(join(dataDir, 'local.key'), `${tokens.operator}\n`);
-  writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
+  if (tokens.approver !== null) writePrivate(join(dataDir, 'approver.key'), `${tokens.approver}\n`);
   writePrivate(join(dataDir, 'agent.key'), `${tokens.agent}\n`);
   writePrivate(join(dataDir, 'plane.json'), `${JSON.stringify(file, null, 2)}\n`);
   syncDirectory(join(dataDir, 'keys'));
 }
 
-/** Decides approvals. It is not the operator's key, because a key may not approve its own request. */
+/**
+ * Decides approvals where no person signs them. It is not the operator's key, because a key may not approve its own request.
+ * Elsewhere a person makes such a key, and only a phrase opens it (`src/cli/approvals/sealed.ts`).
+ */
 const approver = {
   name: 'local approver',
   scopes: ['governance:read', 'approvals:decide', 'events:read'],
@@ -147,12 +161,12 @@ const agent = { name: 'local agents', scopes: agentScopes } as const;
 
 interface Tokens {
   readonly operator: string;
-  readonly approver: string;
+  readonly approver: string | null;
   readonly agent: string;
 }
 
 /**
- * Writes the genesis leaf, the three local keys, their events and a first checkpoint. Returns the keys in
+ * Writes the genesis leaf, the local keys, their events and a first checkpoint. Returns the keys in
  * clear.
  */
 async function fillStore(
@@ -168,16 +182,16 @@ async function fillStore(
     await store.createProject(project, genesisLeaf(project, keys, now()));
     const made = { nowMs: now(), randomBytes };
     const operatorKey = createKey(project, { name: 'local operator', scopes: ['*'], ...made });
-    const approverKey = createKey(project, { ...approver, ...made });
+    const approverKey = file.presence === 'none' ? createKey(project, { ...approver, ...made }) : null;
     const agentKey = createKey(project, { ...agent, ...made });
-    const rows = [operatorKey.row, approverKey.row, agentKey.row];
+    const rows = [operatorKey, approverKey, agentKey].flatMap((key) => (key === null ? [] : [key.row]));
     for (const row of rows) await store.saveApiKey(row);
     const events = rows.map((row) => keyCreated(row, made));
     await store.append({ projectId, leaves: [...events, ...leaves] });
     const checkpoints = new Checkpoints({ store, now, log: silentLog, signers: keys.signers });
     await checkpoints.sign(projectId, 'audit');
     await checkpoints.sign(projectId, 'metering');
-    return { operator: operatorKey.token, approver: approverKey.token, agent: agentKey.token };
+    return { operator: operatorKey.token, approver: approverKey?.token ?? null, agent: agentKey.token };
   } finally {
     await store.close();
   }
@@ -191,7 +205,7 @@ const describe = (dataDir: string, file: PlaneFile, created: boolean): InitResul
   environment: file.environment,
   listen: file.listen,
   keyFile: join(dataDir, 'local.key'),
-  approverKeyFile: join(dataDir, 'approver.key'),
+  approverKeyFile: file.presence === 'none' ? join(dataDir, 'approver.key') : null,
   agentKeyFile: join(dataDir, 'agent.key'),
   trustFile: join(dataDir, 'trust'),
 });

@@ -33,6 +33,7 @@ import type { Services } from '../../src/service/port/services.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
+import { recoveredMs, recoveryReason } from '../data/recover-approver.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
 import { lazyBackground, type ReportingBackground } from './background.ts';
@@ -90,6 +91,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   const sync = lazySync({ dataDir, held, sync: configured, env, now, log });
   const watches = lazyWatches(config, () => assembled.services, log);
   const reporting = [telemetry, sync, ...watches];
+  const presence = await presenceHealth(engine.store, config);
   const assembled = assemble({
     engine,
     keys,
@@ -101,10 +103,11 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     exportsMost: config.exportsMost,
     receipts: config.receipts,
     ...sending,
-    degraded: () => reasonsOf([tls, ...reporting, witnesses, forwards]),
+    degraded: () => reasonsOf([tls, ...reporting, witnesses, forwards, presence]),
     witnesses,
     forwards,
     planeProject: config.projectId,
+    presence: config.presence ?? 'enrolled',
     upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
   });
@@ -114,10 +117,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
   });
   const orders = keyOrders(config.dataDir, () => ({ ...config, ...assembled.services, keys, log }));
   const hash = configHash(config);
-  const signed = async (): Promise<SignedSize | null> => {
-    const note = await engine.store.newestCheckpoint(projectId, 'audit');
-    return note === null ? null : signedOf(note, keys.verifierKeys(config.origin), config.origin);
-  };
+  const signed = newestSigned(engine.store, config, keys);
   return run(assembled, {
     listen: config.listen,
     metricsListen: config.metricsListen,
@@ -132,6 +132,21 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     env,
     startedAt,
   });
+}
+
+/** The newest signed head of the log, for the metrics. */
+const newestSigned =
+  (store: Store, { projectId, origin }: PlaneConfig, keys: HostKeys) =>
+  async (): Promise<SignedSize | null> => {
+    const note = await store.newestCheckpoint(projectId, 'audit');
+    return note === null ? null : signedOf(note, keys.verifierKeys(origin), origin);
+  };
+
+/** Whether no person decides here, and whether an approver was recovered. */
+async function presenceHealth(store: Store, { presence, projectId }: PlaneConfig): Promise<HealthReasons> {
+  const recovered = await recoveredMs(store, projectId);
+  const none = 'presence: none: no person signs what agents ask for; plane.json turns it off';
+  return { reasons: () => [...(presence === 'none' ? [none] : []), ...recoveryReason(recovered, now())] };
 }
 
 interface HealthReasons {

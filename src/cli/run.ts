@@ -129,6 +129,8 @@ async function execute(parsed: ParsedCommand, { settings, out, io, signal }: Sur
     io,
     signal,
     role: roleOf(parsed.spec.name),
+    signChange: async (dataDir, change) =>
+      (await import('./approvals/sign-change.ts')).signedChange(dataDir, change),
     observe: (note) => void observe(note, out),
     warn: (text) => void out.warn(safe`${text}`),
   });

@@ -11,7 +11,7 @@ import type { Input, Operation, Output } from '../contract/operation.ts';
 import { table } from '../contract/table.ts';
 import type { OperationId, Table } from '../contract/table.ts';
 import { apiError } from './answers.ts';
-import { type GovApiError, GovNetworkError } from './errors.ts';
+import { GovApiError, GovNetworkError } from './errors.ts';
 import type { Environment } from './proxy.ts';
 import { type ReceiptedAnswer, receiptedAnswer } from './receipts/receipted.ts';
 import { retrying } from './retry.ts';
@@ -53,8 +53,23 @@ export interface ClientOptions {
    * receives the credential.
    */
   readonly observe?: (note: ClientNote) => void;
+  /**
+   * Returns the header with which an approver signs a change that a plane refuses without one, or null. The request is then
+   * sent again, once.
+   */
+  readonly signChange?: ((change: UnsignedChange) => Promise<string | null>) | undefined;
   /** Called with the receipt of each answer to recorded events. It shows later that the log lost one. Must not throw. */
   readonly onReceipt?: (answer: ReceiptedAnswer) => void;
+}
+
+/** A request that needs the signature of an approver. */
+export interface UnsignedChange {
+  readonly method: string;
+  /** Below the base URL, with the query. */
+  readonly path: string;
+  readonly body: unknown;
+  /** Why: `expected …, got …`. */
+  readonly reason: string;
 }
 
 /** An event on the wire, without header values that authenticate, or one that governed calls could not record. */
@@ -178,8 +193,24 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
   const signal = signals.length === 0 ? undefined : anySignal(signals);
   const request = { path: pathOf(row, input), headers: headersOf(target, input, body), body, signal };
   const timeoutMs = timerMs(input.timeoutMs ?? options.timeoutMs ?? limits.clientTimeoutSeconds * 1000);
-  return retrying(options, signal, () => attemptOnce(target, { ...request, timeoutMs }));
+  const attempt = (more: Record<string, string>) =>
+    retrying(options, signal, () =>
+      attemptOnce(target, { ...request, headers: { ...request.headers, ...more }, timeoutMs }),
+    );
+  try {
+    return await attempt({});
+  } catch (cause) {
+    const header = isApiError(cause) ? cause.problem['signatureRequired'] : undefined;
+    if (!isApiError(cause) || typeof header !== 'string' || options.signChange === undefined) throw cause;
+    const { path } = request;
+    const reason = cause.detail;
+    const signed = await options.signChange({ method: row.method, path, body: input.body, reason });
+    if (signed === null) throw cause;
+    return attempt({ [header]: signed });
+  }
 }
+
+const isApiError = (cause: unknown): cause is GovApiError => cause instanceof GovApiError;
 
 /** Separates the parts of an upload. A random text, which no file contains. */
 const boundary = `gov-${crypto.randomUUID()}`;

@@ -49,7 +49,8 @@ const Approval = Type.Object({
     ),
   ),
   signatureRequired: Type.Boolean({
-    description: 'true: a policy with requireSignedApproval escalated, so only a signature approves',
+    description:
+      'true: an agent asked a plane, or a policy with requireSignedApproval escalated, so only a signature approves',
   }),
   signature: nullable(
     Type.Object(

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { cleanEnv, emptyDirectory, ended, type Result, runner, shell } from '../cli/support/tool.ts';
+import { govAtTerminal } from '../cli/support/pty.ts';
 import { filesIn, type Page, promisedExit, withoutComment } from './pages.ts';
 import { servePlane } from '../real/support/plane.ts';
 import { projectRoot } from '../paths.ts';
@@ -37,7 +38,7 @@ export class Reader {
     const ports = words.join(' ').startsWith('plane init')
       ? ' --listen 127.0.0.1:0 --metrics-listen off'
       : '';
-    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#shell(filled + ports);
+    const result = words.join(' ') === 'events tail' ? await this.#tail() : await this.#run(filled + ports);
     expect(result, filled).toMatchObject({ code, signal: null });
     for (const [id] of result.stdout.matchAll(
       /\b(?:prf|apr|rpl|evt|ers|exp|rex|shr|job|tpl)_[0-9a-z]{26}\b/g,
@@ -45,6 +46,15 @@ export class Reader {
       this.fill.set(`${id.slice(0, 4)}…`, id);
     }
     return result;
+  }
+
+  /** The first approval asks for a phrase, at a terminal: the reader takes the offered one. */
+  async #run(line: string): Promise<Result> {
+    if (!line.startsWith('gov approvals approve')) return this.#shell(line);
+    const argv = (line.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ''));
+    const answers = [['Choose a phrase (Enter: ', '']] as const;
+    const { code, text } = await govAtTerminal(argv, { answers, env: this.env, cwd: this.folder });
+    return { code, signal: null, stdout: text, stderr: '' };
   }
 
   #shell = (line: string): Promise<Result> => shell(line, { env: this.env, cwd: this.folder });

@@ -51,7 +51,7 @@ describe('a serving plane', () => {
       plane = await start(plane.dataDir);
     }
     const { body } = await send('GET', `${plane.baseUrl}/events/count`, { key: plane.key });
-    expect(body.count).toBe(5); // two, and the events of the three local keys
+    expect(body.count).toBe(4); // two, and the events of the two local keys
     plane.child.kill('SIGTERM');
     await plane.ended;
   });

@@ -13,7 +13,7 @@ import type { MeteredType, Scope } from '../../src/contract/operation.ts';
 import { saltPool } from '../../src/core/events/disclosure.ts';
 import { typeId } from '../../src/core/id.ts';
 import { draftLeaf } from '../../src/core/events/record.ts';
-import { projectOf, readPlaneFile } from '../../src/host/data/config.ts';
+import { projectOf, readPlaneFile, type Presence } from '../../src/host/data/config.ts';
 import { createLog } from '../../src/host/process/log.ts';
 import { createKey } from '../../src/service/credentials/token-format.ts';
 import { silentLog } from '../../src/service/call/log.ts';
@@ -53,6 +53,8 @@ export interface TestPlane extends RunningPlane, Below {
 
 export interface StartOptions extends Partial<ServeOptions> {
   readonly environment?: Project['environment'];
+  /** Default `none`: most tests decide approvals with a key alone. */
+  readonly presence?: Presence;
   /** Further keys by name; `project` names a second project of the same store. */
   readonly extraKeys?: Readonly<
     Record<string, { scopes: readonly Scope[]; project?: 'other'; expiresMs?: number; revoked?: boolean }>
@@ -83,8 +85,9 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
   const dataDir = join(folder, 'plane');
   const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('error');
-  const { environment = 'production', extraKeys = {}, ...serve } = options;
-  await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0', environment });
+  const { environment = 'production', presence = 'none', extraKeys = {}, ...serve } = options;
+  const addresses = { listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0' };
+  await planeInit({ dataDir, ...addresses, environment, presence });
   const keys = await addKeys(dataDir, extraKeys);
   const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, dataDir });
   const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();

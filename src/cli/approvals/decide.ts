@@ -1,7 +1,12 @@
 /** A person's decision on an approval, and its output. Tested by `test/cli/commands/tools/exec.test.ts`. */
 import type { Client } from '../../client/create.ts';
 import { GovApiError } from '../../client/errors.ts';
-import type { Approval, ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
+import type {
+  Approval,
+  ApprovalOutcome,
+  ApprovalSignature,
+  ShownApproval,
+} from '../../contract/approvals.ts';
 import { hiddenNotices } from '../../core/hidden-text.ts';
 import type { Invocation } from '../context/command.ts';
 import type { Out } from '../terminal/out.ts';
@@ -16,16 +21,44 @@ type DecideCall = Pick<
   'args' | 'flags' | 'out' | 'session' | 'settings' | 'io'
 >;
 
+/** A decision as it is sent. */
+interface Decision {
+  readonly client: Client;
+  /** Absent: the decision rests on the key of the client. */
+  readonly signature?: ApprovalSignature | undefined;
+}
+
 /** Errors: exit 4 for the key that asked, 6 if the approval was decided before. */
 export async function decideApproval(call: DecideCall, outcome: ApprovalOutcome): Promise<void> {
-  const { args, flags, out, session, settings } = call;
-  const isSigned = flags.sign === true || flags.sshKey !== undefined;
-  // signing is rare, and a decision by key needs nothing of it
-  const signature = isSigned ? await (await import('./sign.ts')).signedBy(call, outcome) : undefined;
+  const { flags, session, io } = call;
   const client = await session.client();
+  if (flags.sign === true || flags.sshKey !== undefined) {
+    // signing is rare, and a decision by key needs nothing of it
+    const { signedBy, sshSigner } = await import('./sign.ts');
+    const signer = sshSigner(flags.sshKey, io.env);
+    return send(call, outcome, { client, signature: await signedBy(call, outcome, { client, signer }) });
+  }
+  const { decidesSealed, sealedDecision } = await import('./sealed-decision.ts');
+  const dataDir = decidesSealed(call);
+  if (dataDir === null) return send(call, outcome, { client });
+  if (outcome === 'approved') return send(call, outcome, await sealedDecision(call, outcome, dataDir));
+  try {
+    await send(call, outcome, { client });
+  } catch (cause) {
+    // the operator's key asked
+    if (!(cause instanceof GovApiError && cause.status === 403)) throw cause;
+    await send(call, outcome, await sealedDecision(call, outcome, dataDir));
+  }
+}
+
+async function send(
+  { args, flags, out, settings }: DecideCall,
+  outcome: ApprovalOutcome,
+  { client, signature }: Decision,
+): Promise<void> {
   const { approvalId } = args;
   // signing shows it itself
-  const shown = isSigned ? null : await shownApproval(client, approvalId);
+  const shown = signature === undefined ? await shownApproval(client, approvalId) : null;
   if (shown !== null && outcome === 'approved')
     for (const notice of hiddenNotices(shown)) await out.warn(safe`${notice}`);
   const { body } = await client.decideApproval({

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Client } from '../../client/create.ts';
 import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approvals/ssh.ts';
 import { readStatement, sshNamespace } from '../../core/approvals/statement.ts';
@@ -23,16 +24,32 @@ import { clipped } from '../terminal/clipped.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../specs/decide/approvals.ts';
 
-type SignCall = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out' | 'session' | 'io'>;
+type SignCall = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out'>;
+
+/** A key that signs a text: with ssh-keygen, or opened by a phrase. */
+export interface Signer {
+  /** `type base64`. */
+  readonly publicKey: string;
+  /** Returns an armored SSH signature in the namespace of approvals. */
+  sign(statement: string): Promise<string>;
+}
+
+/** The key of ssh that signs, of the flag --ssh-key or the first one of the user. */
+export function sshSigner(given: string | undefined, env: Variables): Signer {
+  const file = given ?? ownKey(env);
+  return { publicKey: publicKeyOf(file), sign: (statement) => signature(file, statement) };
+}
 
 /** Errors: exit 2 without a usable key, 3 where the statement is about something else than the service shows. */
-export async function signedBy(call: SignCall, outcome: ApprovalOutcome): Promise<ApprovalSignature> {
-  const { args, flags, out, session, io } = call;
-  const keyFile = flags.sshKey ?? ownKey(io.env);
-  const publicKey = publicKeyOf(keyFile);
-  const client = await session.client();
+export async function signedBy(
+  call: SignCall,
+  outcome: ApprovalOutcome,
+  { client, signer }: { readonly client: Client; readonly signer: Signer },
+): Promise<ApprovalSignature> {
+  const { args, flags, out } = call;
+  const { publicKey } = signer;
   const { approvalId } = args;
-  const approver = await approverWith(call, publicKey);
+  const approver = await approverWith(client, publicKey);
   const { approverId } = approver;
   const { body: shown } = await client.getApproval({ params: { approvalId } });
   const comment = flags.comment === undefined ? {} : { comment: flags.comment };
@@ -54,9 +71,9 @@ export async function signedBy(call: SignCall, outcome: ApprovalOutcome): Promis
   for (const notice of hiddenNotices(shown)) await out.warn(safe`${notice}`);
   const otherCount = otherCountNotice(statement, shown);
   if (otherCount !== null) await out.warn(safe`${otherCount}`);
-  const ssh = await signature(keyFile, body.statement);
+  const ssh = await signer.sign(body.statement);
   const fault = sshSignatureFault(ssh, { publicKey, namespace: sshNamespace, message: body.statement });
-  if (fault !== null) throw usage(`ssh-keygen signed something else: ${fault}`);
+  if (fault !== null) throw usage(`the key signed something else: ${fault}`);
   return { approverId, ssh };
 }
 
@@ -137,8 +154,8 @@ export function publicKeyOf(file: string): string {
   return read.publicKey;
 }
 
-async function approverWith({ session }: SignCall, publicKey: string) {
-  const client = await session.client();
+/** The active approver with a public key. Errors: exit 5. */
+export async function approverWith(client: Client, publicKey: string) {
   let cursor: string | undefined;
   for (;;) {
     const query = { status: 'active', ...(cursor === undefined ? {} : { cursor }) } as const;

@@ -29,7 +29,7 @@ export type Role = 'operator' | 'approver' | 'agent';
 
 /** Returns whose key a command uses on a plane of this machine. */
 export function roleOf(command: string): Role {
-  if (command.startsWith('approvals ') || command === 'approvers add') return 'approver';
+  if (command.startsWith('approvals ')) return 'approver';
   return command === 'mcp proxy' ? 'agent' : 'operator';
 }
 

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Client, ClientNote } from '../../client/create.ts';
+import type { Client, ClientNote, ClientOptions, UnsignedChange } from '../../client/create.ts';
 import type { ReceiptedAnswer } from '../../client/receipts/receipted.ts';
 import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
@@ -40,6 +40,8 @@ export interface SessionOptions {
   /** Whose key file of a local plane to use if nothing else names a key; default: the operator's. */
   readonly role?: Role;
   readonly observe: (note: ClientNote) => void;
+  /** Signs a change of a plane of this machine that has a sealed approver key; returns the header. */
+  readonly signChange?: (dataDir: string, change: UnsignedChange) => Promise<string>;
   readonly warn: (text: string) => void;
 }
 
@@ -279,12 +281,19 @@ export class Session {
       certificate: ownCertificate(this.#options.io),
       apiKey: token,
       project,
+      ...(dataDir === undefined ? {} : { signChange: this.#changeSigner(dataDir) }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(attempts === undefined ? {} : { retries: attempts }),
       ...(keepReceipts === undefined ? {} : { onReceipt: keepReceipts }),
     });
     this.#opened.push(client);
     return client;
+  }
+
+  #changeSigner(dataDir: string): ClientOptions['signChange'] {
+    const { signChange } = this.#options;
+    const isSealed = existsSync(join(dataDir, 'approver.sealed'));
+    return signChange !== undefined && isSealed ? (change) => signChange(dataDir, change) : undefined;
   }
 
   async #receiptKeeper(): Promise<(answer: ReceiptedAnswer) => void> {

@@ -28,8 +28,10 @@ export type OpenedApproval = {
   /** Key id of the requester, who cannot decide the approval. */
   readonly requestedBy: string;
   readonly expiresAt: string;
-  /** Present where a policy that escalated accepts only a signed approval. */
+  /** Present where only a signed approval is accepted: a policy that escalated says so, or `presence` does. */
   readonly signatureRequired?: true;
+  /** Present where an agent asked a plane: whether a person has to sign. */
+  readonly presence?: 'signed' | 'none';
 };
 
 export interface Evaluation {

@@ -101,7 +101,8 @@ export function recomputes(recorded: OpenEvaluation, set: PolicySet): boolean | 
   return (
     !hasOtherAction(recorded) &&
     (approval === null ||
-      (approval.signatureRequired === true) === requiresSignature(recorded.decisions, set)) &&
+      (approval.signatureRequired === true) ===
+        (approval.presence === 'signed' || requiresSignature(recorded.decisions, set))) &&
     summary.combined === recorded.combined &&
     summary.total === recorded.policyCount &&
     decisions.length === recorded.decisions.length &&

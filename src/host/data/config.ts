@@ -59,9 +59,17 @@ export interface PlaneFile extends ServingFile, SendersFile {
   /** What is kept of the content of received telemetry. Absent: `hashes`. */
   readonly contentCapture?: ContentCapture;
   readonly config?: PlaneSync;
+  /**
+   * `signed`: what an agent's key asked for is approved only with a signature of an enrolled approver. `none`: any key with
+   * the scope approves it. Absent, on planes of older releases: `signed` once there is an approver.
+   */
+  readonly presence?: Presence;
   /** How often drills of agents must pass. Absent: a failed drill is reported, a missing one is not. */
   readonly drills?: DrillSchedule;
 }
+
+const presences = ['signed', 'none'] as const;
+export type Presence = (typeof presences)[number];
 
 const typeIdOf = (prefix: string): JsonSchema => ({
   type: 'string',
@@ -93,6 +101,7 @@ export const planeFileSchema: JsonSchema = {
     },
     legalHold: { type: 'boolean' },
     requireTwoPersonErasure: { type: 'boolean' },
+    presence: oneOf(presences),
     contentCapture: oneOf(contentCaptures),
     subjectPointers: {
       type: 'array',

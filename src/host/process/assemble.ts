@@ -91,6 +91,8 @@ export interface Parts {
   readonly upkeep?: Services['upkeep'];
   /** See `Services.planeProject`. */
   readonly planeProject?: string;
+  /** See `Services.presence`. */
+  readonly presence?: Services['presence'];
   /** Creates `Services.planeConfig`. */
   readonly planeConfig?: (services: () => Services) => PlaneConfigService;
 }
@@ -113,8 +115,8 @@ const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 function configured(
   parts: Parts,
 ): Pick<Services, 'exports' | 'outbound' | 'cronSecret' | 'receipts'> &
-  Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject'> {
-  const { engine, witnesses, forwards, upkeep, planeProject, scheduling = byTimer } = parts;
+  Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject' | 'presence'> {
+  const { engine, witnesses, forwards, upkeep, planeProject, presence, scheduling = byTimer } = parts;
   return {
     exports: {
       ...engine.exports,
@@ -128,6 +130,7 @@ function configured(
     ...(forwards === undefined ? {} : { forwards }),
     ...(upkeep === undefined ? {} : { upkeep }),
     ...(planeProject === undefined ? {} : { planeProject }),
+    ...(presence === undefined ? {} : { presence }),
   };
 }
 

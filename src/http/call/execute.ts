@@ -8,10 +8,11 @@ import { GovError } from '../../contract/problems.ts';
 import { parseItems } from '../../core/json/items.ts';
 import { defaultBounds, largeBounds, parseJson, type Json } from '../../core/json/parse.ts';
 import { parseJsonInSlices } from '../../core/json/sliced.ts';
+import { bodyHashOf, changeHeader } from '../../core/approvals/change-statement.ts';
 import { notFound } from '../../service/call/answer.ts';
 import { contentTag, hasTag } from '../../service/call/entity-tag.ts';
 import type { Caller } from '../../service/call/caller.ts';
-import type { Conditions } from '../../service/port/handler.ts';
+import type { Conditions, SignedRequest } from '../../service/port/handler.ts';
 import type {
   PlainAnswer,
   ReplayedResponse,
@@ -98,6 +99,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer
   const breath = paceOf(route, request);
   await breath?.next();
   const canonical = canonicalOf(route, request, body);
+  const signed = signedRequestOf(route, request, body);
   if (row.body !== undefined) {
     route.check ??= await loadCheck(row.body, { in: 'body', readOnly: row.readOnly ?? [] });
     route.dropNulls?.(body);
@@ -117,7 +119,7 @@ async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer
       : await readIdempotencyInSlices(header, keyed, { ...services, pace });
   const ifMatch = row.ifMatch === true ? (request.headers['if-match'] ?? null) : null;
   const conditions = row.ranged === true ? conditionsOf(request) : null;
-  const shown = { caller, presented, conditions, canonical };
+  const shown = { caller, presented, conditions, canonical, request: signed };
   const call = { params, query, body, basePath, origin: route.origin, file, idempotency, ifMatch, ...shown };
   // the row's schemas accepted exactly what `call` holds, and the handler's type says the same
   const answer = (): Promise<PlainAnswer | ReplayedResponse | WrittenBody | StreamResponse> =>
@@ -152,6 +154,18 @@ const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({
 
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : String(header);
+
+/** Hashes the body only where the request has a signature of an approver. */
+function signedRequestOf(
+  { row: { method }, basePath }: Route,
+  { originalUrl, headers }: FastifyRequest,
+  body: unknown,
+): SignedRequest {
+  const header = textOf(headers[changeHeader]);
+  const path = originalUrl.startsWith(basePath) ? originalUrl.slice(basePath.length) : originalUrl;
+  // a parsed body is JSON
+  return { method, path, header, bodyHash: header === null ? null : bodyHashOf(body as Json | undefined) };
+}
 
 /** The text that a data plane signed, or null where the operation needs no signature. */
 function canonicalOf({ row, services }: Route, request: FastifyRequest, body: unknown): string | null {

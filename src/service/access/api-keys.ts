@@ -27,6 +27,7 @@ import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
 import { fieldError, refuseReadOnly } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
+import { requirePersonForScopes } from '../approvers/presence.ts';
 import { changesOf } from '../call/settings.ts';
 import { keyCreated } from '../writes/system.ts';
 import { changeTenant } from './tenant-change.ts';
@@ -37,13 +38,14 @@ export const apiKeys: Pick<
   Handlers,
   'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'revokeApiKey' | 'rotateApiKey'
 > = {
-  async createApiKey({ body, caller, basePath, idempotency }, services) {
+  async createApiKey({ body, caller, basePath, idempotency, request }, services) {
     const { now, randomBytes } = services;
     const nowMs = now();
     const { name, description = null, scopes = caller.scopes, expiresAt } = body;
     requireScopes(caller.scopes, scopes);
     const expiresMs = expiresAt === undefined ? caller.expiresMs : checkedExpiry(expiresAt, nowMs);
     requireEnd(caller, expiresMs);
+    await requirePersonForScopes(services, caller, { request, scopes });
     const wanted = { name, description, scopes, expiresMs, createdBy: caller.id };
     const { token, row } = createKey(caller.project, { ...wanted, nowMs, randomBytes });
     const answer = createdAnswer(token, row, { caller, nowMs, basePath });
@@ -82,7 +84,7 @@ export const apiKeys: Pick<
     return tagged(keyBody(key, { caller, nowMs: now() }));
   },
 
-  async updateApiKey({ params, body, caller, ifMatch }, services) {
+  async updateApiKey({ params, body, caller, ifMatch, request }, services) {
     const { projectId } = caller.project;
     const updated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const before = await livingKey(services, caller, { keyId: params.keyId, nowMs });
@@ -103,6 +105,8 @@ export const apiKeys: Pick<
       requireScopes(caller.scopes, after.scopes);
       if (after.expiresMs !== before.expiresMs || !isNarrower(after, before))
         requireEnd(caller, after.expiresMs);
+      const wider = after.scopes.filter((scope) => !holds(before.scopes, scope));
+      await requirePersonForScopes(services, caller, { request, scopes: wider });
       const changes = changesOf(recorded(before), recorded(after));
       if (Object.keys(changes).length === 0) return { change: null, answer: tagged(shown) };
       const answer = tagged(keyBody(after, { caller, nowMs }));
@@ -144,13 +148,16 @@ export const apiKeys: Pick<
     return { status: 204, body: null };
   },
 
-  async rotateApiKey({ params, query, caller, basePath, idempotency }, services) {
+  async rotateApiKey({ params, query, caller, basePath, idempotency, request }, services) {
     const { overlapSeconds = 0 } = query;
     const { projectId } = caller.project;
     const rotated = await changeTenant(services, { projectId, asking: askedBy(caller) }, async (nowMs) => {
       const old = await livingKey(services, caller, { keyId: params.keyId, nowMs });
       requireScopes(caller.scopes, old.scopes);
       refuseExpired(old, nowMs);
+      // a key that rotates itself gives nobody more
+      if (old.keyId !== caller.id)
+        await requirePersonForScopes(services, caller, { request, scopes: old.scopes });
       requireEnd(caller, old.expiresMs);
       const { token, row } = successor(old, { caller, nowMs, services });
       const untilMs = Math.min(nowMs + overlapSeconds * 1000, old.revokedMs ?? Infinity);

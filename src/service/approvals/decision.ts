@@ -164,7 +164,7 @@ const revoked = (approverId: string): GovError =>
 
 /** VALIDATION_ERROR: the policies require a signature. */
 function signatureMissing({ approvalId }: LoggedApproval): GovError {
-  const detail = `expected a signature: a policy that escalated ${approvalId} accepts only a signed approval; sign POST /approvals/${approvalId}/statement, or run gov approvals approve --sign`;
+  const detail = `expected a signature: an agent asked for ${approvalId}, or a policy that escalated it accepts only a signed approval; sign POST /approvals/${approvalId}/statement, or run gov approvals approve --sign`;
   return fieldError({ pointer: '/signature', in: 'body', code: 'MISSING_FIELD', detail });
 }
 

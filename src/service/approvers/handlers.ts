@@ -32,6 +32,7 @@ import { append } from '../writes/append.ts';
 import { approverChanged } from '../writes/system.ts';
 import { challengedParty, newChallenge } from './challenge.ts';
 import { approverKind, keyDocument, withoutDocument } from './document.ts';
+import { requirePersonToEnrol } from './presence.ts';
 import { enrolledBody, keyFingerprint, shownApprovers } from './logged.ts';
 
 type Operations = 'listApprovers' | 'getApprover' | 'challengeApprover' | 'enrolApprover' | 'revokeApprover';
@@ -83,7 +84,7 @@ export const approvers: Pick<Handlers, Operations> = {
     };
   },
 
-  async enrolApprover({ body, caller, basePath, idempotency }, services) {
+  async enrolApprover({ body, caller, basePath, idempotency, request }, services) {
     const { projectId } = caller.project;
     const { name, principal = caller.id, ssh, passkey } = body;
     if ((ssh === undefined) === (passkey === undefined)) {
@@ -91,6 +92,7 @@ export const approvers: Pick<Handlers, Operations> = {
       throw fieldError({ pointer: '', in: 'body', code: 'NOT_ALLOWED', detail });
     }
     await refuseEnrolment(services, caller, principal);
+    await requirePersonToEnrol(services, caller, request);
     const { key, counter } =
       passkey === undefined
         ? { key: sshKey(ssh?.publicKey ?? '', principal), counter: 0 }

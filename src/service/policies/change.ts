@@ -21,6 +21,9 @@ import type { PoliciesInForce } from '../in-force/policies.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import { policyChanged } from '../writes/system.ts';
+import { requirePerson } from '../approvers/presence.ts';
+import type { SignedRequest } from '../port/handler.ts';
+import { loosening } from './loosening.ts';
 
 /** The caller of a change, and its idempotency key. */
 interface PolicyRequest {
@@ -42,7 +45,11 @@ export const etag = (revision: number): { etag: string } => ({ etag: `"${revisio
  * where `If-Match` names another revision, and errors of `judge`.
  */
 export function changePolicy<const Answer extends PlainAnswer>(
-  asking: PolicyRequest & { readonly params: { readonly policyId: string }; readonly ifMatch: string | null },
+  asking: PolicyRequest & {
+    readonly params: { readonly policyId: string };
+    readonly ifMatch: string | null;
+    readonly request: SignedRequest;
+  },
   services: Services,
   judge: (policy: StoredPolicy, atMs: number) => Promise<PolicyJudgement<Answer>>,
 ): Promise<Answer | ReplayedResponse> {
@@ -52,7 +59,11 @@ export function changePolicy<const Answer extends PlainAnswer>(
     if (policy === null) throw notFound('policy');
     requireRevision(asking.ifMatch, policy.revision);
     const judgement = await judge(policy, atMs);
-    if (judgement.change !== null) services.planeConfig?.refusePolicyChange(policy, judgement.change);
+    if (judgement.change === null) return judgement;
+    services.planeConfig?.refusePolicyChange(policy, judgement.change);
+    const before = (await services.policySets.current(projectId)).set.get(policy.policyId)?.policy;
+    const what = loosening(before, judgement.change.standing.active);
+    if (what !== null) await requirePerson(services, asking.caller, { request: asking.request, what });
     return judgement;
   });
 }

@@ -27,6 +27,7 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
+import { presenceOf } from '../approvers/presence.ts';
 import { approvalWrites, callApproval, type CallApproval } from '../approvals/call.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
 import type { PoliciesInForce } from '../in-force/policies.ts';
@@ -140,9 +141,12 @@ async function withApproval(
   const approval = await callApproval(services, asked, { ...decided, set: inForce.set });
   if (approval.does !== 'opens') return { ...decided, approval };
   const { evaluation } = decided;
-  const signed = requiresSignature(evaluation.decisions, inForce.set)
-    ? { signatureRequired: true as const }
-    : {};
+  const presence = await presenceOf(services, asked.caller);
+  const isSigned = presence === 'signed' || requiresSignature(evaluation.decisions, inForce.set);
+  const signed = {
+    ...(isSigned ? { signatureRequired: true as const } : {}),
+    ...(presence === null ? {} : { presence }),
+  };
   return {
     ...decided,
     approval,

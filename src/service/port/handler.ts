@@ -5,6 +5,7 @@
 import type { Input, Operation, Output } from '../../contract/operation.ts';
 import type { OperationId, Table } from '../../contract/table.ts';
 import type { Services } from './services.ts';
+import type { ChangeRequest } from '../../core/approvals/change-statement.ts';
 import type { ReplayedResponse, StreamResponse, WrittenBody } from '../call/answer.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Idempotency } from '../call/idempotency.ts';
@@ -21,6 +22,11 @@ export interface RawCredentials {
   readonly origin: string | null;
   /** The value of the cookie of a sign-in at the identity provider, sent by a page of the service. */
   readonly signIn: string | null;
+}
+
+/** A request as it came, and as an approver signs it, with the signature of its header. */
+export interface SignedRequest extends ChangeRequest {
+  readonly header: string | null;
 }
 
 /** Headers of a conditional request as sent (RFC 9110 §13.1, §14.2); null for an absent header. */
@@ -50,6 +56,7 @@ export interface Call<Row extends Operation> extends Input<Row> {
   readonly ifMatch: string | null;
   /** Null except on operations whose answers have ranges. */
   readonly conditions: Conditions | null;
+  readonly request: SignedRequest;
   /** The body in RFC 8785 form, which the caller signed. Null except on signed operations. */
   readonly canonical: string | null;
 }

@@ -32,6 +32,11 @@ import type { Witnesses } from '../hosting/witnesses.ts';
 import type { TaskRunner } from '../call/work.ts';
 import type { WebhookWork } from './webhooks.ts';
 
+/**
+ * Where a person has to sign. `enrolled`: once an approver was enrolled, as on planes of older releases.
+ */
+export type PresenceRule = 'signed' | 'enrolled' | 'none';
+
 export interface Services {
   readonly store: Store;
   /** Unix milliseconds. */
@@ -103,6 +108,8 @@ export interface Services {
   readonly planeSettings?: () => Partial<StoredSettings>;
   /** The project of a plane; absent on a hosted service. */
   readonly planeProject?: string;
+  /** Where a person has to be present. Absent on a hosted service. */
+  readonly presence?: PresenceRule;
   /** Null on a plane. */
   readonly hosting: HostParts | null;
   readonly credentials: Credentials;

@@ -137,6 +137,40 @@ export const approverChanged = (
     context,
   );
 
+/** The operator enrolled an approver at the files of the plane, without the signature of another. */
+export const approverRecovered = (
+  { approverId, key, name }: ApproverChange,
+  context: { nowMs: number; salt: () => string },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'approver.recovered',
+      action: 'enrol',
+      actor: { id: 'operator', type: 'operator' },
+      resource: { id: approverId, type: 'approver' },
+      // a key is JSON
+      metadata:
+        key === null ? {} : { name, kind: key.kind, principal: key.principal, publicKey: key.publicKey },
+    },
+    context,
+  );
+
+/** An approver signed a change of the plane. The statement and the signature are whole, so anybody can verify them. */
+export const changeSigned = (
+  { approverId, ...signed }: { approverId: string; statement: string; ssh: string; what: string },
+  context: { nowMs: number; salt: () => string; by: Caller },
+): EventDraft =>
+  systemEvent(
+    {
+      eventType: 'change.signed',
+      action: 'sign',
+      actor: { id: context.by.id, type: context.by.type },
+      resource: { id: approverId, type: 'approver' },
+      metadata: signed,
+    },
+    context,
+  );
+
 /** Event type and action of each change of a policy. */
 const policyEvents: Readonly<Record<PolicyChangeEvent, readonly [eventType: string, action: string]>> = {
   created: ['policy.created', 'create'],

@@ -360,7 +360,7 @@ describe('a damaged backup', () => {
       });
     await expect(given('x')).rejects.toThrow(/given: expected a signed checkpoint of gov\.local\//);
     const { checkpoint } = manifestOf(at('good')).logs[0] ?? {};
-    await expect(given((checkpoint ?? '').replace('\n4\n', '\n5\n'))).rejects.toMatchObject({
+    await expect(given((checkpoint ?? '').replace('\n3\n', '\n4\n'))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
     });
     expect(existsSync(at('restored'))).toBe(false);

@@ -63,7 +63,7 @@ describe('plane init', () => {
         'gov.db',
         'heads.db',
         'local.key',
-        'approver.key',
+        'agent.key',
         'plane.json',
         'trust',
         'keys/log.ed25519.pem',
@@ -72,7 +72,9 @@ describe('plane init', () => {
     );
     for (const [name, mode] of Object.entries(found))
       expect(mode, name).toBe(name === 'keys' ? '700' : '600');
-    const keys = [made.keyFile, made.approverKeyFile].map((path) => readFileSync(path, 'utf8'));
+    expect(made.approverKeyFile).toBeNull();
+    expect(found).not.toHaveProperty(['approver.key']);
+    const keys = [made.keyFile, made.agentKeyFile].map((path) => readFileSync(path, 'utf8'));
     for (const key of keys) expect(key).toMatch(/^gov_live_[0-9A-Za-z]{38}\n$/);
     expect(keys[0]).not.toBe(keys[1]);
     const file = readPlaneFile(join(dataDir, 'plane.json'));
@@ -85,7 +87,7 @@ describe('plane init', () => {
   it('plane init stores no secret in clear except in the two key files', async () => {
     const dataDir = join(folder(), 'plane');
     await planeInit({ dataDir });
-    for (const keyFile of ['local.key', 'approver.key']) {
+    for (const keyFile of ['local.key', 'agent.key']) {
       const key = readFileSync(join(dataDir, keyFile), 'utf8').trim();
       for (const name of ['gov.db', 'heads.db', 'plane.json', 'trust']) {
         expect(readFileSync(join(dataDir, name)).includes(key), name).toBe(false);
@@ -259,7 +261,7 @@ describe('plane serve', () => {
     expect(cpu('')).toBeCloseTo(cpu('user_') + cpu('system_'), 3);
     for (const name of [
       'gov_writable 1',
-      'gov_log_leaves 4',
+      'gov_log_leaves 3',
       'gov_write_queue ',
       'process_cpu_seconds_total',
     ]) {

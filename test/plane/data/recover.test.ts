@@ -72,14 +72,14 @@ describe('a log that ended', () => {
       );
     expect(keys(at('next'))).toEqual(keys(at('archive')));
     const reader = openReader(storeFiles(at('next')).main);
-    const leaf = await reader.leaf(projectId, 4); // after the genesis leaf and the local keys
+    const leaf = await reader.leaf(projectId, 3); // after the genesis leaf and the local keys
     reader.close();
     expect(JSON.parse(leaf?.record ?? '{}')).toMatchObject({
       type: 'gov.epoch/1',
       epoch: 1,
       previousOrigin: origin,
       previous: [
-        { origin, size: 6, lastKnownCheckpoint: { size: 11 } },
+        { origin, size: 5, lastKnownCheckpoint: { size: 10 } },
         { origin: expect.stringMatching(/\/metering\/0$/), size: 4, lastKnownCheckpoint: { size: 9 } },
       ],
       reason: 'the disk is lost',

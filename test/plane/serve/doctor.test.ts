@@ -176,12 +176,12 @@ describe('the doctor of a plane', () => {
   });
 
   it('the doctor names files that others may read', async () => {
-    chmodSync(join(dataDir, 'approver.key'), 0o640);
+    chmodSync(join(dataDir, 'agent.key'), 0o640);
     expect(check(await examine(), 'secrets')).toMatchObject({
       status: 'fail',
       advice: 'run chmod 600 on it',
     });
-    chmodSync(join(dataDir, 'approver.key'), 0o600);
+    chmodSync(join(dataDir, 'agent.key'), 0o600);
     chmodSync(dataDir, 0o755);
     expect(check(await examine(), 'secrets')).toMatchObject({
       status: 'warn',

@@ -42,7 +42,9 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
     safe`  context  ${context ?? 'none'}`,
     safe`  address  http://${made.listen}/api/v1`,
     safe`  key      ${made.keyFile}`,
-    safe`  approver ${made.approverKeyFile}`,
+    made.approverKeyFile === null
+      ? safe`  approver none yet: the first gov approvals approve asks for a phrase`
+      : safe`  approver ${made.approverKeyFile}: no person decides here`,
     safe`  agents   ${made.agentKeyFile}`,
     safe`  trust    ${made.trustFile}`,
   ]);

@@ -50,7 +50,8 @@ export const run: Run<typeof spec> = async (call) => {
   let kept = false;
   try {
     const { planeInit } = await import('../../../../plane/data/init.ts');
-    await planeInit({ dataDir, name: 'quickstart', listen: '127.0.0.1:0', metricsListen: 'off' });
+    const silent = { listen: '127.0.0.1:0', metricsListen: 'off', presence: 'none' } as const;
+    await planeInit({ dataDir, name: 'quickstart', ...silent });
     plane = await startPlane(dataDir, ended.signal);
     const proved = await show(call, { folder, dataDir, plane, runs, signal: ended.signal });
     if (flags.keep) {
@@ -177,7 +178,7 @@ function paymentLines({ to, amount, paid, reason, approvalId }: Payment, { style
     ];
   if (approvalId === null) return [safe`  ${green('✓ allowed')}   ${amount} to ${to}: paid`];
   return [
-    safe`  ${yellow('✓ approved')}  ${amount} to ${to}: a person approved, then paid`,
+    safe`  ${yellow('✓ approved')}  ${amount} to ${to}: approved by a key file in place of a person, then paid`,
     dim(safe`              ${approvalId}`),
   ];
 }

@@ -10,7 +10,7 @@ export const consoleOpen = command({
   details: [
     `The link to a plane works once, for ${limits.consoleLinkSeconds / 60} minutes. It contains a code, never the key. The session ends with the key, after ${limits.sessionIdleMinutes} minutes without use, and after ${limits.sessionHours} hours.`,
     'The address has localhost for 127.0.0.1, because passkeys need a name. It stays 127.0.0.1 where another program listens at the same port of ::1.',
-    'Decide approvals with the key of an approver: --key approver.key. The key that asked may not decide.',
+    'The key that asked for a call may not approve it. What an agent asked for is approved with a passkey.',
   ],
   flags: {
     key: flag.text('FILE', 'Use the key in this file instead of the key of the context'),
@@ -18,7 +18,7 @@ export const consoleOpen = command({
   },
   examples: [
     'gov console open',
-    'gov console open --key ./my-plane/approver.key',
+    'gov console open --key ./approver.key',
     'gov console open --print -C plane',
   ],
 });

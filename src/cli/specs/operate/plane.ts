@@ -14,7 +14,7 @@ const file = {
 export const planeInit = command({
   name: 'plane init',
   prints:
-    'created:boolean dataDir name projectId environment listen keyFile approverKeyFile agentKeyFile trustFile context:any',
+    'created:boolean dataDir name projectId environment listen keyFile approverKeyFile:string|null agentKeyFile trustFile context:any',
   summary: 'Make a data plane: directory, keys, configuration and a context for it',
   flags: {
     data: flag.text('DIR', 'Data directory to make', { required: true }),
@@ -24,6 +24,13 @@ export const planeInit = command({
     environment: flag.text('ENV', 'Environment of its keys; default: production', {
       choices: ['production', 'sandbox'],
     }),
+    presence: flag.text(
+      'HOW',
+      'none: a key file approves what agents ask for; default signed: a person signs',
+      {
+        choices: ['signed', 'none'],
+      },
+    ),
   },
   examples: ['gov plane init --data ./gov-data'],
 });

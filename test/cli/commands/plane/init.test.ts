@@ -159,7 +159,7 @@ describe('a plane on this machine', () => {
   });
 
   it('gov events tail streams what a plane records', async () => {
-    const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '5'], {
+    const tail = spawn(process.execPath, [runner, 'events', 'tail', '--after', '0', '--count', '4'], {
       env: cleanEnv(env),
     });
     const { code, stdout } = await ended(tail);

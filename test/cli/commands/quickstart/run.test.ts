@@ -38,7 +38,9 @@ describe.concurrent('gov quickstart', () => {
     const done = await gov(['quickstart', '--data', folder], { env: { ...env, TMPDIR } });
     expect(done.code, done.stderr).toBe(0);
     expect(done.stdout).toMatch(/✓ allowed {3}184\.5 to .*: paid/);
-    expect(done.stdout).toMatch(/✓ approved {2}1290 to .*: a person approved, then paid\n +apr_/);
+    expect(done.stdout).toMatch(
+      /✓ approved {2}1290 to .*: approved by a key file in place of a person, then paid\n +apr_/,
+    );
     expect(done.stdout).toMatch(/✗ denied {4}7450 to .*: nothing ran\n.*7450 > 5000/);
     expect(done.stdout).toMatch(/authentic ✓ {2}compliant ✓/);
     expect(done.stdout).toMatch(/none missing: by the operator's own index \(exactly 11 events/);

@@ -159,7 +159,7 @@ describe('tools exec', () => {
     expect((await plane.gov(`approvals deny ${approvalId}`, asApprover())).code).toBe(6);
   });
 
-  it('tools exec uses the approver key of the local plane when no other key is named', async () => {
+  it('gov approvals uses the approver.key of a plane where it has one and no other key is named', async () => {
     plane.write('config/config.json', {
       currentContext: 'here',
       contexts: { here: { kind: 'plane', dataDir: plane.dataDir } },

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import type { PolicyVersion } from '../../../src/core/policies/set/member.ts';
+import { loosening } from '../../../src/service/policies/loosening.ts';
+
+const of = (policyHash: string, more: Partial<PolicyVersion> = {}): PolicyVersion => ({
+  policyId: 'p',
+  name: 'p',
+  version: 1,
+  action: 'escalate',
+  severity: null,
+  condition: true,
+  policyHash,
+  ...more,
+});
+
+describe('a change of the policies in force', () => {
+  it.each([
+    ['a new policy', undefined, of('b'), null],
+    ['a version that stays', of('a'), undefined, null],
+    ['the same version', of('a'), of('a'), null],
+    ['a stricter action', of('a'), of('b', { action: 'deny' }), null],
+    ['another severity', of('a'), of('b', { severity: 'low' }), null],
+    ['a signature more', of('a'), of('b', { requireSignedApproval: true }), null],
+    ['deny in place of signed', of('a', { requireSignedApproval: true }), of('b', { action: 'deny' }), null],
+    ['the end', of('a'), null, 'end policy p'],
+    ['a milder action', of('a'), of('b', { action: 'warn' }), 'change policy p from escalate to warn'],
+    ['another condition', of('a'), of('b', { condition: false }), 'change the condition of policy p'],
+    [
+      'a signature less',
+      of('a', { requireSignedApproval: true }),
+      of('b'),
+      'let anybody approve what policy p escalates',
+    ],
+  ] as const)('%s', (_, before, after, what) => {
+    expect(loosening(before, after)).toBe(what);
+  });
+});
