@@ -37,7 +37,37 @@ const otherPrograms: readonly OtherProgram[] = [
       has(value, 'id', 'projectID', 'directory', 'time'),
   },
   {
-    name: 'a transcript of Cursor',
+    name: 'the output of claude -p of a release whose lines have no uuid; record the file of the session instead (~/.claude/projects)',
+    isIt: (value) =>
+      has(value, 'session_id') &&
+      !has(value, 'uuid') &&
+      !has(value, 'apiKeySource') &&
+      ((isType(value, /^system$/) && Array.isArray(value['tools'])) ||
+        (isType(value, /^(?:assistant|user)$/) && has(memberOf(value, 'message'), 'id', 'content'))),
+  },
+  {
+    name: 'the output of the agent of Cursor; record its calls with hooks instead (gov agents install cursor)',
+    isIt: (value) =>
+      (isType(value, /^system$/) &&
+        has(value, 'session_id', 'apiKeySource', 'permissionMode') &&
+        !has(value, 'uuid')) ||
+      (isType(value, /^tool_call$/) && has(value, 'subtype', 'call_id', 'tool_call')) ||
+      (isType(value, /^(?:user|assistant|thinking|result)$/) &&
+        has(value, 'session_id') &&
+        !has(value, 'uuid')),
+  },
+  {
+    name: 'the output of gemini -o json or stream-json; record the session instead (~/.gemini/tmp/…/chats)',
+    isIt: (value) =>
+      has(value, 'session_id', 'response', 'stats') ||
+      (has(value, 'timestamp') &&
+        ((isType(value, /^init$/) && has(value, 'session_id', 'model')) ||
+          (isType(value, /^message$/) && has(value, 'role', 'content')) ||
+          (isType(value, /^tool_(?:use|result)$/) && has(value, 'tool_id')) ||
+          (isType(value, /^result$/) && has(value, 'status', 'stats')))),
+  },
+  {
+    name: 'a transcript of Cursor; its calls have no ids. Record them with hooks instead (gov agents install cursor)',
     isIt: (value) =>
       has(value, 'role', 'message') &&
       !has(value, 'type') &&
