@@ -62,6 +62,39 @@ describe('the history of a conversation', () => {
     expect(await typesOf(`trace:${traceId(302)}`)).toEqual(expected);
   });
 
+  it('has an equal result of each call, also where no request repeats the one before', async () => {
+    const trace = 320;
+    const place = (at: number, body?: object) => ({
+      traceId: traceId(trace),
+      spanId: spanId(at),
+      timeUnixNano: String(1_767_603_600_000_000_000n + BigInt(at)),
+      ...(body === undefined ? {} : { body }),
+    });
+    const name = { 'event.name': 'gen_ai.tool.message' };
+    const result = (id: string, at: number) => {
+      const members = Object.entries({ id, content: 'ok' });
+      const values = members.map(([key, value]) => ({ key, value: { stringValue: value } }));
+      return log(name, place(at, { kvlistValue: { values } }));
+    };
+    for (const record of [result('c1', 1), result('c2', 2)]) await post(plane, 'logs', logs(record));
+    // the whole history, with one new result
+    await post(plane, 'logs', logs(result('c1', 3), result('c2', 3), result('c3', 3)));
+    // programs that send no content name the call in an attribute
+    for (const [at, id] of ['c4', 'c5'].entries())
+      await post(plane, 'logs', logs(log({ ...name, 'gen_ai.tool.call.id': id }, place(10 + at))));
+    const { body } = await plane.call('GET', `/events?runId=trace:${traceId(trace)}`);
+    const results = (body.events as { eventType: string; metadata: { toolCallId: string } }[]).filter(
+      ({ eventType }) => eventType === 'tool.result',
+    );
+    expect(results.map(({ metadata }) => metadata.toolCallId).toSorted()).toEqual([
+      'c1',
+      'c2',
+      'c3',
+      'c4',
+      'c5',
+    ]);
+  });
+
   it('is another one in another run', async () => {
     await post(plane, 'logs', logs(...conversation(303).flat(), ...conversation(304).flat()));
     for (const trace of [303, 304])

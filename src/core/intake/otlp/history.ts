@@ -49,9 +49,11 @@ export function reportOfLog(
   const text = contentHash(metadata['content'] ?? metadata['body']);
   if (messageNames.test(name)) {
     const within = spanId ?? traceId;
+    // equal results of two calls are two, also where a request does not repeat the first one
+    const call = [metadata['toolCallId']].filter((id) => textOf(id) !== undefined);
     return within === undefined
       ? null // nothing says where a request begins
-      : { kind: 'message', key: digest(runId, name, text), within: `${traceId ?? ''} ${within}` };
+      : { kind: 'message', key: digest(runId, name, text, ...call), within: `${traceId ?? ''} ${within}` };
   }
   if (eventType === 'prompt.submitted')
     return { kind: 'prompt', key: digest(runId, 'prompt', text), content: text };

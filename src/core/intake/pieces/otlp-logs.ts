@@ -8,7 +8,7 @@ import { endingOf } from '../ending.ts';
 import { isStepOfCodex } from '../codex-steps.ts';
 import { attributeOf, textAttribute, toolOutputOf } from '../otlp/dialects.ts';
 import type { LogRecord } from '../otlp/records.ts';
-import { isSource, shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
+import { idOf, isSource, shortHash, textOf, type Party, type RunBuilder, type Source } from '../run.ts';
 import { otherAttributes, type TimedDraft } from './otlp-timed.ts';
 
 const programs = /^(claude_code|codex|gemini_cli|qwen-code|opencode|copilot)\./;
@@ -115,14 +115,14 @@ const invoked = ({ attributes, body }: LogRecord, { facts, ...shared }: Shared):
 function callIdsIn(body: unknown): string[] | undefined {
   const message = isSource(body) ? (body['message'] ?? body) : undefined;
   const calls = isSource(message) && Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
-  const ids = calls.filter(isSource).flatMap(({ id }) => textOf(id) ?? []);
+  const ids = calls.filter(isSource).flatMap(({ id }) => idOf(id) ?? []);
   return ids.length === 0 ? undefined : ids;
 }
 
 /** A message with which a tool answers its model shows that the call has ended. */
-function answered({ body }: LogRecord, { facts, ...shared }: Shared): TimedDraft {
+function answered({ body, attributes }: LogRecord, { facts, ...shared }: Shared): TimedDraft {
   const message = isSource(body) ? body : {};
-  const id = textOf(message['id']) ?? textOf(message['tool_call_id']);
+  const id = idOf(message['id']) ?? idOf(message['tool_call_id']) ?? textAttribute(attributes, 'callId');
   const content = message['content'] ?? body;
   if (id === undefined)
     return { ...shared, eventType: 'agent.step', action: 'tool message', metadata: { ...facts, body } };
