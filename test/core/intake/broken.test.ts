@@ -1,4 +1,6 @@
 /** Honest sessions, broken by hand: none of them is read in silence. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isWhole } from '../../../src/core/balance/statement.ts';
 import { balanceFile } from '../../../src/core/intake/balance-file.ts';
@@ -93,7 +95,9 @@ function signs(text: string): string[] {
       ...faults.map(({ kind, why }) => `${kind} ${why}`),
       ...Object.keys(balance.repeated).map((kind) => `repeated ${kind}`),
       ...(isWhole(balance) ? [] : ['left out']),
-      ...runs.flatMap(({ changes }) => [...changes.keys()].filter((change) => !said.has(change))),
+      ...runs.flatMap(({ changes }) =>
+        [...changes].flatMap(([change, count]) => (said.has(change) ? [] : [`${change} ${count}`])),
+      ),
       ...(formats.size > 1 ? [...formats] : []),
     ];
   } catch (error) {
@@ -179,5 +183,44 @@ describe('an honest session that was broken by hand', () => {
     ['chat: a list that is cut', [JSON.stringify(chat).slice(0, -1)]],
   ])('%s', (_, lines) => {
     expect(signs(lines.join('\n'))).not.toEqual([]);
+  });
+});
+
+/** A session of the corpus, without the signs that it has by itself. */
+const sessions = (
+  [
+    ['claude-stream.jsonl', '"id":"t3","name"', '"tool_use_id":"t2","type"'],
+    ['claude-code.terminal.jsonl', '"id":"t4","name"', '"tool_use_id":"t4"'],
+    ['codex.terminal.jsonl', '"call_id":"k3","internal', '"id":"fco_k3"'],
+    ['gemini-cli.refused.jsonl', '"id":"r1","name":"run_shell_command","args"', '"id":"f1"'],
+    ['copilot-cli.jsonl', '"toolRequests": [{', '"tool.execution_complete"'],
+  ] as const
+).map(([name, call, result]) => {
+  const lines = readFileSync(join(import.meta.dirname, 'corpus', name), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const [callAt, resultAt] = [call, result].map((text) => lines.findIndex((line) => line.includes(text)));
+  return { name, lines, callAt: callAt ?? -1, resultAt: resultAt ?? -1 };
+});
+const without = (lines: readonly string[], n: number) => lines.filter((_, at) => at !== n);
+const other = chatLines[0] ?? '';
+
+describe.each(sessions)('the session $name that was broken by hand', ({ lines, callAt, resultAt }) => {
+  const own = new Set(signs(lines.join('\n')));
+  it('has a call and a result where the test breaks it', () => {
+    expect(Math.min(callAt, resultAt)).toBeGreaterThanOrEqual(0);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['the line of a call is cut', cut(lines, callAt, 12)],
+    ['the line of a result is cut', cut(lines, resultAt, 12)],
+    ['the line of a call is there twice', doubled(lines, callAt)],
+    ['the line of a result is there twice', doubled(lines, resultAt)],
+    ['the line of a call is missing', without(lines, callAt)],
+    ['the first line is cut', cut(lines, 0, 4)],
+    ['a line of another program', mixed(lines, callAt, other)],
+    ['a line of Qwen Code', mixed(lines, callAt, qwen)],
+  ])('%s', (_, broken) => {
+    expect(signs(broken.join('\n')).filter((sign) => !own.has(sign))).not.toEqual([]);
   });
 });

@@ -48,8 +48,8 @@ interface Session {
   readonly header: Source;
   /** Messages and rewinds, in the order of their first line. */
   readonly messages: readonly unknown[];
-  /** Whether a message was written again. */
-  readonly isRewritten: boolean;
+  /** How often a message was written again under its id. */
+  readonly rewritten: number;
   /** Messages that came again under another id. */
   readonly repeated: number;
 }
@@ -63,23 +63,21 @@ function read(document: unknown): Session | undefined {
   }
   if (!isHeader(document)) return undefined;
   const { messages = [] } = document;
-  return Array.isArray(messages)
-    ? { header: document, messages, isRewritten: false, repeated: 0 }
-    : undefined;
+  return Array.isArray(messages) ? { header: document, messages, rewritten: 0, repeated: 0 } : undefined;
 }
 
 function replayed(lines: readonly unknown[]): Omit<Session, 'header'> {
   const messages: unknown[] = [];
   const places = new Map<string, number>();
   const repeated = new Set<string>();
-  let isRewritten = false;
+  let rewritten = 0;
   const take = (message: unknown): void => {
     const id = isSource(message) ? textOf(message['id']) : undefined;
     if (id !== undefined && repeated.has(id)) return;
     const place = id === undefined ? undefined : places.get(id);
     if (place !== undefined) {
       messages[place] = message;
-      isRewritten = true;
+      rewritten += 1;
       return;
     }
     if (id !== undefined) places.set(id, messages.length);
@@ -98,13 +96,13 @@ function replayed(lines: readonly unknown[]): Omit<Session, 'header'> {
       take(line);
     }
   }
-  return { messages, isRewritten, repeated: repeated.size };
+  return { messages, rewritten, repeated: repeated.size };
 }
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const session = read(document);
   if (session === undefined) return;
-  const { header, messages, isRewritten, repeated } = session;
+  const { header, messages, rewritten, repeated } = session;
   const run = new RunBuilder(name, { id: String(header['sessionId']) }, context);
   const agent = { name, role: 'agent' };
   run.add({
@@ -115,7 +113,7 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
     at: readTime(header['startTime']),
     key: 'start',
   });
-  if (isRewritten) run.changes.add('version_replaced');
+  for (let each = 0; each < rewritten; each += 1) run.changes.add('version_replaced');
   for (let each = 0; each < repeated; each += 1) run.changes.add('block_repeated');
   const writer = new MessageWriter(new Conversation(run, { agent }));
   for (const [no, message] of messages.entries()) writer.write(message, no);
