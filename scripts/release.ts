@@ -91,8 +91,7 @@ function standalone(scratch: string, { arch, node }: { arch: string; node: strin
     if (!program.endsWith(`/linux-${arch}.node`)) rmSync(join(tree, program));
   mkdirSync(join(tree, '.runtime'));
   cpSync(node, join(tree, '.runtime/node'), { dereference: true });
-  const license = join(dirname(node), '../LICENSE');
-  if (existsSync(license)) cpSync(license, join(tree, '.runtime/LICENSE'));
+  cpSync(join(dirname(node), '../LICENSE'), join(tree, '.runtime/LICENSE'));
   return tree;
 }
 

@@ -1,12 +1,12 @@
 /**
  * The list of what a release contains, in CycloneDX 1.5 (ECMA-424): bundled packages, native packages, what files of
- * `dist` contain beyond packages of npm, and Node. npm writes the list of all packages of the lock file; this keeps
+ * `dist` and machine code of native packages contain beyond packages of npm, and Node. npm writes the list of all packages of the lock file; this keeps
  * those that users get, and leaves out what differs between two runs. Tested by `test/sbom.test.ts` and
  * `test/release.long.test.ts`.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 interface Component {
@@ -23,10 +23,12 @@ export function publishedPackages(project: string): string[] {
     .map(([path]) => path);
 }
 
-/** `name@version` of each package in the bundle, as dist/NOTICE names it. */
+/** `name@version` of each package in a bundle, or whose declarations are in `dist`, as dist/NOTICE names it. */
 function bundled(project: string): string[] {
   const notice = readFileSync(join(project, 'dist/NOTICE'), 'utf8');
-  return [...notice.matchAll(/^(\S+) (\S+), licence /gm)].map(([, name, version]) => `${name}@${version}`);
+  return [...notice.matchAll(/^(?:The declarations of )?(\S+) (\S+), (?:licence |in types\/)/gm)].map(
+    ([, name, version]) => `${name}@${version}`,
+  );
 }
 
 const part = (purl: string, license: string, description: string): Component & Record<string, unknown> => {
@@ -69,18 +71,64 @@ const contents: Readonly<Record<string, readonly Component[]>> = {
   ),
   'NotoSans-Regular.ttf': [part('pkg:generic/NotoSans@2.004', 'OFL-1.1', 'font of reports')],
   'NotoSans-Bold.ttf': [],
+  'sRGB_IEC61966_2_1.icc': [part('pkg:generic/sRGB2014@2015', 'LicenseRef-ICC', 'colour profile of reports')],
   'NotoSansMono-Regular.ttf': [part('pkg:generic/NotoSansMono@2.006', 'OFL-1.1', 'font of reports')],
 };
 
-/** The contents of all codecs and fonts in `dist`. Throws for a file that `contents` does not have. */
+/** The contents of all codecs, fonts and profiles in `dist`. Throws for a file that `contents` does not have. */
 export function partsOf(dist: string): Component[] {
-  const files = globSync('**/*.{wasm,node,ttf,otf,woff,woff2}', { cwd: dist })
+  const files = globSync('**/*.{wasm,node,ttf,otf,woff,woff2,icc}', { cwd: dist })
     .map((path) => basename(path))
     .sort();
   const unknown = files.filter((file) => contents[file] === undefined);
   if (unknown.length > 0) throw new Error(`expected what ${unknown.join(', ')} contains in scripts/sbom.ts`);
   return files.flatMap((file) => contents[file] ?? []);
 }
+
+/** What the machine code of an installed package contains, by the sources and lists that the package has. */
+const machineCode: Readonly<Record<string, (folder: string) => Component[]>> = {
+  'better-sqlite3': (folder) => {
+    const header = readFileSync(join(folder, 'deps/sqlite3/sqlite3.h'), 'utf8');
+    const version = /^#define SQLITE_VERSION\s+"([\d.]+)"/m.exec(header)?.[1];
+    if (version === undefined) throw new Error(`expected the version of SQLite in ${folder}`);
+    return [part(`pkg:generic/sqlite@${version}`, 'blessing', 'the database, in better-sqlite3')];
+  },
+  // the submodule of jq-web 0.6.2, and the one of that jq
+  'jq-web': (folder) => {
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+    if (version !== '0.6.2')
+      throw new Error(`expected jq-web 0.6.2, whose jq scripts/sbom.ts names, got ${version}`);
+    return [
+      part('pkg:github/jqlang/jq@jq-1.7.1', 'MIT AND ICU', 'the filter of --jq, with decNumber, in jq-web'),
+      part(
+        'pkg:github/kkos/oniguruma@d2f1a14ced5d5d461acac0da0d477ab240a7ab5f',
+        'BSD-2-Clause',
+        'regular expressions of jq, in jq-web',
+      ),
+    ];
+  },
+  '@napi-rs/keyring': (folder) =>
+    [
+      ...readFileSync(join(folder, 'LICENSE.third-party.md'), 'utf8').matchAll(
+        /^\| ([\w-]+) \| ([\w.+-]+) \| ([^|]+) \|$/gm,
+      ),
+    ]
+      .filter(([, name]) => name !== 'Crate')
+      .map(([, name, version, license = '']) =>
+        part(`pkg:cargo/${name}@${version}`, license, 'in the module of the keychain, or used to build it'),
+      ),
+};
+
+/** The contents of machine code in installed packages (folders). Throws for a package that `machineCode` does not have. */
+export const machineCodeOf = (folders: readonly string[]): Component[] =>
+  folders
+    .filter((folder) => globSync('**/*.{node,wasm}', { cwd: folder }).length > 0)
+    .flatMap((folder) => {
+      const name = folder.replace(/^.*node_modules\//, '');
+      const known = Object.entries(machineCode).find(([of]) => name === of || name.startsWith(`${of}-`));
+      if (known === undefined) throw new Error(`expected what ${name} contains in scripts/sbom.ts`);
+      return known[1](folder);
+    });
 
 /** The list as text. `epoch` is its time, in seconds since 1970. */
 export function sbom(of: { project: string; epoch: string; nodeVersion: string }): string {
@@ -95,7 +143,11 @@ export function sbom(of: { project: string; epoch: string; nodeVersion: string }
   const listed = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   const missing = [...inBundle].filter((id) => !listed.has(id));
   if (missing.length > 0) throw new Error(`expected ${missing.join(', ')} in package-lock.json`);
-  const components = [...packages.map(plain), ...partsOf(join(project, 'dist')), nodeOf(nodeVersion)];
+  const present = publishedPackages(project)
+    .map((path) => join(project, path))
+    .filter((path) => existsSync(path));
+  const parts = [...partsOf(join(project, 'dist')), ...machineCodeOf(present)];
+  const components = [...packages.map(plain), ...parts, nodeOf(nodeVersion)];
   const component = plain(all.metadata.component);
   const dependencies = [{ ref: component['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }];
   const timestamp = new Date(Number(epoch) * 1000).toISOString();

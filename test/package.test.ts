@@ -9,6 +9,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -92,6 +93,22 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(section('@jsquash/webp')).toContain('Copyright (c) 2010, Google Inc. All rights reserved.');
     expect(section('es-toolkit')).toContain('derived from Lodash');
     expect(section('@bufbuild/protobuf')).toContain('Copyright 2008 Google Inc.');
+    // parts of other authors inside a package, and works that no package names
+    expect(section('brotli')).toMatch(/Copyright 2013 Google Inc\..*\n+ *Licensed under the Apache License/);
+    expect(section('@fastify/deepmerge')).toContain('James Halliday, Josh Duff');
+    expect(section('nodemailer')).toContain('Mathias Bynens');
+    expect(section('The declarations of typebox')).toContain('Permission is hereby granted');
+    expect(readdirSync(join(projectRoot, 'dist/types')).sort()).toEqual([
+      'client',
+      'contract',
+      'core',
+      'files',
+      'typebox',
+    ]);
+    expect(section('The colour profile')).toContain('International Color Consortium');
+    expect(section('Noto Sans')).toContain('SIL OPEN FONT LICENSE');
+    expect(section('jq 1.7.1')).toContain('ICU License');
+    expect(section('Oniguruma,')).toContain('K.Kosako');
     expect(section('yoga-layout')).toMatch(
       /Copyright \(c\) Meta Open Source\n\nPermission is hereby granted/,
     );

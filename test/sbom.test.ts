@@ -1,9 +1,10 @@
 /** The list of contents names what no package of npm does: codecs in WebAssembly, and fonts. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { partsOf } from '../scripts/sbom.ts';
+import { machineCodeOf, partsOf, publishedPackages } from '../scripts/sbom.ts';
 import { projectRoot } from './paths.ts';
 
 const dist = join(projectRoot, 'dist');
@@ -11,7 +12,7 @@ const dist = join(projectRoot, 'dist');
 describe('the list of contents', () => {
   it.skipIf(!existsSync(join(dist, 'gov.cjs')))('names the libraries in each codec, and each font', () => {
     const named = partsOf(dist).map(({ name }) => name);
-    for (const name of ['libwebp', 'mozjpeg', 'png', 'miniz_oxide', 'NotoSans', 'NotoSansMono'])
+    for (const name of ['libwebp', 'mozjpeg', 'png', 'miniz_oxide', 'NotoSans', 'NotoSansMono', 'sRGB2014'])
       expect(named).toContain(name);
     expect(new Set(named).size).toBe(named.length);
   });
@@ -21,5 +22,25 @@ describe('the list of contents', () => {
     writeFileSync(join(folder, 'avif_dec.wasm'), '');
     expect(() => partsOf(folder)).toThrow('expected what avif_dec.wasm contains in scripts/sbom.ts');
     rmSync(folder, { recursive: true });
+  });
+
+  it('names what the machine code of installed packages contains, each part once', () => {
+    const folders = publishedPackages(projectRoot).map((path) => join(projectRoot, path));
+    const present = folders.filter((path) => existsSync(path));
+    const refs = machineCodeOf(present).map((each) => each['bom-ref']);
+    expect(refs).toContain('pkg:github/jqlang/jq@jq-1.7.1');
+    const engine = new Database(':memory:').prepare<[], string>('SELECT sqlite_version()').pluck().get();
+    expect(refs).toContain(`pkg:generic/sqlite@${engine}`);
+    if (present.some((path) => path.includes('keyring-linux')))
+      expect(refs.filter((ref) => ref.startsWith('pkg:cargo/keyring')).length).toBeGreaterThan(0);
+    expect(new Set(refs).size).toBe(refs.length);
+  });
+
+  it('ends the release at an installed package with machine code whose contents nobody wrote down', () => {
+    const folder = join(mkdtempSync(join(tmpdir(), 'gov-sbom-')), 'node_modules/fast-thing');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'fast.node'), '');
+    expect(() => machineCodeOf([folder])).toThrow('expected what fast-thing contains in scripts/sbom.ts');
+    rmSync(join(folder, '../..'), { recursive: true });
   });
 });
