@@ -115,7 +115,22 @@ const recordings: Readonly<Record<FormatName, string | ((own: object) => readonl
     return [{ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }];
   },
 };
-const formats = Object.entries(recordings).flatMap(([name, lines]) =>
+/** A record of a log that reports a call and its end. */
+const otlpLog = (own: object): readonly unknown[] => {
+  const told = {
+    'session.id': 's',
+    tool_name: 'pay',
+    success: 'true',
+    'event.name': 'claude_code.tool_result',
+  };
+  const attributes = Object.entries({ ...told, ...own }).map(([key, value]) => ({
+    key,
+    value: { stringValue: String(value) },
+  }));
+  const logRecords = [{ timeUnixNano: '1767603600000000000', attributes }];
+  return [{ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }];
+};
+const formats = Object.entries({ ...recordings, 'a log of otlp': otlpLog }).flatMap(([name, lines]) =>
   typeof lines === 'string' ? [] : [{ name, lines }],
 );
 const flags = [

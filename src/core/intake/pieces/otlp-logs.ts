@@ -232,6 +232,7 @@ function called({ toolCallId, tool, facts, attributes, ...shared }: OfTool): Tim
         outcome: endingOf({
           stated: hasFailed ? 'error' : /^(true|ok|success)$/.test(stated) ? 'ok' : undefined,
           results: [output],
+          record: attributes,
         }),
         durationMs: attributes['duration_ms'],
         otel: isNumbered(attributes) ? { 'event.sequence': attributes['event.sequence'] } : undefined,
