@@ -13,7 +13,7 @@ import { linkSubagents } from '../../core/intake/subagents.ts';
 import type { ImportOptions } from '../../core/intake/registry.ts';
 import type { CopiedLines, ImportedRun } from '../../core/intake/run.ts';
 import type { BadDocument } from '../../core/intake/source.ts';
-import { observedType } from '../../core/coverage/join.ts';
+import { isObservation } from '../../core/coverage/join.ts';
 import type { Balance } from '../../core/balance/statement.ts';
 import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome } from './balance.ts';
 import type { Chunks } from './pieces.ts';
@@ -334,10 +334,10 @@ function* recordsOf(
   const known = new Map(stored?.map(({ clientEventId, eventType }) => [clientEventId, eventType]));
   const isObserved = (at: number): boolean => {
     const event = found.events[at] ?? null;
-    if (event !== null) return event.eventType === observedType;
+    if (event !== null) return isObservation(event.eventType);
     // another signal of the source has it, or it was an observation from the beginning
     const before = known.get(run.events[at]?.clientEventId ?? null);
-    return before === undefined || before === observedType;
+    return before === undefined || isObservation(before);
   };
   return { run, observed: observedIn(run.events, isObserved), isKnown: (id) => known.has(id) };
 }

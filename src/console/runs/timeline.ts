@@ -9,6 +9,7 @@ import { endingOf } from '../../contract/endings.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { joinOf } from '../../core/coverage/join.ts';
+import { sourceOf } from '../../core/coverage/report.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
 
 export type EntryKind =
@@ -72,7 +73,7 @@ export function timelineOf(parts: RunParts): Entry[] {
   return entries;
 }
 
-/** A call with all that belongs to it, or one thing alone. */
+/** A call with all that belongs to it, a prompt with its other reports, or one thing alone. */
 interface Group {
   call: AuditEvent | null;
   readonly members: Member[];
@@ -92,19 +93,39 @@ function groupsOf({ events, evaluations, approvals }: RunParts): Group[] {
   const byName = new Map<string, Group>();
   const approvalOf = new Map(approvals.map((approval) => [approval.evaluationId, approval.approvalId]));
   const calls = callIdsOf(events);
+  const promptName = promptNames();
   for (const member of membersOf(events, evaluations)) {
     const { event, evaluation } = member;
     const names = event === null ? [] : namesOf(event, calls);
     const asked = evaluation === null ? undefined : approvalOf.get(evaluation.id);
     if (asked !== undefined) names.push(`approval ${asked}`);
+    if (event?.eventType === promptType) names.push(...promptName(event));
     let group = names.map((name) => byName.get(name)).find((each) => each !== undefined);
     if (group === undefined) groups.push((group = { call: null, members: [], approvals: [] }));
     group.members.push(member);
     for (const name of names) if (!byName.has(name)) byName.set(name, group);
-    if (group.call === null && event !== null && callTypes.has(event.eventType)) group.call = event;
+    if (group.call === null && event !== null && opensGroup(event)) group.call = event;
   }
   for (const approval of approvals) byName.get(`approval ${approval.approvalId}`)?.approvals.push(approval);
   return groups;
+}
+
+const promptType = 'prompt.submitted';
+const opensGroup = ({ eventType }: AuditEvent): boolean =>
+  callTypes.has(eventType) || eventType === promptType;
+
+/** Names prompts: the n-th of one text by each source is one prompt, whichever of them recorded it first. */
+function promptNames(): (event: AuditEvent) => string[] {
+  const counts = new Map<string, number>();
+  return ({ metadata }) => {
+    const { content } = metadata;
+    if (content === undefined || content === null) return [];
+    const text = JSON.stringify(content);
+    const counted = `${sourceOf(metadata)} ${text}`;
+    const n = (counts.get(counted) ?? 0) + 1;
+    counts.set(counted, n);
+    return [`prompt ${n} ${text}`];
+  };
 }
 
 /** Events and evaluations in the order of recording. The event of an evaluation comes with it. */

@@ -3,17 +3,20 @@
  *
  * - an event that the run already has: nothing;
  * - an event with new members, because its observation has ended since: an `event.completed` with those members;
- * - a call or result that another source has recorded: an `x.tool.observed`;
+ * - a call or result that another source has recorded: an `x.tool.observed`; a prompt that one has recorded as often with
+ *   the same text: an `x.prompt.observed`;
  * - an event whose members differ from the stored ones: the recording is of another run, and nothing is stored;
  * - the same, where an older version of gov stored the event: an `event.completed` with the members that differ.
  * Tested by `test/core/intake/reconcile.test.ts`.
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { observedType } from '../coverage/join.ts';
+import { isObservation } from '../coverage/join.ts';
 import { claimedKeys, observationOf, reportKey, sourceOf } from '../coverage/report.ts';
 import { isObject } from '../json/object.ts';
+import type { ReportSource } from '../../contract/coverage.ts';
 import type { Json, JsonObject } from '../json/canonical.ts';
+import { contentHash } from './otlp/history.ts';
 import { shortHash, type ImportedRun } from './run.ts';
 
 /** The members of a stored event that a recording decides. `erased`: values are gone, so nothing can be compared. */
@@ -62,11 +65,12 @@ export function reconcile(
   let corrected = 0;
   for (const given of run.events) {
     const id = given.clientEventId ?? '';
+    const isPromptOfOther = known.isPromptOfOther(given);
     const before = known.byId.get(id);
     if (before === undefined) {
       const isMerged = run.mergeable.has(id) && known.hasOtherSignal(given);
       if (isMerged) merged += 1;
-      const event = known.hasOtherSource(given) ? observationOf(given) : given;
+      const event = isPromptOfOther || known.hasOtherSource(given) ? observationOf(given) : given;
       events.push(isMerged ? null : event);
       continue;
     }
@@ -74,7 +78,7 @@ export function reconcile(
       events.push(null);
       continue;
     }
-    const event = before.eventType === observedType ? observationOf(given) : given;
+    const event = isObservation(before.eventType) ? observationOf(given) : given;
     const found = compare(before, event, isOlder);
     if ('pointer' in found) return { clientEventId: id, isOlder, ...found };
     if (found.isCorrected && isOlder) corrected += 1;
@@ -107,6 +111,9 @@ class Known {
   readonly #completions = new Map<string, number>();
   readonly #calls = new Map<string, Set<unknown>>();
   readonly #sources = new Map<string, Set<unknown>>();
+  /** Prompts in the run by source and hash of the text, and those of the recording so far by hash. */
+  readonly #prompts = new Map<ReportSource, Map<string | null, number>>();
+  readonly #given = new Map<string | null, number>();
 
   constructor(stored: readonly StoredEvent[]) {
     for (const event of stored) {
@@ -116,6 +123,12 @@ class Known {
       const call = callOf(event);
       if (call !== undefined)
         this.#calls.set(call, (this.#calls.get(call) ?? new Set()).add(event.metadata['signal']));
+      if (event.eventType === 'prompt.submitted') {
+        const source = sourceOf(event.metadata);
+        const counts = this.#prompts.get(source) ?? new Map<string | null, number>();
+        this.#prompts.set(source, counts);
+        count(counts, contentHash(event.metadata['content']));
+      }
       for (const key of claimedKeys(event))
         this.#sources.set(key, (this.#sources.get(key) ?? new Set()).add(sourceOf(event.metadata)));
     }
@@ -134,6 +147,16 @@ class Known {
     return (this.#completions.get(id) ?? 0) + 1;
   }
 
+  /** Whether another source has recorded a prompt of this text as often as the recording has it so far. */
+  isPromptOfOther({ eventType, metadata = {} }: EventInput): boolean {
+    const text = eventType === 'prompt.submitted' ? contentHash(metadata['content']) : null;
+    if (text === null) return false;
+    const n = count(this.#given, text);
+    return [...this.#prompts].some(
+      ([source, counts]) => source !== sourceOf(metadata) && (counts.get(text) ?? 0) >= n,
+    );
+  }
+
   /** Whether the run has the same call, reported by another signal of the source. */
   hasOtherSignal(event: EventInput): boolean {
     const signals = this.#calls.get(callOf(event) ?? '');
@@ -150,6 +173,12 @@ class Known {
 function callOf({ eventType, metadata }: Pick<EventInput, 'eventType' | 'metadata'>): string | undefined {
   const id = metadata?.['toolCallId'];
   return metadata?.['signal'] !== undefined && typeof id === 'string' ? `${eventType} ${id}` : undefined;
+}
+
+function count(counts: Map<string | null, number>, name: string | null): number {
+  const n = (counts.get(name) ?? 0) + 1;
+  counts.set(name, n);
+  return n;
 }
 
 const merge = (base: JsonObject, added: JsonObject): JsonObject => {

@@ -16,7 +16,7 @@ import {
   readBalance,
   type Balance,
 } from '../balance/statement.ts';
-import { observedType } from '../coverage/join.ts';
+import { isObservation } from '../coverage/join.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
 import { balanceOfBytes, copiedIn, type ReadAgain } from './balance-file.ts';
@@ -61,8 +61,7 @@ export class ShownRun {
     const { completes, added } = metadata;
     if (eventType === 'event.completed' && typeof completes === 'string') this.#complete(completes, added);
     if (typeof clientEventId !== 'string' || this.#byId.has(clientEventId)) return;
-    const type = eventType === observedType ? metadata['observed'] : eventType;
-    this.#byId.set(clientEventId, { type, hashes: hashesOf(metadata) });
+    this.#byId.set(clientEventId, { type: factOf(eventType, metadata), hashes: hashesOf(metadata) });
   }
 
   /** A later event adds what the first one lacks; whoever wrote it, it changes nothing that was said. */
@@ -75,7 +74,8 @@ export class ShownRun {
   differenceFrom({ eventType, clientEventId = '', metadata = {} }: EventInput): string | undefined {
     const kept = this.#byId.get(clientEventId);
     if (kept === undefined) return 'the proof has no event of it';
-    if (kept.type !== eventType) return `the proof has it as ${String(kept.type).slice(0, limits.echoChars)}`;
+    if (kept.type !== factOf(eventType, metadata))
+      return `the proof has it as ${String(kept.type).slice(0, limits.echoChars)}`;
     const given = hashesOf(metadata);
     const other = compared.find((name) => given[name] !== kept.hashes[name]);
     return other === undefined ? undefined : `its ${other} in the proof are other ones than in the file`;
@@ -92,6 +92,10 @@ function hashesOf(metadata: unknown): Record<string, string> {
     }),
   );
 }
+
+/** What an event is about: of an observation, the type that the event would have had. */
+const factOf = (eventType: string, { observed }: Readonly<Record<string, unknown>>): unknown =>
+  isObservation(eventType) ? observed : eventType;
 
 export type RepeatCode =
   | 'RECORDING_NOT_SHOWN'

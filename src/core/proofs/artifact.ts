@@ -13,6 +13,7 @@ import { layerOrder } from './layers.ts';
 import { proofPreimage, proofSchemaVersions } from './binding.ts';
 import { readStatement, type Statement, statementHash } from './statement.ts';
 import { bundleRests, failedUnder, layerRests, settled } from './rests.ts';
+import { rulesText } from './coverage.ts';
 import { recordingsText } from './recordings.ts';
 import {
   CheckList,
@@ -250,7 +251,12 @@ function judgeLayer(
   if (!anchored) return { name, passed: false, basis: 'not_checked', code: anchorFault(checks) };
   const fault = faultUnder(name, checks);
   if (fault !== null) return { name, passed: false, basis: 'not_checked', code: fault };
-  const text = name === 'x-recordings' ? recordingsText(statement.claims) : null;
+  const text =
+    name === 'x-recordings'
+      ? recordingsText(statement.claims)
+      : name === 'x-coverage'
+        ? rulesText(statement.claims)
+        : null;
   const says = text === null ? {} : { says: text };
   const same = recomputed?.get(name);
   const basis = same === undefined ? 'attested' : 'recomputed';

@@ -22,6 +22,10 @@ export function coverageRules({ rules = 1 }: { readonly rules?: Json }): Coverag
   return rules === 1 || rules === newestRules ? rules : null;
 }
 
+/** Which rules judged the calls: whoever makes a proof could choose those that know fewer verdicts. */
+export const rulesText = ({ rules = 1 }: { readonly rules?: Json }): string =>
+  `judged by rules ${Number(rules)} of ${newestRules}`;
+
 export function coverageLayer({ calls, counts, sources, gaps, confirmed, rules }: Coverage): LayerResult {
   const list = new ListRoot();
   for (const { eventId, verdict, sources: reported } of calls) {

@@ -83,23 +83,54 @@ describe('coverage', () => {
 describe('counts of tool calls', () => {
   const call = { eventType: 'tool.call', metadata: { importer: 'otlp', toolCallId: 'import:a' } };
   const sumOf = (...events: { eventType: string; metadata: object }[]) => {
-    const counts = new ToolCalls<string>();
-    const copies = events.flatMap(({ eventType, metadata }, at) => [
-      ...counts.add({ clear: { eventType, runId: 'r' }, metadata } as never, `event ${at}`),
-    ]);
-    return { calls: counts.calls, undecided: counts.undecided, copies };
+    const counted: string[] = [];
+    const counts = new ToolCalls<string>((of) => counted.push(of));
+    for (const [at, { eventType, metadata }] of events.entries())
+      counts.add({ clear: { eventType, runId: 'r' }, metadata, members: new Map() } as never, `event ${at}`);
+    counts.finish();
+    return { calls: counts.calls, undecided: counts.undecided, counted };
   };
 
-  it('count a copy of telemetry once, and take back no call that nobody counted', () => {
-    expect(sumOf(call, { ...call, metadata: { importer: 'otlp', toolCallId: 'c1' } }, copied)).toEqual({
-      calls: 1,
-      undecided: 1,
-      copies: ['event 0'],
-    });
-    expect(sumOf(call, joined)).toMatchObject({ calls: 1, copies: [] });
-    expect(sumOf(copied, call, copied, copied)).toMatchObject({ calls: 0, undecided: 0 });
+  const other = { ...call, metadata: { importer: 'otlp', toolCallId: 'c1' } };
+  const hook = {
+    eventType: 'tool.call',
+    metadata: { toolCallId: 'c1', recordedBy: 'hook', evaluationId: 'pev_1' },
+  };
+  const denied = { eventType: 'tool.denied', metadata: { toolCallId: 'c1', recordedBy: 'hook' } };
+  const transcript = { eventType: 'tool.call', metadata: { toolCallId: 'c1', timestampSource: 'source' } };
+
+  it('count a copy of telemetry once, and take back no call whose other report nobody knows', () => {
+    expect(sumOf(call, other, copied)).toEqual({ calls: 1, undecided: 1, counted: ['event 1'] });
+    expect(sumOf(call, joined)).toMatchObject({ calls: 1, counted: ['event 0'] });
+    expect(sumOf(call, joined, copied, copied)).toMatchObject({ calls: 1, undecided: 1 });
+    // a client could write such an event before only the service could
+    for (const forged of [
+      [copied, call],
+      [call, copied],
+      [copied, call, copied, copied],
+    ])
+      expect(sumOf(...forged)).toMatchObject({ calls: 1, undecided: 1 });
     const direct = { eventType: 'tool.call', metadata: { toolCallId: 'import:a' } };
-    expect(sumOf(direct, copied)).toMatchObject({ calls: 1 });
+    expect(sumOf(direct, other, copied)).toMatchObject({ calls: 2 });
+  });
+
+  it('count a call of several sources once, in any order, with the decision of the one that asked', () => {
+    for (const events of [
+      [hook, other, transcript],
+      [other, hook, transcript],
+      [transcript, other, hook],
+    ]) {
+      const { calls, undecided, counted } = sumOf(...events);
+      expect([calls, undecided]).toEqual([1, 0]);
+      expect(counted).toEqual([`event ${events.indexOf(hook)}`]);
+    }
+    expect(sumOf(other, transcript)).toMatchObject({ calls: 1, undecided: 1 });
+  });
+
+  it('count no call that a hook refused, and each of several that one source reports under one id', () => {
+    expect(sumOf(other, denied)).toMatchObject({ calls: 0, undecided: 0 });
+    expect(sumOf(denied, hook, other)).toMatchObject({ calls: 1, undecided: 0 });
+    expect(sumOf(hook, hook, other)).toMatchObject({ calls: 2 });
   });
 });
 

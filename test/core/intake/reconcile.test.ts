@@ -24,6 +24,25 @@ describe('the events that a recording adds to its run', () => {
     expect('events' in found && found.events.every((event) => event === null)).toBe(true);
   });
 
+  it('a prompt that another source recorded as often with the same text is an observation', () => {
+    const of = (content: string): StoredEvent => ({
+      ...stored(one(chat(content)))[0]!,
+      eventType: 'prompt.submitted',
+      metadata: { recordedBy: 'hook', content },
+      clientEventId: null,
+    });
+    const types = (known: StoredEvent[]) => {
+      const found = reconcile(one(chat('a', 'x', 'a', 'y', 'b')), known);
+      return 'events' in found
+        ? found.events.flatMap((event) => (/prompt/.test(event?.eventType ?? '') ? [event?.eventType] : []))
+        : found;
+    };
+    const [prompt, observed] = ['prompt.submitted', 'x.prompt.observed'];
+    expect(types([of('a')])).toEqual([observed, prompt, prompt]);
+    expect(types([of('a'), of('a')])).toEqual([observed, observed, prompt]);
+    expect(types([of('c')])).toEqual([prompt, prompt, prompt]);
+  });
+
   it('a recording adds exactly the new events of a longer session, in order', () => {
     const grown = one(chat('a', 'b', 'c', 'd'));
     const before = one(chat('a', 'b'));

@@ -125,8 +125,17 @@ describe('the layer x-coverage', () => {
     };
     const [before, now] = [proved(1), proved(2)];
     const layerOf = (bundle: Bundle) => verify(bundle).layers.find(({ name }) => name === 'x-coverage');
-    for (const bundle of [before, now])
-      expect(layerOf(bundle)).toEqual({ name: 'x-coverage', passed: true, basis: 'recomputed' });
+    // whoever makes a proof could choose the rules, so the verdict says which
+    for (const [bundle, rules] of [
+      [before, 1],
+      [now, 2],
+    ] as const)
+      expect(layerOf(bundle)).toEqual({
+        name: 'x-coverage',
+        passed: true,
+        basis: 'recomputed',
+        says: `judged by rules ${rules} of 2`,
+      });
     const [first, second] = [before, now].map(({ layerStatements }) => layerStatements['x-coverage'] ?? '');
     expect([first?.includes('"rules"'), second?.includes('"rules":2')]).toEqual([false, true]);
   });

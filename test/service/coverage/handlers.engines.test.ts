@@ -173,6 +173,7 @@ describe('coverage of a run', () => {
       name: 'x-coverage',
       passed: true,
       basis: 'recomputed',
+      says: 'judged by rules 2 of 2',
     });
     const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
     const trust = parseTrust([...keys.map((key) => `log ${key}`), 'quorum none', ''].join('\n'));

@@ -1,6 +1,5 @@
 /** Template `tool-access`: what each agent was allowed to use, and what it used. */
 import { limits } from '../../../contract/limits.ts';
-import { namesDecision } from '../../../core/coverage/report.ts';
 import { increase, largestFirst, order } from '../counts/by-name.ts';
 import { ToolCalls } from '../counts/activity.ts';
 import { barsOf, type Draft } from './draft.ts';
@@ -142,7 +141,7 @@ export const toolAccess = template({
       },
       tables: [
         accessRows(pairs).table({
-          scope: `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}; a call whose spans were recorded as two, once.`,
+          scope: `${accessTable.lists}. They count all events of the types ${toolTypes.join(', ')}; a call that several sources or spans report, once.`,
           completeness: await draft.evidence.shows('tool-access', lists),
           more,
         }),
@@ -185,7 +184,7 @@ interface DataUse {
 }
 
 interface Access {
-  readonly toolCalls: ToolCalls<Pair | null>;
+  readonly toolCalls: ToolCalls<CallOf>;
   readonly pairs: ReadonlyMap<string, Pair>;
   readonly more: number;
   readonly data: ReadonlyMap<string, DataUse>;
@@ -198,33 +197,53 @@ async function accessIn({ source, period }: Draft): Promise<Access> {
   const pairs = new Map<string, Pair>();
   const data = new Map<string, DataUse>();
   const seen = new Map<string, number>();
-  const toolCalls = new ToolCalls<Pair | null>();
   let [more, moreData] = [0, 0];
+  const toolCalls = new ToolCalls<CallOf>(({ members, serverMs }, { isDecided, isRefused }) => {
+    const pair = pairOf(pairs, members);
+    if (pair === null) more += 1;
+    else if (isRefused) pair.refused += 1;
+    else {
+      pair.calls += 1;
+      if (!isDecided) pair.undecided += 1;
+      pair.usedMs = Math.max(pair.usedMs ?? 0, serverMs);
+    }
+  });
   for await (const leaves of pagesOf(source, period, { bodies: true })) {
     for (const leaf of leaves) {
       const eventType = typeOf(leaf.record);
       if (eventType === null || !readTypes.test(eventType)) continue;
       const event = readEvent(leaf);
       if (event === null) continue;
-      if (eventType === 'event.completed') {
-        const [pair = null] = toolCalls.add(event, null);
-        if (pair !== null) takeBack(pair);
-      } else if (isToolType(eventType)) {
+      if (eventType === 'event.completed') toolCalls.add(event, event);
+      else if (isToolType(eventType)) {
         increase(seen, eventType);
-        const pair = pairOf(pairs, event);
-        toolCalls.add(event, pair);
+        toolCalls.add(event, partiesOf(event));
+        if (eventType !== 'tool.evaluated') continue;
+        const pair = pairOf(pairs, event.members);
         if (pair === null) more += 1;
-        else addTo(pair, eventType, event);
+        else addDecision(pair, event);
       } else if (!addData(data, event)) moreData += 1;
     }
   }
+  toolCalls.finish();
   return { toolCalls, pairs, more, data, moreData, seen };
+}
+
+/** Who called what, and when: what is kept of an event until its call is counted. */
+type CallOf = Pick<ReadEvent, 'members' | 'serverMs'>;
+
+function partiesOf({ members, serverMs }: ReadEvent): CallOf {
+  const parties = ['actor', 'resource'].flatMap((name) => {
+    const party = members.get(name);
+    return party === undefined ? [] : [[name, party] as const];
+  });
+  return { members: new Map(parties), serverMs };
 }
 
 /** Stands for an actor or a tool that was erased. */
 const unknown = '(not kept)';
 
-function pairOf(pairs: Map<string, Pair>, { members }: ReadEvent): Pair | null {
+function pairOf(pairs: Map<string, Pair>, members: ReadEvent['members']): Pair | null {
   const agent = partyText(members.get('actor')) ?? unknown;
   const tool = partyText(members.get('resource')) ?? unknown;
   const key = JSON.stringify([agent, tool]);
@@ -236,31 +255,11 @@ function pairOf(pairs: Map<string, Pair>, { members }: ReadEvent): Pair | null {
   return made;
 }
 
-function addTo(pair: Pair, type: ToolType, { metadata, serverMs }: ReadEvent): void {
-  switch (type) {
-    case 'tool.evaluated': {
-      const { decision } = metadata;
-      if (decision === 'allow' || decision === 'warn') pair.allowed += 1;
-      else if (decision === 'escalate') pair.escalated += 1;
-      else pair.denied += 1;
-      pair.decidedMs = serverMs;
-      return;
-    }
-    case 'tool.call':
-      pair.calls += 1;
-      if (!namesDecision(metadata)) pair.undecided += 1;
-      pair.usedMs = serverMs;
-      return;
-    case 'tool.denied':
-    case 'tool.call_blocked':
-      pair.refused += 1;
-  }
-}
-
-/** A call of telemetry that turned out to be a copy names no decision. */
-function takeBack(pair: Pair): void {
-  pair.calls -= 1;
-  pair.undecided -= 1;
+function addDecision(pair: Pair, { metadata: { decision }, serverMs }: ReadEvent): void {
+  if (decision === 'allow' || decision === 'warn') pair.allowed += 1;
+  else if (decision === 'escalate') pair.escalated += 1;
+  else pair.denied += 1;
+  pair.decidedMs = serverMs;
 }
 
 function addData(
