@@ -2,6 +2,7 @@
  * Event streams of OpenHands from 1.0 on (its agent SDK): one event a line or a list, each with a `kind` and an id of its
  * own. An observation names the action that it answers. Tested by `test/core/intake/formats/openhands-v1.test.ts`.
  */
+import { digestOf } from '../../json/digest.ts';
 import { Conversation, extraOf, readArguments, splitParts, words } from '../conversation.ts';
 import { endingOf } from '../ending.ts';
 import type { Format } from '../format.ts';
@@ -142,13 +143,13 @@ class EventWriter {
     this.#responses.set(response, invoked);
     const sourceId = idOf(event['tool_call_id']) ?? said.key;
     this.#calls.set(event['id'], sourceId);
+    const { action } = event;
+    const asked = readArguments(call['arguments']) ?? action;
+    // the model asked for one, and the program ran the other
+    const extra = saysNoMore(action, asked) ? said.extra : { ...said.extra, action };
     this.#conversation.called(
-      {
-        sourceId,
-        name: textOf(event['tool_name']) ?? textOf(call['name']) ?? 'unknown',
-        arguments: readArguments(call['arguments']) ?? event['action'],
-      },
-      said,
+      { sourceId, name: textOf(event['tool_name']) ?? textOf(call['name']) ?? 'unknown', arguments: asked },
+      { ...said, extra },
       invoked,
     );
   }
@@ -202,6 +203,21 @@ class EventWriter {
       at: said.at,
     });
   }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => b !== undefined && digestOf(a).hash === digestOf(b).hash;
+
+/** Whether an action has nothing but its kind, members without a value, and what the model asked for. */
+function saysNoMore(action: unknown, asked: unknown): boolean {
+  if (action === undefined || action === null || isSame(action, asked)) return true;
+  const given = isSource(asked) ? asked : {};
+  return (
+    isSource(action) &&
+    Object.entries(action).every(
+      ([member, value]) =>
+        member === 'kind' || value === null || value === false || isSame(value, given[member]),
+    )
+  );
 }
 
 type KeyedPrompt = Parameters<Conversation['prompted']>[0] & { readonly key: string };

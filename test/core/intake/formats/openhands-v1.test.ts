@@ -31,6 +31,24 @@ describe('importing events of OpenHands 1.0', () => {
     expect(types(run)).toEqual(['run.started', 'agent.step', 'run.ended']);
   });
 
+  it('the OpenHands 1.0 importer keeps what the program ran where the model asked for something else', () => {
+    const of = (action: object) =>
+      importValue([
+        event('a', 'ActionEvent', {
+          tool_call_id: 'c1',
+          tool_call: { id: 'c1', name: 'terminal', arguments: '{"command":"ls","summary":"list"}' },
+          action,
+        }),
+      ]);
+    const callOf = (action: object) => meta(ofType(of(action), 'tool.call')[0]);
+    const asked = { command: 'ls', summary: 'list' };
+    const same = callOf({ kind: 'TerminalAction', command: 'ls', is_input: false, timeout: null });
+    expect(same['arguments']).toEqual(asked);
+    expect(same['extra']).toBeUndefined();
+    for (const other of [{ command: 'rm -r .' }, { command: 'ls', cwd: '/etc' }])
+      expect(callOf(other)).toMatchObject({ arguments: asked, extra: { action: other } });
+  });
+
   it('the OpenHands 1.0 importer records a user rejection, which its call has as outcome', () => {
     const [run] = importValue([
       event('a', 'ActionEvent', { tool_name: 'terminal', tool_call_id: 'c1', action: { command: 'rm' } }),
