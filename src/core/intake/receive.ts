@@ -217,6 +217,7 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
       spans: tree.calls(traceId),
       earlier: earlier.get(traceId) ?? [],
       models: models.get(traceId) ?? [],
+      copies: tree.modelCopies(traceId),
     }));
   return { events, traces, filtered, calls };
 }

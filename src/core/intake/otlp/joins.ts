@@ -8,7 +8,7 @@ import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import { observedType } from '../../coverage/join.ts';
 import { formatTimestamp } from '../../time.ts';
-import { callIdOf, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
+import { callIdOf, inputOf, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
 
 /** What a request made known of a span, for later requests of its trace. */
 export interface KnownSpan extends EarlierSpan {
@@ -23,6 +23,8 @@ export interface KnownSpan extends EarlierSpan {
   readonly isResultElsewhere?: boolean | undefined;
   /** Of a model: whether the call has an event, from the span or from a log record that names it. */
   readonly isReported?: boolean | undefined;
+  /** Of a model: the span that has the event, where this one reports the same call. */
+  readonly copyOf?: string | undefined;
 }
 
 /** The spans of a trace in this request, and those of earlier ones. */
@@ -32,6 +34,8 @@ export interface TraceCalls {
   readonly earlier: readonly KnownSpan[];
   /** Events of this request that report calls of a model, and the spans of these calls. */
   readonly models: readonly ModelReport[];
+  /** Spans of models that report the call of another one. */
+  readonly copies: ReadonlyMap<string, string>;
 }
 
 export interface ModelReport {
@@ -95,6 +99,7 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
       if (remembered.has(span.spanId))
         known.set(span.spanId, {
           ...span,
+          input: inputOf(span, own.get(span.spanId)?.call?.metadata?.['arguments']),
           above: spans.around(span.spanId)[0]?.spanId,
           runId: span.runId ?? own.get(span.spanId)?.call?.runId,
           recordedAs: root === span ? undefined : callIdOf(root),
@@ -105,15 +110,23 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
         });
     }
   }
-  for (const id of reportedModels(trace, known)) observations.add(id);
+  for (const id of reportedModels(trace, { known, remembered })) observations.add(id);
   return { observations, completions, known: newest([...known.values()], spans) };
 }
 
 /** A call of a model has one event: of its span, or of the first log record that names the span. Returns the others. */
-function reportedModels({ models }: TraceCalls, known: Map<string, KnownSpan>): string[] {
+function reportedModels(
+  { models, copies }: TraceCalls,
+  { known, remembered }: { readonly known: Map<string, KnownSpan>; readonly remembered: ReadonlySet<string> },
+): string[] {
+  for (const [spanId, copyOf] of copies) {
+    const span = known.get(spanId);
+    if (span !== undefined) known.set(spanId, { ...span, copyOf, isReported: true });
+  }
   return models.flatMap(({ eventId, ...span }) => {
     const before = known.get(span.spanId);
-    known.set(span.spanId, { ...span, ...before, role: 'model', isReported: true });
+    if (before === undefined || remembered.has(span.spanId))
+      known.set(span.spanId, { ...span, ...before, role: 'model', isReported: true });
     return before?.isReported === true ? [eventId] : [];
   });
 }

@@ -6,6 +6,7 @@
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/http/otlp/one-call.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
+import type { Answer } from './same-answer.ts';
 
 /** A span as far as it tells which call it reports. */
 export interface CallSpan {
@@ -24,7 +25,11 @@ export interface CallSpan {
   readonly hasInput?: boolean | undefined;
   /** Short hashes: of the arguments, and of their members, since a framework may wrap the arguments in an object. */
   readonly input?: readonly string[] | undefined;
+  /** Returns the same, for most calls have one span and nothing to compare. `digest`: that of the arguments, if it is known. */
+  readonly readInput?: (digest?: unknown) => readonly string[] | undefined;
   readonly hasResult?: boolean | undefined;
+  /** Of a model. */
+  readonly answer?: Answer | undefined;
 }
 
 /** A span of an earlier request. `above`: the span around it that was found to report the same call. */
@@ -36,6 +41,9 @@ export const decidedBefore = (earlier: readonly EarlierSpan[]): Map<string, stri
   new Map(earlier.flatMap(({ spanId, above }) => (above === undefined ? [] : [[spanId, above] as const])));
 
 export const callIdOf = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
+
+export const inputOf = ({ input, readInput }: CallSpan, digest?: unknown): readonly string[] | undefined =>
+  input ?? readInput?.(digest);
 
 /** Begins the hash of arguments that are no object: nothing says whether a text means the same as an object. */
 export const textMark = 'text:';
@@ -75,6 +83,13 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
       spans.push(above);
     }
     return spans;
+  }
+
+  /** Returns the model around a span, with nothing between them but spans that say nothing about an agent. */
+  modelAround(spanId: string): Span | undefined {
+    const span = this.#byId.get(spanId);
+    const { end } = span === undefined ? {} : wayUp(span, this.#byId);
+    return end?.role === 'model' ? end : undefined;
   }
 
   /** Whether a span that is no tool may stand between a tool and a span that has not come yet, or another tool. */
@@ -120,9 +135,9 @@ function aboveEach<Span extends CallSpan>(
     if (!isSameTool(span, outer)) return false;
     const [outers, levels] = [around(outer), levelsOf(span)];
     const isFew = outers.length + levels.length <= limits.otlpCallLevels;
-    return (
-      isFew && levels.flat().every(({ input }) => outers.every((each) => !isOtherInput(input, each.input)))
-    );
+    if (!isFew) return false;
+    const inputs = outers.map((each) => inputOf(each));
+    return levels.flat().every((each) => inputs.every((input) => !isOtherInput(inputOf(each), input)));
   };
   for (const [below, id] of decided) {
     const [span, outer] = [byId.get(below), byId.get(id)];

@@ -2,7 +2,7 @@
  * Spans in their traces: the spans around each, the runs that they name, and what they tell of calls (`same-call.ts`).
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/core/intake/formats/otlp.test.ts`.
  */
-import { digestOf } from '../../json/digest.ts';
+import { digestOf, isDigest } from '../../json/digest.ts';
 import { readArguments } from '../conversation.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { attributeOf, kindOfSpan, textAttribute } from './dialects.ts';
@@ -10,6 +10,7 @@ import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
 import { callIdIn } from './tool-message.ts';
 import type { KnownSpan } from './joins.ts';
+import { answerOf, modelCopies, type Answer } from './same-answer.ts';
 import { CallSpans, decidedBefore, textMark, type CallSpan } from './same-call.ts';
 
 /** Spans with their ancestors, and the runs that they name. */
@@ -19,6 +20,7 @@ export class SpanTree {
   readonly #runs: ReadonlyMap<string, string>;
   readonly #earlier: ReadonlyMap<string, readonly KnownSpan[]>;
   readonly #calls = new Map<string, CallSpans<KnownSpan>>();
+  readonly #copies = new Map<string, ReadonlyMap<string, string>>();
   #spansOf: ReadonlyMap<string, readonly SpanRecord[]> | undefined;
 
   /** `elsewhere`: runs by trace id that earlier requests name. They stay. `earlier`: spans of earlier requests by trace id. */
@@ -73,6 +75,18 @@ export class SpanTree {
     return this.calls(traceId).get(spanId);
   }
 
+  /** Spans of models in a trace that report the call of another one, which they name. */
+  modelCopies(traceId: string): ReadonlyMap<string, string> {
+    let copies = this.#copies.get(traceId);
+    if (copies === undefined) {
+      const calls = this.calls(traceId);
+      const earlier = new Set(this.#earlier.get(traceId)?.map(({ spanId }) => spanId));
+      copies = modelCopies([...calls.all], { earlier, around: (spanId) => calls.modelAround(spanId) });
+      this.#copies.set(traceId, copies);
+    }
+    return copies;
+  }
+
   /** The spans of a trace as far as they tell calls apart: those of earlier requests, which stay as they are, then others. */
   calls(traceId: string): CallSpans<KnownSpan> {
     this.#spansOf ??= Map.groupBy(this.spans, (span) => span.traceId);
@@ -92,8 +106,19 @@ export class SpanTree {
 function callSpanOf(span: SpanRecord): CallSpan {
   const { spanId, parentId, side, attributes } = span;
   const kind = kindOfSpan(span);
+  if (kind === 'model') {
+    let answer: Answer | undefined;
+    return {
+      spanId,
+      parentId,
+      role: 'model',
+      get answer() {
+        return (answer ??= answerOf(attributes));
+      },
+    };
+  }
   if (kind !== 'tool' || isLoggedToo(span))
-    return { spanId, parentId, role: kind === undefined || kind === 'model' ? kind : 'end' };
+    return { spanId, parentId, role: kind === undefined ? kind : 'end' };
   let input: readonly string[] | undefined;
   return {
     spanId,
@@ -106,25 +131,29 @@ function callSpanOf(span: SpanRecord): CallSpan {
     side,
     startMs: span.start?.unixMs,
     hasInput: attributeOf(attributes, 'toolInput') !== undefined || undefined,
-    // most calls have one span, and nothing to compare
-    get input() {
-      return (input ??= inputOf(attributes));
-    },
+    readInput: (digest) => (input ??= inputIn(attributes, digest)),
     hasResult: hasResult(span) || undefined,
   };
 }
 
 const comparedMembers = 8;
 
-function inputOf(attributes: Source): readonly string[] | undefined {
-  const given = readArguments(attributeOf(attributes, 'toolInput'));
+function inputIn(attributes: Source, digest: unknown): readonly string[] | undefined {
+  const text = attributeOf(attributes, 'toolInput');
+  if (isDigest(digest) && isFlatObject(text)) return [shortOf(digest)];
+  const given = readArguments(text);
   if (given === undefined || given === null) return undefined;
   if (!isSource(given)) return [`${textMark}${hashOf(given)}`];
   const members = Object.values(given).map(readArguments).filter(isSource);
   return [given, ...members.slice(0, comparedMembers)].map(hashOf);
 }
 
-const hashOf = (value: unknown): string => digestOf(value).hash.slice('sha256:'.length).slice(0, 16);
+const shortOf = ({ hash }: { readonly hash: string }): string => hash.slice('sha256:'.length).slice(0, 16);
+const hashOf = (value: unknown): string => shortOf(digestOf(value));
+
+/** Whether arguments are surely an object without an object in it, also none in a text. */
+const isFlatObject = (text: unknown): boolean =>
+  typeof text === 'string' && /^\{\s*["}]/.test(text) && !text.includes('{', 1);
 
 export const toolNameOf = ({ attributes, name }: SpanRecord): string =>
   textAttribute(attributes, 'toolName') ?? name.replace(/^(execute_tool|tools\/call) /, '');

@@ -47,7 +47,7 @@ export function describeSpan(
   const statusMessage = span.statusMessage ?? textOf(span.attributes['langfuse.observation.status_message']);
   const first: TimedDraft = {
     ...shared,
-    observes: around.length > 0,
+    observes: around.length > 0 || (kind === 'model' && tree.modelCopies(span.traceId).has(span.spanId)),
     key: keyOf(span),
     at: span.start,
     rank: kind === 'tool' ? 1 : kind === 'model' ? 3 : 0,
