@@ -32,6 +32,8 @@ export const forwarding = {
   forwardSilentSeconds: 300,
   /** Time for which health reports that leaves were lost. */
   forwardLostHours: 24,
+  /** Addresses that a target had before, of which it keeps the position. */
+  forwardPlaces: 8,
   /** Gaps that the status of a target lists. */
   forwardGaps: 10,
 } as const;

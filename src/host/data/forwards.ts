@@ -65,7 +65,10 @@ export function addTarget(dataDir: string, target: TargetFile): ForwardTarget {
   return added;
 }
 
-/** NOT_FOUND where there is no such target. Its position stays: a target of the same name continues there. */
+/**
+ * NOT_FOUND where there is no such target. Its position stays: a target of the same name continues there, and one with an
+ * address of before where that address ended.
+ */
 export function removeTarget(dataDir: string, name: string): void {
   const { file, ...place } = fileOf(dataDir);
   const before = file.forwards ?? [];

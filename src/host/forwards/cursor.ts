@@ -4,13 +4,26 @@
  * several processes serve one store, a lease in the document lets one of them send.
  * Proven by `test/host/forwards/lane.test.ts`.
  */
+import { limits } from '../../contract/limits.ts';
 import type { ForwardGap, ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { DocumentReader, DocumentStore, StoredDocument } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
 
 export const cursorKind = 'forward_cursor';
 
+/** How far a target is at an address that it had before. */
+interface Place {
+  readonly to: string;
+  readonly next: number;
+  readonly state: unknown;
+  readonly begun: number | null;
+}
+
 export interface Cursor {
+  /** The address that the position is about; absent in a cursor of an earlier version. */
+  readonly to?: string;
+  /** Those of earlier addresses, newest first: at most `limits.forwardPlaces`. */
+  readonly places?: readonly Place[];
   /** The first leaf that is not confirmed. */
   readonly next: number;
   readonly records: number;
@@ -37,7 +50,10 @@ export interface LaneTrouble {
   readonly cursor: Cursor | null;
 }
 
-export const newCursor = (next: number): Omit<Cursor, 'owner' | 'leaseUntilMs'> => ({
+/** A cursor that no process holds. */
+type Unheld = Omit<Cursor, 'owner' | 'leaseUntilMs'>;
+
+export const newCursor = (next: number): Unheld => ({
   next,
   records: 0,
   refused: 0,
@@ -49,6 +65,32 @@ export const newCursor = (next: number): Omit<Cursor, 'owner' | 'leaseUntilMs'> 
   state: null,
   begun: null,
 });
+
+/**
+ * The cursor of a target at the address that it has now. A new address continues at the position, and has no state: the manifests of an object
+ * store are a chain of its own. An address that the target had before continues where it ended, so that its receiver lacks
+ * nothing of what went to another one meanwhile.
+ */
+export function cursorAt(cursor: Unheld, target: ForwardTarget): Unheld {
+  // buckets of two stores may have one name
+  const to = target.kind === 's3' && target.endpoint !== null ? `${target.endpoint} ${target.to}` : target.to;
+  const { to: before, places = [], head: _head, ...same } = cursor;
+  if (before === undefined || before === to) return { ...cursor, to };
+  const known = places.find((place) => place.to === to);
+  const { next, state, begun } = cursor;
+  const left = [{ to: before, next, state, begun }, ...places.filter((place) => place.to !== to)];
+  return {
+    ...same,
+    to,
+    places: left.slice(0, limits.forwardPlaces),
+    next: known?.next ?? next,
+    state: known?.state ?? null,
+    begun: known?.begun ?? null,
+    lastError: null,
+    lastErrorMs: null,
+    failingSinceMs: null,
+  };
+}
 
 export type CursorStore = Pick<DocumentReader, 'document'> & Pick<DocumentStore, 'saveDocuments'>;
 

@@ -5,6 +5,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { limits } from '../../contract/limits.ts';
+import { retryAfterMs } from '../../core/retry-after.ts';
 import type { TlsPlaces } from './config.ts';
 import { secureContextOf } from './secure.ts';
 import { failed, type TransportFailure } from './transport.ts';
@@ -14,6 +15,8 @@ export interface Answer {
   /** Empty where it broke off. */
   readonly text: string;
   readonly isCut: boolean;
+  /** It is longer than the part that was read. */
+  readonly isLong: boolean;
   readonly retryAfterMs: number | null;
 }
 
@@ -74,15 +77,17 @@ export class Exchange {
 /** A 2xx whose text breaks off has been received: its batch is not sent again. Rejects for a broken refusal. */
 async function answerOf(response: IncomingMessage): Promise<Answer> {
   const { statusCode: status = 0 } = response;
-  const text = await textOf(response).catch((cause: unknown) => {
+  const read = await bodyWithin(response, limits.forwardAnswerBytes).catch((cause: unknown) => {
     if (status >= 200 && status <= 299) return null;
     throw new Error(`the answer ${status} broke off`, { cause });
   });
-  return { status, text: text ?? '', isCut: text === null, retryAfterMs: retryAfterOf(response) };
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  return (await bodyWithin(response, limits.forwardAnswerBytes)).body.toString('utf8');
+  return {
+    status,
+    text: read?.body.toString('utf8') ?? '',
+    isCut: read === null,
+    isLong: read?.isWhole === false,
+    retryAfterMs: retryAfterOf(response),
+  };
 }
 
 /** Reads the body to its end, and keeps the chunks of its first `most` bytes. */
@@ -99,10 +104,11 @@ export async function bodyWithin(
   return { body: Buffer.concat(chunks), isWhole: size <= most };
 }
 
+/** A date is judged by the clock of the receiver, if it says its time. */
 function retryAfterOf({ headers }: IncomingMessage): number | null {
-  const value = headers['retry-after'];
-  const seconds = value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;
-  return seconds === null ? null : Math.min(seconds, limits.forwardRetryAfterSeconds) * 1000;
+  const receiverMs = Date.parse(headers.date ?? '');
+  const nowMs = Number.isNaN(receiverMs) ? Date.now() : receiverMs;
+  return retryAfterMs(headers['retry-after'], { nowMs, mostSeconds: limits.forwardRetryAfterSeconds });
 }
 
 /** The same bytes will be refused again. */

@@ -3,6 +3,7 @@
  * Elasticsearch and OpenSearch, whose ids make a repeated record harmless. Proven by `test/host/forwards/http.test.ts`.
  */
 import { hash } from 'node:crypto';
+import { limits } from '../../contract/limits.ts';
 import type { HttpShape, HttpTarget } from './config.ts';
 import { ofCollector } from './collector.ts';
 import {
@@ -114,6 +115,14 @@ const idOf = (origin: string, { index }: Line): string =>
  * where others were taken; a missing index, a blocked one or a missing right can be mended, so it is tried again.
  */
 function ofItems(answer: Answer, sent: number): SendOutcome {
+  // an answer about fewer records is shorter; those that the index has are answered with 409
+  if (answer.isLong && sent > 1)
+    return failed(
+      `the receiver answered more than ${limits.forwardAnswerBytes} bytes about ${sent} records`,
+      {
+        isRefused: true,
+      },
+    );
   const { errors, items } = membersOf(readAnswer(answer.text));
   if (errors === false) return { ok: true, isKept: true };
   if (!Array.isArray(items))

@@ -14,6 +14,7 @@ import type { ForwardStatus } from '../../service/hosting/forwards.ts';
 import type { StoreReader } from '../../store/port/store.ts';
 import type { ForwardTarget } from './config.ts';
 import {
+  cursorAt,
   newCursor,
   readCursor,
   saveCursor,
@@ -319,7 +320,7 @@ export class Lane {
     const found = await readCursor(store, projectId, this.target.name);
     if (found !== null && isShared && found.cursor.owner !== owner && found.cursor.leaseUntilMs > now())
       return false;
-    const cursor = found?.cursor ?? newCursor(await this.#start());
+    const cursor = cursorAt(found?.cursor ?? newCursor(await this.#start()), this.target);
     this.#held = {
       stored: found?.stored ?? null,
       cursor: { ...cursor, owner, leaseUntilMs: now() + leaseMs },

@@ -7,7 +7,7 @@ import { request as httpsRequest, type Agent } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import type { OutboundAnswer, OutboundPost } from '../../service/hosting/outbound.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs } from '../../core/retry-after.ts';
 import { targetOf, type Lookup, type Target } from './target.ts';
 
 export interface PostContext extends Lookup {
@@ -125,7 +125,10 @@ function judged({ statusCode = 0, headers }: IncomingMessage, nowMs: number): Ou
     ok: false,
     statusCode,
     failed: `the receiver answered ${statusCode}${isRedirect ? ', and redirects are not followed' : ''}`,
-    retryAfterMs: retryAfterMs(headers['retry-after'], nowMs),
+    retryAfterMs: retryAfterMs(headers['retry-after'], {
+      nowMs,
+      mostSeconds: limits.outboundRetryAfterSeconds,
+    }),
     // 410 Gone: the receiver wants no more
     isFinal: statusCode === 410,
   };

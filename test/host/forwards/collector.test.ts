@@ -15,6 +15,7 @@ const answerOf = (status: number, said: unknown, more: Partial<Answer> = {}): An
   status,
   text: typeof said === 'string' ? said : JSON.stringify(said),
   isCut: false,
+  isLong: false,
   retryAfterMs: null,
   ...more,
 });

@@ -225,6 +225,22 @@ describe('forwarding over HTTP', () => {
     });
   });
 
+  it('obeys a Retry-After that is a date, by the clock of the receiver', async () => {
+    const headers = {
+      date: 'Fri, 27 Nov 2026 12:00:00 GMT',
+      'retry-after': 'Fri, 27 Nov 2026 12:01:00 GMT',
+    };
+    const url = await start(() => ({ status: 429, headers }));
+    expect(await open(url).send(batch(0, 1))).toMatchObject({ ok: false, retryAfterMs: 60_000 });
+  });
+
+  it('a bulk answer that is too long to read splits its batch, and that of one record is repeated', async () => {
+    const body = `{"errors":true,"items":[${' '.repeat(limits.forwardAnswerBytes)}]}`;
+    const each = open(await start(() => ({ body })), { shape: 'elastic' });
+    expect(await each.send(batch(0, 2))).toMatchObject({ ok: false, isRefused: true });
+    expect(await each.send(batch(0, 1))).toMatchObject({ ok: false, isRefused: false });
+  });
+
   it('says in words that nobody listens, without the secret', async () => {
     const url = await start(() => ({}));
     await new Promise((resolve) => server!.close(resolve));

@@ -57,16 +57,16 @@ class Receiver {
   batches = 0;
   opened = 0;
   confirms = 0;
-  answer: (batch: Batch) => SendOutcome | null = () => null;
+  answer: (batch: Batch, state: unknown) => SendOutcome | null = () => null;
   confirmAnswer: SendOutcome = { ok: true, isKept: true };
 
   readonly open = async ({ kind }: ForwardTarget): Promise<Transport> => {
     this.opened += 1;
     const isKept = kind !== 'syslog';
     return {
-      send: async (batch) => {
+      send: async (batch, state) => {
         this.batches += 1;
-        const said = this.answer(batch);
+        const said = this.answer(batch, state);
         if (said !== null) return said;
         this.got.push(...batch.lines.map(({ index }) => index));
         return { ok: true, isKept };
@@ -381,5 +381,18 @@ describe('a lane of objects', () => {
       [0, 4],
     ]);
     expect((await cursor()).state).toEqual({ sequence: 0 });
+  });
+
+  it('sends to another bucket without the state of the one before', async () => {
+    const receiver = new Receiver();
+    const states: unknown[] = [];
+    receiver.answer = ({ to }, state) => ({ ok: true, isKept: true, state: states.push(state) && to });
+    for (const to of ['s3://one', 's3://two', 's3://one']) {
+      await record(1);
+      const each = lane(receiver, { ...objects, to });
+      for (let n = 0; n < 2; n++, clock.ms += 60_000) await drain(each);
+      await each.stop();
+    }
+    expect(states).toEqual([null, null, 2]);
   });
 });

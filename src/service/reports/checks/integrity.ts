@@ -18,13 +18,24 @@ interface Findings {
   readonly reported: number;
 }
 
+/** Only a service that sent for long enough can be silent. */
+function sourcesOf({ services, watched, silent }: Findings['sources']): Examination {
+  const unwatched = services - watched;
+  const young = `${count(unwatched, 'service has', 'services have')} sent for less than ${limits.sourceSilentHours} h, and nobody can tell yet that it is silent.`;
+  return {
+    examined: watched,
+    failed: silent,
+    detail: `When the report was made, ${silent} of ${count(watched, 'service')} had sent nothing for more than ${limits.sourceSilentHours} h.`,
+    none: unwatched === 0 ? 'No program sent telemetry.' : young,
+    missing: unwatched === 0 ? null : young,
+  };
+}
+
 export function integrityOf({ installation }: ReportSource, of: Findings) {
   const { kinds, covered, sources, tally, reported } = of;
   const jumps = kinds.get('clock.jumped') ?? 0;
   const losses = tally.recorded('gov.loss/1');
   const unseen = unseenText(covered);
-  const unwatched = sources.services - sources.watched;
-  const young = `${count(unwatched, 'service has', 'services have')} sent for less than ${limits.sourceSilentHours} h, and nobody can tell yet that it is silent.`;
   /** Only a plane that reports can be seen to break its log, or to skip a report. */
   const planes = (types: readonly string[], what: string): Examination => {
     const n = types.reduce((sum, type) => sum + (kinds.get(type) ?? 0), 0);
@@ -61,13 +72,7 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
       detail: jumps === 0 ? 'The log has no jump in the period.' : `${count(jumps, 'jump')} in the period.`,
       none: 'The log recorded nothing in the period.',
     },
-    sourcesSend: {
-      examined: sources.watched,
-      failed: sources.silent,
-      detail: `When the report was made, ${sources.silent} of ${count(sources.watched, 'service')} had sent nothing for more than ${limits.sourceSilentHours} h.`,
-      none: unwatched === 0 ? 'No program sent telemetry.' : young,
-      missing: unwatched === 0 ? null : young,
-    },
+    sourcesSend: sourcesOf(sources),
     allGoverned: {
       examined: callsOf(covered.counts),
       failed: covered.alarms,

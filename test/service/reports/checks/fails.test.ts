@@ -271,6 +271,17 @@ it('an instance that sent once, a long time ago, is not listed as one that sends
   expect(await statuses(seen(Date.now()))).toEqual([{ status: 'sends' }]);
 });
 
+it('an incident of more entries than are looked at says at least', async () => {
+  const before = limits.reportRows;
+  Object.assign(limits, { reportRows: 1 }); // of at most 2 entries
+  onTestFinished(() => void Object.assign(limits, { reportRows: before }));
+  const { contents } = await built(service.services, [known.projectId, 'incident-bundle'], periodOf('known'));
+  const labels = contents.figures.map(({ label, value }) => `${label}: ${value}`);
+  expect(labels).toContain('Failures in the period, at least: 2');
+  expect(labels).toContain('Affected runs, at least: 1');
+  expect(JSON.stringify(contents.sections)).toContain('more entries were not looked at');
+});
+
 describe('the checks that each report has', () => {
   const members = () => ({ ...periodOf('known'), runId: null });
 
