@@ -5,7 +5,7 @@
  */
 import { appendFileSync, statSync } from 'node:fs';
 import { CliError, exit } from '../program/exit.ts';
-import { whyUnwritable } from '../program/write-fault.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 import { Safe, safe } from '../terminal/safe.ts';
 import { summaryOf } from './checks.ts';
 import type { Check, Checks, CiFinding } from './checks.ts';

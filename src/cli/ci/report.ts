@@ -8,7 +8,7 @@ import { CliError, exit, usage } from '../program/exit.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Out } from '../terminal/out.ts';
 import { Safe, safe } from '../terminal/safe.ts';
-import { whyUnwritable } from '../program/write-fault.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 import type { Checks } from './checks.ts';
 import { annotations, writeSummary } from './github.ts';
 import { junitText } from './junit.ts';

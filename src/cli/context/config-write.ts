@@ -12,7 +12,7 @@ import type { Credentials } from './credentials.ts';
 import { removeFromKeychain, whyNoKeychain, writeKeychain } from '../keychain/secrets.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { writeWhole } from '../terminal/output-file.ts';
-import { codeOf, whyUnwritable } from '../program/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
 import { takeLock } from '../../client/sending/lock.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 

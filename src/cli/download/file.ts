@@ -10,7 +10,7 @@ import type { DownloadSink } from '../../client/download.ts';
 import { idPattern } from '../../contract/text-patterns.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { takeLock } from '../../client/sending/lock.ts';
-import { codeOf, whyUnwritable } from '../program/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
 
 const pieceBytes = 64 * 1024;
 

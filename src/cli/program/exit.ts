@@ -10,7 +10,7 @@ import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { shellWord } from '../../core/shell-word.ts';
-import { codeOf, whyUnwritable } from './write-fault.ts';
+import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
 
 export const exit = {
   ok: 0,

@@ -6,7 +6,7 @@
 import { addAbortSignal } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { CliError, exit } from '../program/exit.ts';
-import { whyUnwritable } from '../program/write-fault.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;

@@ -22,7 +22,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { writeAll } from '../../files/durable.ts';
 import { pause } from '../../client/retry.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
-import { codeOf, whyUnwritable } from '../program/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
 import type { Io } from './io.ts';
 import type { Out } from './out.ts';
 

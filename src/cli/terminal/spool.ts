@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { writeAll } from '../../files/durable.ts';
 import type { Io } from './io.ts';
-import { whyUnwritable } from '../program/write-fault.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 import { CliError, exit } from '../program/exit.ts';
 import { fileChunks } from '../program/file-chunks.ts';
 import { unreadable } from '../program/flags.ts';

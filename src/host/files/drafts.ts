@@ -6,6 +6,8 @@
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { GovError } from '../../contract/problems.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 import { takeLock, type Lock } from '../../store/file/lock.ts';
 import { fitting, makeDirectory } from './private.ts';
 
@@ -13,22 +15,31 @@ import { fitting, makeDirectory } from './private.ts';
 export const draftLock = 'draft.lock';
 
 /**
- * Makes `what` at `path`. Returns the abandoned drafts that it removed from the same folder. Throws as `makeDirectory` and
- * `fitting` do.
+ * Makes `what` at `path`. Returns the abandoned drafts that it removed from the same folder. Throws as `makeDirectory`,
+ * `fitting` and `fill` do, and VALIDATION_ERROR where nobody can make a folder there.
  */
 export async function makeHeld(
   { what, path }: { readonly what: string; readonly path: string },
   fill: (draft: string) => Promise<void>,
 ): Promise<string[]> {
-  const removed = removeLeft(dirname(path));
   let lock: Lock | undefined;
+  let removed: string[];
+  let ofFill: unknown;
   try {
+    removed = removeLeft(dirname(path));
     await fitting({ what, path }, () =>
       makeDirectory(path, async (draft) => {
         lock = takeLock(join(draft, draftLock), process.pid);
-        await fill(draft);
+        await fill(draft).catch((error: unknown) => {
+          ofFill = error;
+          throw error;
+        });
       }),
     );
+  } catch (error) {
+    if (error === ofFill || !(error instanceof Error) || !('syscall' in error)) throw error;
+    const detail = `cannot make ${what} at ${path}: ${whyUnwritable(error)}`;
+    throw new GovError('VALIDATION_ERROR', detail, { cause: error });
   } finally {
     lock?.release();
   }

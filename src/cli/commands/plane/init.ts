@@ -10,11 +10,10 @@ import { readUserConfig } from '../../context/config.ts';
 import type { Variables } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { checkName } from '../../context/definition.ts';
-import { CliError, exit, usage } from '../../program/exit.ts';
+import { CliError, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import type { planeInit as spec } from '../../specs/operate/plane.ts';
 import { plainView } from '../../terminal/view.ts';
-import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
 
 export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   const { planeInit } = await import('../../../../plane/data/init.ts');
@@ -24,9 +23,7 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
   // whole or nothing: a plane is not made where its context cannot be
   if (!existsSync(join(dataDir, 'plane.json')))
     freeName(readUserConfig(io.env).contexts, { dataDir, name: flags.name ?? basename(dataDir) });
-  const made = await planeInit({ ...options, dataDir }).catch((cause: unknown) => {
-    throw unmakeable(dataDir, cause);
-  });
+  const made = await planeInit({ ...options, dataDir });
   const context = await addContext(io.env, { dataDir, name: flags.name ?? made.name }).catch(
     async (cause: unknown) => {
       // the plane needs no context
@@ -64,15 +61,6 @@ export const run: Run<typeof spec> = async ({ flags, out, io }) => {
 
 /** Why a context was not stored, where the plane is whole without it. */
 const unstored: ReadonlySet<string> = new Set(['WRITE_FAILED', 'CONFIG_IN_USE']);
-
-/** Explains a system error with the name of the directory; returns other errors unchanged. */
-function unmakeable(dataDir: string, cause: unknown): unknown {
-  if (!(cause instanceof Error) || !('syscall' in cause) || !('code' in cause)) return cause;
-  return new CliError(exit.usage, `cannot make a data plane in ${dataDir}: ${whyUnwritable(cause)}`, {
-    code: codeOf(cause),
-    cause,
-  });
-}
 
 type Contexts = ReturnType<typeof readUserConfig>['contexts'];
 

@@ -5,7 +5,7 @@ import type { Run } from '../../context/command.ts';
 import { CliError, exit } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
-import { codeOf } from '../../program/write-fault.ts';
+import { codeOf } from '../../../files/write-fault.ts';
 import type { planeStop as spec } from '../../specs/operate/plane.ts';
 
 const defaultTimeoutMs = 30_000;

@@ -10,7 +10,7 @@ import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
 import { safe } from '../../terminal/safe.ts';
 import { printReport, textColumns } from '../../terminal/report.ts';
-import { codeOf, whyUnwritable } from '../../program/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../../files/write-fault.ts';
 import type { policyStarterAdd as spec } from '../../specs/decide/policy.ts';
 import { makeFolder } from '../../../files/make-folder.ts';
 

@@ -21,7 +21,7 @@ import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
 import { proofFile, proveRun, step, type QuickstartProof } from '../../quickstart/show.ts';
 import { runsOf, type SourceRun } from '../../quickstart/source.ts';
 import type { Out } from '../../terminal/out.ts';
-import { whyUnwritable } from '../../program/write-fault.ts';
+import { whyUnwritable } from '../../../files/write-fault.ts';
 import { safe, Safe } from '../../terminal/safe.ts';
 import { plainView } from '../../terminal/view.ts';
 import { wrapped } from '../../terminal/width.ts';

@@ -85,13 +85,15 @@ describe('a plane on this machine', () => {
     expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { name: longest, context: longest }]);
   });
 
-  it('gov plane init explains why the system refuses the directory', async () => {
-    const outcome = await govHere(['plane', 'init', '--data', '/dev/null/plane', '--name', 'blocked'], {
-      env,
-    });
-    expect(outcome).toMatchObject({
+  it.each([
+    ['the plane', ['plane', 'init', '--data', '/dev/null/x', '--name', 'blocked']],
+    ['the service', ['service', 'init', '--data', '/dev/null/x']],
+    ['the witness', ['witness', 'init', '--data', '/dev/null/x']],
+    ['the copy', ['plane', 'backup', '--out', '/dev/null/x']],
+  ])('says why the system refuses the directory of %s', async (what, words) => {
+    expect(await govHere(words, { env })).toMatchObject({
       code: 2,
-      stderr: 'error: cannot make a data plane in /dev/null/plane: a file blocks the path\n',
+      stderr: `error: cannot make ${what} at /dev/null/x: a file blocks the path\n`,
     });
   });
 
