@@ -204,6 +204,7 @@ class Draft {
     action,
     severity,
     requireSignedApproval,
+    onIndeterminate,
     policyHash,
   }: ConfiguredPolicy): StoredPolicyVersion {
     const text = canonicalize(condition as Json); // the condition was parsed from a text
@@ -215,6 +216,7 @@ class Draft {
       action,
       severity,
       requireSignedApproval: requireSignedApproval === true,
+      onIndeterminate: onIndeterminate ?? null,
       policyHash,
       createdMs: this.#input.atMs,
       createdBy: configAuthor,

@@ -25,6 +25,8 @@ const ConfiguredPolicy = exact({
   severity: nullable(severity),
   /** Only if the version sets it: older planes refuse a document with it. */
   requireSignedApproval: Type.Optional(Type.Literal(true)),
+  /** The same. */
+  onIndeterminate: Type.Optional(action),
   policyHash: sha256Hash,
 });
 export type ConfiguredPolicy = Static<typeof ConfiguredPolicy>;

@@ -48,6 +48,7 @@ const PolicyVersion = Type.Object({
   requireSignedApproval: Type.Boolean({
     description: 'true: what this policy escalates is approved only by the signature of an approver',
   }),
+  onIndeterminate: nullable(action),
   policyHash: sha256Hash,
   createdAt: timestamp('When the version was added'),
   createdBy: Type.String(),
@@ -77,7 +78,13 @@ export const proposedVersion = exact({
   action,
   severity: Type.Optional(severity),
   requireSignedApproval: Type.Optional(
-    Type.Boolean({ description: 'Only with action escalate; default false' }),
+    Type.Boolean({ description: 'Only where the policy can escalate; default false' }),
+  ),
+  onIndeterminate: Type.Optional(
+    Type.Union(action.anyOf, {
+      description:
+        'The decision where the condition cannot be decided. Default: the action, or escalate for allow',
+    }),
   ),
 });
 const policy = resource({

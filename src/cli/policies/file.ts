@@ -59,7 +59,7 @@ function policyOf(text: InputText): PolicyFile {
   const { file, bytes } = text;
   const isJson = file.endsWith('.json') || (!file.endsWith('.policy') && /^\s*\{/.test(head(bytes)));
   const read = isJson ? fromJson(text) : { ...inFile(file, () => parsePolicyText(source(text))), json: null };
-  const { policyId, action, severity, requireSignedApproval } = read;
+  const { policyId, action, severity, requireSignedApproval, onIndeterminate } = read;
   if (!idPattern.test(policyId)) {
     throw usage(`${file}: expected a policyId that matches ${idPattern.source}, got ${shownText(policyId)}`);
   }
@@ -69,7 +69,8 @@ function policyOf(text: InputText): PolicyFile {
   // parsed as the service will parse it
   const node = parseCondition(condition);
   const normalized = canonicalCondition(node);
-  return { file, policyId, ...named, action, severity, requireSignedApproval, node, condition, normalized };
+  const answer = { action, severity, requireSignedApproval, onIndeterminate };
+  return { file, policyId, ...named, ...answer, node, condition, normalized };
 }
 
 const idPattern = new RegExp(schemaOf(policyIdSchema).pattern ?? '', 'u');
@@ -111,6 +112,7 @@ const members: readonly string[] = [
   'action',
   'severity',
   'requireSignedApproval',
+  'onIndeterminate',
 ];
 
 function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
@@ -146,6 +148,10 @@ function fromJson(text: InputText): TextPolicy & { json: JsonObject | null } {
         ? null
         : oneOf(policySeverities, { file, name: 'severity', value: string('severity') }),
     requireSignedApproval,
+    onIndeterminate:
+      string('onIndeterminate') === null
+        ? null
+        : oneOf(policyActions, { file, name: 'onIndeterminate', value: string('onIndeterminate') }),
     node,
     json: isObject(condition) ? condition : null,
   };
@@ -162,16 +168,8 @@ function oneOf<Word extends string>(
 
 /** Returns a file as a version of its policy. */
 export function versionOf(policy: PolicyFile, version = 1): PolicyVersion {
-  const { policyId, name, action, severity, requireSignedApproval, normalized } = policy;
-  const hashed = { policyId, version, condition: normalized, action, severity, requireSignedApproval };
-  return {
-    policyId,
-    name,
-    version,
-    action,
-    severity,
-    condition: normalized,
-    requireSignedApproval,
-    policyHash: policyHash(hashed),
-  };
+  const { policyId, name, action, severity, requireSignedApproval, onIndeterminate, normalized } = policy;
+  const answer = { action, severity, requireSignedApproval, onIndeterminate };
+  const hashed = { policyId, version, condition: normalized, ...answer };
+  return { ...hashed, name, policyHash: policyHash(hashed) };
 }

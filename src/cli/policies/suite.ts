@@ -100,9 +100,10 @@ export class Suite {
           `${file} ${name}: expected one of ${[...known].join(', ')}, got ${JSON.stringify(other)}`,
         );
     }
-    const conditions = policies.map(({ policyId, action, node }) => ({
+    const conditions = policies.map(({ policyId, action, onIndeterminate, node }) => ({
       policyId,
       action,
+      onIndeterminate,
       condition: compile(node),
     }));
     this.#ran = cases.map((each) => new Ran(each, conditions));
@@ -120,11 +121,11 @@ export class Suite {
   /** A mutant is killed if it makes a passing case fail. Cost: evaluates each mutant for each case. */
   *mutants(): Generator<PolicyMutant, void, undefined> {
     const passing = this.#ran.filter((each) => each.result().passed);
-    for (const { policyId, action, node } of this.#policies) {
+    for (const { policyId, action, onIndeterminate, node } of this.#policies) {
       for (const { description, node: changed } of mutants(node)) {
         const condition = compile(changed);
         const killed = passing.some((each) =>
-          each.failsWith(policyId, decide(action, condition.evaluate(each.case.checkpoint))),
+          each.failsWith(policyId, decide(action, condition.evaluate(each.case.checkpoint), onIndeterminate)),
         );
         yield { policyId, description, killed };
       }
@@ -135,6 +136,7 @@ export class Suite {
 interface TestedPolicy {
   readonly policyId: string;
   readonly action: PolicyAction;
+  readonly onIndeterminate: PolicyAction | null;
   readonly condition: ReturnType<typeof compile>;
 }
 
@@ -148,9 +150,9 @@ class Ran {
   constructor(of: Case, policies: readonly TestedPolicy[]) {
     this.case = of;
     this.#decisions = new Map(
-      policies.map(({ policyId, action, condition }) => [
+      policies.map(({ policyId, action, onIndeterminate, condition }) => [
         policyId,
-        decide(action, condition.evaluate(of.checkpoint)),
+        decide(action, condition.evaluate(of.checkpoint), onIndeterminate),
       ]),
     );
     const votes = policyActions.map(() => 0);

@@ -8,7 +8,7 @@
  *     when
  *       tool.name == "shell" && !has(context.approvedBy)
  *
- *     Policy = Action string [ Severity ] { "name" string | "description" string } "when" Condition ;
+ *     Policy = Action string [ Severity ] { "signed" | "unknown" Action } { "name" string | "description" string } "when" Condition ;
  *     Action = "allow" | "warn" | "escalate" | "deny" ;
  *     Severity = "low" | "medium" | "high" | "critical" ;
  *
@@ -31,6 +31,8 @@ export interface TextPolicy extends Omit<PolicyName, 'name'> {
   readonly severity: PolicySeverity | null;
   /** The word `signed` after the severity. */
   readonly requireSignedApproval: boolean;
+  /** The word after `unknown`: what an undecided condition means. */
+  readonly onIndeterminate: PolicyAction | null;
   readonly node: Node;
 }
 
@@ -40,7 +42,9 @@ export function parsePolicyText(source: string): TextPolicy {
   const action = header.word(policyActions);
   const policyId = header.string('the id of the policy in quotes');
   const severity = header.maybe(policySeverities);
-  const requireSignedApproval = header.maybe(['signed']) !== null;
+  let requireSignedApproval = header.maybe(['signed']) !== null;
+  const onIndeterminate = header.maybe(['unknown']) === null ? null : header.word(policyActions);
+  if (!requireSignedApproval) requireSignedApproval = header.maybe(['signed']) !== null;
   const said = { name: null as string | null, ...unsaid };
   for (;;) {
     const word = header.word([...nameMembers, 'when'] as const);
@@ -50,7 +54,7 @@ export function parsePolicyText(source: string): TextPolicy {
   // blanks in place of the header keep lines and columns
   const blank = source.slice(0, header.end).replace(/[^\r\n]/gu, ' ');
   const node = parseText(`${blank}${source.slice(header.end)}`);
-  return { policyId, ...said, action, severity, requireSignedApproval, node };
+  return { policyId, ...said, action, severity, requireSignedApproval, onIndeterminate, node };
 }
 
 class Header {
@@ -97,8 +101,12 @@ class Header {
 
 /** Returns the text of a policy. Parsing it gives the same policy. */
 export function printPolicyText(policy: TextPolicy): string {
-  const { policyId, action, severity, requireSignedApproval, node } = policy;
-  const words = [...(severity === null ? [] : [severity]), ...(requireSignedApproval ? ['signed'] : [])];
+  const { policyId, action, severity, requireSignedApproval, onIndeterminate, node } = policy;
+  const words = [
+    ...(severity === null ? [] : [severity]),
+    ...(requireSignedApproval ? ['signed'] : []),
+    ...(onIndeterminate === null ? [] : ['unknown', onIndeterminate]),
+  ];
   return [
     [action, spelled(policyId), ...words].join(' '),
     ...nameMembers.flatMap((member) => {

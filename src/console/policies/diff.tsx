@@ -37,10 +37,13 @@ function rulingOf({
   action,
   severity,
   requireSignedApproval,
+  // an older service does not say it
+  onIndeterminate = null,
   normalized,
 }: PolicyVersion): PolicyRuling | null {
   try {
-    return { action, severity, requireSignedApproval, node: parseCondition(normalized as Json) };
+    const answer = { action, severity, requireSignedApproval, onIndeterminate };
+    return { ...answer, node: parseCondition(normalized as Json) };
   } catch {
     return null;
   }

@@ -203,6 +203,7 @@ export interface BundlePlan {
 export interface HistorySide {
   readonly version: number;
   readonly action: PolicyAction;
+  readonly onIndeterminate: PolicyAction | null;
   readonly condition: Json;
 }
 

@@ -107,9 +107,10 @@ async function versionOf(
 ): Promise<PolicyVersion | null> {
   const stored = await reader.policyVersion(projectId, policyId, version);
   if (stored === null) return null;
-  const { action, severity, requireSignedApproval, normalized } = stored;
+  const { action, severity, requireSignedApproval, onIndeterminate, normalized } = stored;
   try {
-    const rest = { action, severity, requireSignedApproval, condition: readJson(normalized) };
+    const condition = readJson(normalized);
+    const rest = { action, severity, requireSignedApproval, onIndeterminate, condition };
     const content = { policyId, version, ...rest };
     return { ...content, name: '', policyHash: policyHash(content) };
   } catch (error) {

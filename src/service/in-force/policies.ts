@@ -247,6 +247,7 @@ export const versionOf = (stored: StoredPolicyVersion, name: string): PolicyVers
   action: stored.action,
   severity: stored.severity,
   requireSignedApproval: stored.requireSignedApproval,
+  onIndeterminate: stored.onIndeterminate,
   condition: readJson(stored.normalized),
   policyHash: stored.policyHash,
 });

@@ -117,6 +117,7 @@ async function read(store: StoreReader, project: Project, of: Moment): Promise<P
       action: policy.action,
       severity: policy.severity,
       ...(policy.requireSignedApproval ? { requireSignedApproval: true as const } : {}),
+      ...(policy.onIndeterminate === null ? {} : { onIndeterminate: policy.onIndeterminate }),
       policyHash: policy.policyHash,
     })),
     policySetHash: policySetHash(policies),

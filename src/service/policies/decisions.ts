@@ -70,8 +70,8 @@ export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): T
 /** The reason of one decision. For a policy not in force, its status. */
 function reasonOf(member: Member | undefined, checkpoint: PolicyInput, idle: IdlePolicy | undefined): string {
   if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
-  const { action, version } = member.policy;
-  return reasoning({ action, version, node: member.condition.node, input: checkpoint });
+  const { action, onIndeterminate = null, version } = member.policy;
+  return reasoning({ action, onIndeterminate, version, node: member.condition.node, input: checkpoint });
 }
 
 const spelled = (idle: IdlePolicy | undefined): string =>

@@ -185,6 +185,7 @@ interface ProposedVersion {
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
   readonly requireSignedApproval: boolean;
+  readonly onIndeterminate: PolicyAction | null;
 }
 
 /**
@@ -197,22 +198,23 @@ export function readProposed(
     readonly action: PolicyAction;
     readonly severity?: PolicySeverity;
     readonly requireSignedApproval?: boolean;
+    readonly onIndeterminate?: PolicyAction;
   },
   pointer: string,
 ): ProposedVersion {
   const condition = body.condition as Json; // a parsed body is JSON
   const normalized = canonicalCondition(parseCondition(condition, pointer));
-  const { action, severity = null, requireSignedApproval = false } = body;
-  if (requireSignedApproval && action !== 'escalate') {
-    const detail = `expected requireSignedApproval only with action escalate, got ${action}`;
+  const { action, severity = null, requireSignedApproval = false, onIndeterminate = null } = body;
+  if (requireSignedApproval && action !== 'escalate' && onIndeterminate !== 'escalate') {
+    const detail = `expected requireSignedApproval only with action escalate or onIndeterminate escalate, got ${action}`;
     const at = pointer.replace(/condition$/, 'requireSignedApproval');
     throw fieldError({ pointer: at, in: 'body', code: 'NOT_ALLOWED', detail });
   }
-  return { condition, normalized, action, severity, requireSignedApproval };
+  return { condition, normalized, action, severity, requireSignedApproval, onIndeterminate };
 }
 
 function newVersion(
-  { condition, normalized, action, severity, requireSignedApproval }: ProposedVersion,
+  { condition, normalized, action, severity, requireSignedApproval, onIndeterminate }: ProposedVersion,
   of: { policyId: string; version: number; caller: Caller; atMs: number },
 ): StoredPolicyVersion {
   const { policyId, version } = of;
@@ -224,6 +226,7 @@ function newVersion(
     action,
     severity,
     requireSignedApproval,
+    onIndeterminate,
     policyHash: policyHash({
       policyId,
       version,
@@ -231,6 +234,7 @@ function newVersion(
       action,
       severity,
       requireSignedApproval,
+      onIndeterminate,
     }),
     createdMs: of.atMs,
     createdBy: of.caller.id,

@@ -48,19 +48,20 @@ export const policyHistory: Task<'policyHistory'> = async (context, input) => {
 };
 
 /** A version of a policy, compiled for comparison. */
-export const sideOf = ({ version, action, condition }: HistorySide): Side => ({
+export const sideOf = ({ version, action, onIndeterminate, condition }: HistorySide): Side => ({
   version,
   action,
+  onIndeterminate,
   condition: compile(parseCondition(condition)),
 });
 
 /** An example with the reason of the proposed version, under the version number that it would get. */
 function toldExample(
   { evaluationId, runId, before, after, input }: Example,
-  { action, version }: HistorySide,
+  { action, onIndeterminate, version }: HistorySide,
   { condition }: Side,
 ): HistoryExample {
-  const sentence = reasoning({ action, version, node: condition.node, input });
+  const sentence = reasoning({ action, onIndeterminate, version, node: condition.node, input });
   return { evaluationId, runId, before, after, reasoning: sentence };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { PolicySummary, SimulatedDecision } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
-import { readJson } from '../../core/json/parse.ts';
+import { readJson, type Json } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { counts, gravestDecisions } from '../../core/policies/evaluate/decision.ts';
 import { explain } from '../../core/policies/explain/detail.ts';
@@ -102,7 +102,7 @@ export const simulations: Pick<
     const before = active === null ? null : sideOf(active);
     const version = policy.latestVersion + 1;
     const after: Side = {
-      ...sideOf({ ...proposed, version, condition: proposed.normalized }),
+      ...sideOf(sideIn({ ...proposed, version })),
       version: null,
     };
     const samples = body.sampleCheckpoints.map((sample, at) =>
@@ -135,7 +135,7 @@ export const simulations: Pick<
       {
         projectId,
         before: active,
-        after: { version: policy.latestVersion + 1, action: proposed.action, condition: proposed.normalized },
+        after: sideIn({ ...proposed, version: policy.latestVersion + 1 }),
         ...range,
         limit,
       },
@@ -160,7 +160,7 @@ function* comparing(
   samples: readonly PolicyInput[],
   { before, after, version }: { before: Side | null; after: Side; version: number },
 ) {
-  const { action, condition } = after;
+  const { action, onIndeterminate, condition } = after;
   const { node } = condition;
   const turn = new TimeSlice();
   const comparisons = [];
@@ -168,7 +168,7 @@ function* comparing(
     comparisons.push({
       index,
       ...compare(checkpoint, before, after),
-      reasoning: reasoning({ action, version, node, input: checkpoint }),
+      reasoning: reasoning({ action, onIndeterminate, version, node, input: checkpoint }),
       clauses: judge(node, checkpoint).deciders.map(({ clause }) => clause.path),
     });
     if (!turn.isOver) continue;
@@ -263,8 +263,21 @@ async function activeVersion(
 ): Promise<HistorySide | null> {
   const stored = version === null ? null : await store.policyVersion(project.projectId, policyId, version);
   if (stored === null) return null;
-  return { version: stored.version, action: stored.action, condition: readJson(stored.normalized) };
+  return sideIn({ ...stored, normalized: readJson(stored.normalized) });
 }
+
+/** The members of a version that decide. */
+const sideIn = ({
+  version,
+  action,
+  onIndeterminate,
+  normalized,
+}: Omit<HistorySide, 'condition'> & { readonly normalized: Json }): HistorySide => ({
+  version,
+  action,
+  onIndeterminate,
+  condition: normalized,
+});
 
 /** The counts for the answer. The worker thread returned a copy, so it may be changed. */
 const historyBody = ({ impact: { notReplayable, byAgent, byTool, examples, ...counts } }: PolicyHistory) => ({

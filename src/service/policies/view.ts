@@ -68,6 +68,7 @@ export function versionBody(stored: StoredPolicyVersion): PolicyVersion {
     action: stored.action,
     severity: stored.severity,
     requireSignedApproval: stored.requireSignedApproval,
+    onIndeterminate: stored.onIndeterminate,
     policyHash: stored.policyHash,
     createdAt: formatTimestamp(stored.createdMs),
     createdBy: stored.createdBy,

@@ -34,6 +34,8 @@ export interface StoredPolicyVersion {
   readonly severity: PolicySeverity | null;
   /** Whether only a signature approves what this version escalates. */
   readonly requireSignedApproval: boolean;
+  /** What an undecided condition means; null: the action, or escalate for `allow`. */
+  readonly onIndeterminate: PolicyAction | null;
   readonly policyHash: string;
   readonly createdMs: number;
   readonly createdBy: string;

@@ -27,6 +27,7 @@ export const versionColumns = columnsOf<StoredPolicyVersion>('policy_version', {
   action: 'action',
   severity: 'severity',
   requireSignedApproval: flag('require_signed'),
+  onIndeterminate: 'on_indeterminate',
   policyHash: 'policy_hash',
   createdMs: 'created_ms',
   createdBy: 'created_by',

@@ -1,6 +1,6 @@
 /**
- * Whether what a policy version escalates needs a signed approval: a column of a migration of its own, and the rule that a
- * version never changes, with that column.
+ * Whether what a policy version escalates needs a signed approval, and what an undecided condition of it means: columns of
+ * migrations of their own, and the rule that a version never changes, with these columns.
  * Proven by `test/store/schema/tables.test.ts` and `test/store/suite/governance/policies.ts`.
  */
 export const signedApprovalColumn = `
@@ -14,5 +14,14 @@ export const changesVersion = `NOT (OLD.published = 0 AND NEW.published = 1)
   OR NEW.severity IS DISTINCT FROM OLD.severity OR NEW.policy_hash <> OLD.policy_hash
   OR NEW.created_ms <> OLD.created_ms OR NEW.created_by <> OLD.created_by
   OR NEW.require_signed <> OLD.require_signed`;
+
+/** Of a later migration: what an undecided condition means. */
+export const onIndeterminateColumn = `
+ALTER TABLE policy_version ADD COLUMN on_indeterminate text CHECK (on_indeterminate IN ('allow', 'warn', 'escalate', 'deny'));
+`;
+
+/** The same rule, with the column of that migration. */
+export const changesVersionNow = `${changesVersion}
+  OR NEW.on_indeterminate IS DISTINCT FROM OLD.on_indeterminate`;
 
 export const changesVersionText = 'a policy version never changes but to be published';

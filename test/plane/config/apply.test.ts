@@ -30,8 +30,11 @@ const copyOf = (dataDir: string): string => join(dataDir, 'config-bundle.json');
 describe('a configuration of the service', () => {
   it('a service configuration brings everything that was said of a policy', async () => {
     plane = await startConfigured();
-    await plane.apply(textOf(bundleOf(2, [policy('said', said)])));
-    expect((await plane.call('GET', '/governance/policies/said')).body).toMatchObject(said);
+    await plane.apply(textOf(bundleOf(2, [policy('said', { ...said, onIndeterminate: 'escalate' })])));
+    expect((await plane.call('GET', '/governance/policies/said')).body).toMatchObject({
+      ...said,
+      active: { onIndeterminate: 'escalate' },
+    });
   });
 
   it('a service configuration brings policies, risk router, redaction and its own event into force', async () => {

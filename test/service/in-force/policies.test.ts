@@ -23,7 +23,7 @@ const version = (policyId: string, at: number): PolicyVersion => {
 const row = ({ condition, ...policy }: PolicyVersion): ActivePolicy => {
   const text = JSON.stringify(condition);
   const made = { createdMs: 0, createdBy: 'key', published: true, requireSignedApproval: false } as const;
-  return { ...policy, ...made, condition: text, normalized: text };
+  return { onIndeterminate: null, ...policy, ...made, condition: text, normalized: text };
 };
 const storedAt = (index: number): StoredAppend => ({
   outcome: 'stored',

@@ -126,10 +126,11 @@ describe.each(engines)('the configuration of a project at a service on %s', (eng
 
   it('the configuration has everything that was said of a policy', async () => {
     const named = { policyId: 'said', ...said };
-    await must('POST', '/governance/policies', { ...named, condition: { n: 1 }, action: 'warn' });
+    const version = { action: 'warn', onIndeterminate: 'escalate' };
+    await must('POST', '/governance/policies', { ...named, condition: { n: 1 }, ...version });
     await must('POST', '/governance/policies/said/publish', {});
     const { policies = [] } = (await held()).signed?.bundle ?? {};
-    expect(policies.find(({ policyId }) => policyId === 'said')).toMatchObject(said);
+    expect(policies.find(({ policyId }) => policyId === 'said')).toMatchObject({ ...said, ...version });
   });
 
   it('the configuration is of one moment: a version never has two contents, however often it is requested', async () => {

@@ -63,7 +63,7 @@ async function run(input: Partial<HistoryInput>): Promise<PolicyHistory & { read
   const breathe = async (): Promise<void> => {};
   const context = { reader: reader(read), breathe } as unknown as TaskContext;
   const condition: HistorySide['condition'] = { '>=': [{ val: ['context', 'at'] }, 1000] };
-  const after: HistorySide = { version: 1, action: 'deny', condition };
+  const after: HistorySide = { version: 1, action: 'deny', onIndeterminate: null, condition };
   const result = await policyHistory(context, {
     projectId: 'p',
     before: null,

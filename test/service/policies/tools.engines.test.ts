@@ -224,4 +224,24 @@ describe('tool evaluation', () => {
     const inside = { ...rm, facts: { ...facts, real: {} }, policyIds: ['no-other'] };
     expect((await evaluate(inside)).body.decision).toBe('allow');
   });
+
+  it('a policy says what an undecided condition means', async () => {
+    const members = { action: 'deny', onIndeterminate: 'escalate', requireSignedApproval: true };
+    const body = { policyId: 'unclear', name: 'u', condition: { 'arguments.level': 'high' }, ...members };
+    const created = await plane.call('POST', '/governance/policies', { body });
+    expect(created.body.latest).toMatchObject(members);
+    await plane.call('POST', '/governance/policies/unclear/publish', { body: {} });
+    const decided = async (given: object) =>
+      (await evaluate({ tool: { name: 'x' }, arguments: given, policyIds: ['unclear'] })).body;
+    expect(await decided({ level: 'high' })).toMatchObject({ decision: 'deny' });
+    expect(await decided({ level: 'low' })).toMatchObject({ decision: 'allow' });
+    const unclear = await decided({});
+    expect(unclear.decision).toBe('escalate');
+    expect(unclear.reason).toContain('unknown escalate');
+    const approval = await plane.call('GET', `/approvals/${unclear.approvalId}`);
+    expect(approval.body.signatureRequired).toBe(true);
+    const { onIndeterminate: _no, ...without } = body;
+    const refused = await plane.call('POST', '/governance/policies', { body: { ...without, policyId: 'v' } });
+    expect(refused.body.errors[0].pointer).toBe('/requireSignedApproval');
+  });
 });

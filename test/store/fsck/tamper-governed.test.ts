@@ -100,6 +100,11 @@ describe('fsck of changed governance rows', () => {
       Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
     ],
     [
+      'a version that says what an undecided condition means',
+      "UPDATE policy_version SET on_indeterminate = 'allow' WHERE policy_id = 'pol_1' AND version = 2",
+      Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),
+    ],
+    [
       'another action of a version',
       "UPDATE policy_version SET action = 'allow' WHERE policy_id = 'pol_1' AND version = 2",
       Array(2).fill('prj_a/policy/pol_1/2 policy_mismatch'),

@@ -6,7 +6,7 @@ import { migrations } from '../../../src/store/postgres/schema/tables.ts';
 import { versionColumns } from '../../../src/store/rules/policy-row.ts';
 import { indexTables } from '../../../src/store/schema/index-map.ts';
 import { intakeTable } from '../../../src/store/schema/intake.ts';
-import { changesVersion } from '../../../src/store/schema/signed-approvals.ts';
+import { changesVersionNow } from '../../../src/store/schema/signed-approvals.ts';
 import { otherTables, peopleTables } from '../../../src/store/schema/tables.ts';
 import { inPostgres, inSqlite } from '../../../src/store/schema/words.ts';
 
@@ -58,7 +58,7 @@ describe('migrations', () => {
 
   it('the rule that a policy version never changes names each of its columns', () => {
     const named = Object.values(versionColumns.names).filter((column) =>
-      changesVersion.includes(`NEW.${column} `),
+      changesVersionNow.includes(`NEW.${column} `),
     );
     expect(named).toEqual(Object.values(versionColumns.names));
   });

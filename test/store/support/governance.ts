@@ -63,6 +63,7 @@ export function version(
     action: 'deny',
     severity: 'high',
     requireSignedApproval: false,
+    onIndeterminate: null,
     ...more,
   } as const;
   return {

@@ -67,11 +67,12 @@ interface PolicyResult {
   readonly policy: Policy;
 }
 
-const proposed = ({ condition, action, severity, requireSignedApproval }: PolicyFile) => ({
+const proposed = ({ condition, action, severity, requireSignedApproval, onIndeterminate }: PolicyFile) => ({
   condition,
   action,
   ...(severity === null ? {} : { severity }),
   ...(requireSignedApproval ? { requireSignedApproval } : {}),
+  ...(onIndeterminate === null ? {} : { onIndeterminate }),
 });
 
 async function create(file: PolicyFile, client: Client): Promise<PolicyResult> {

@@ -91,11 +91,12 @@ function numberOf(text: string): number {
 }
 
 // conditions come from response bodies
-const rulingOf = ({ action, severity, requireSignedApproval, condition }: PolicyVersion): PolicyRuling => ({
-  action,
-  severity,
-  requireSignedApproval,
-  node: parseCondition(condition as Json),
+const rulingOf = (version: PolicyVersion): PolicyRuling => ({
+  action: version.action,
+  severity: version.severity,
+  requireSignedApproval: version.requireSignedApproval,
+  onIndeterminate: version.onIndeterminate ?? null,
+  node: parseCondition(version.condition as Json),
 });
 
 function human({ policyId, from, to, changed, lines }: Diff, { styles }: Out): Safe[] {

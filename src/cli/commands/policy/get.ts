@@ -33,11 +33,12 @@ export const run: Run<typeof spec> = async ({ args, flags, out, session }) => {
 };
 
 function fileText(policy: Policy, version: PolicyVersion): string {
-  const { condition, action, severity, requireSignedApproval } = version;
+  // an older service does not say the last one
+  const { condition, action, severity, requireSignedApproval, onIndeterminate = null } = version;
   // the condition comes from a response body
   const node = parseCondition(condition as Json);
   const named = { policyId: policy.id, ...nameOf(policy) };
-  return printPolicyText({ ...named, action, severity, requireSignedApproval, node });
+  return printPolicyText({ ...named, action, severity, requireSignedApproval, onIndeterminate, node });
 }
 
 function card(policy: Policy, { styles }: Out): Safe[] {

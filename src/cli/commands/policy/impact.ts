@@ -99,11 +99,12 @@ interface ImpactReport {
 
 const idOf = ({ args }: Call, { policyId }: PolicyFile): string => args.policyId ?? policyId;
 
-const versionIn = ({ condition, action, severity, requireSignedApproval }: PolicyFile) => ({
+const versionIn = ({ condition, action, severity, requireSignedApproval, onIndeterminate }: PolicyFile) => ({
   condition,
   action,
   ...(severity === null ? {} : { severity }),
   ...(requireSignedApproval ? { requireSignedApproval } : {}),
+  ...(onIndeterminate === null ? {} : { onIndeterminate }),
 });
 
 async function onSamples(

@@ -1,6 +1,7 @@
 /**
  * From the truth of a condition to a decision, and from many decisions to one (`docs/reference/policy-language.md`; contract G5-G8). It
- * fails closed: an undecided condition acts as if it were true, and an undecided `allow` escalates. Deny ranks above
+ * fails closed: an undecided condition acts as if it were true, and an undecided `allow` escalates, unless the policy says what an
+ * undecided condition means. Deny ranks above
  * escalate, because an approval must not undo a deny. Severity never changes a decision.
  * Proven by `test/core/policies/evaluate/decision.test.ts`.
  */
@@ -21,15 +22,25 @@ export interface Decision {
 /** The decision of a policy that is not in force: no objection. */
 export const inactive: Decision = Object.freeze({ decision: 'allow', outcome: 'inactive' });
 
-/** Returns the decision; `allow` for a false condition means "no objection" and grants nothing. */
-export function decide(action: PolicyAction, truth: Truth): Decision {
+/**
+ * Returns the decision; `allow` for a false condition means "no objection" and grants nothing. `onIndeterminate`: what the
+ * policy says that an undecided condition means.
+ */
+export function decide(
+  action: PolicyAction,
+  truth: Truth,
+  onIndeterminate: PolicyAction | null = null,
+): Decision {
   switch (truth) {
     case 'true':
       return { decision: action, outcome: 'matched' };
     case 'false':
       return { decision: 'allow', outcome: 'not_matched' };
     case 'indeterminate':
-      return { decision: action === 'allow' ? 'escalate' : action, outcome: 'indeterminate' };
+      return {
+        decision: onIndeterminate ?? (action === 'allow' ? 'escalate' : action),
+        outcome: 'indeterminate',
+      };
   }
 }
 

@@ -6,6 +6,8 @@
  *   not matched    deny v3 not matched: context.env = "staging", "production" needed at $.and[0].===
  *   indeterminate  deny (fail closed): context.resource.sizeBytes absent, number needed at $.and[3].>
  *
+ *                  escalate (unknown escalate): …   if the policy says what an undecided condition means
+ *
  *   unexplained    deny v3: matched; there is no room to explain the decisions of all policies
  *
  * Masked values, and the values compared with them, are printed as `‹masked›`. Proven by
@@ -27,6 +29,7 @@ import type { ClauseResult } from './decisive-clauses.ts';
 
 export interface ReasoningInput {
   readonly action: PolicyAction;
+  readonly onIndeterminate?: PolicyAction | null;
   readonly version: number;
   readonly node: Node;
   readonly input: PolicyInput;
@@ -34,7 +37,8 @@ export interface ReasoningInput {
 }
 
 /** Returns the sentence. Cost: evaluates each clause once. */
-export function reasoning({ action, version, node, input, masked = [] }: ReasoningInput): string {
+export function reasoning(policy: ReasoningInput): string {
+  const { action, onIndeterminate = null, version, node, input, masked = [] } = policy;
   addWork(reasoningUnits);
   const root = judge(node, input);
   const phrases = new Phrasebook(input, masked);
@@ -50,8 +54,9 @@ export function reasoning({ action, version, node, input, masked = [] }: Reasoni
       );
     case 'indeterminate': {
       const open = deciders.find((each) => each.truth === 'indeterminate') ?? root;
-      const { decision } = decide(action, truth);
-      return sentence(`${decision} (fail closed)`, [open], ({ clause }) => phrases.lacks(clause));
+      const { decision } = decide(action, truth, onIndeterminate);
+      const why = onIndeterminate === null ? 'fail closed' : `unknown ${decision}`;
+      return sentence(`${decision} (${why})`, [open], ({ clause }) => phrases.lacks(clause));
     }
   }
 }

@@ -12,6 +12,7 @@ export interface Side {
   /** Null for a proposal, which has no version number yet. */
   readonly version: number | null;
   readonly action: PolicyAction;
+  readonly onIndeterminate: PolicyAction | null;
   readonly condition: Condition;
 }
 
@@ -43,7 +44,7 @@ export function compare(input: PolicyInput, before: Side | null, after: Side): C
 const decisionOf = (input: PolicyInput, side: Side | null): VersionDecision =>
   side === null
     ? { version: null, ...inactive }
-    : { version: side.version, ...decide(side.action, side.condition.evaluate(input)) };
+    : { version: side.version, ...decide(side.action, side.condition.evaluate(input), side.onIndeterminate) };
 
 export interface ChangeCounts {
   readonly sampleCount: number;

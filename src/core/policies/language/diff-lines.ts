@@ -11,6 +11,7 @@ export interface PolicyRuling {
   readonly action: PolicyAction;
   readonly severity: PolicySeverity | null;
   readonly requireSignedApproval: boolean;
+  readonly onIndeterminate: PolicyAction | null;
   readonly node: Node;
 }
 
@@ -21,10 +22,19 @@ export function diffLines(before: PolicyRuling, after: PolicyRuling): DiffLine[]
 
 export const isChanged = (lines: readonly DiffLine[]): boolean => lines.some(({ sign }) => sign !== ' ');
 
-/** Returns a version as lines: action, severity, a required signature, and a line for each clause. */
-function rulingLines({ action, severity, requireSignedApproval, node }: PolicyRuling): string[] {
+/** Returns a version as lines: action, severity, what an undecided condition means, a required signature, and a line for each clause. */
+function rulingLines(ruling: PolicyRuling): string[] {
+  const { action, severity, requireSignedApproval, onIndeterminate, node } = ruling;
   const signed = requireSignedApproval ? ['signed approval required'] : [];
-  return [`action ${action}`, `severity ${severity ?? 'none'}`, ...signed, 'when', ...laidOut(node, '  ')];
+  const unknown = onIndeterminate === null ? [] : [`unknown ${onIndeterminate}`];
+  return [
+    `action ${action}`,
+    `severity ${severity ?? 'none'}`,
+    ...unknown,
+    ...signed,
+    'when',
+    ...laidOut(node, '  '),
+  ];
 }
 
 const titles: Readonly<Record<string, string>> = { and: 'all of', or: 'any of', '!': 'not' };

@@ -2,7 +2,7 @@
  * Hashes that identify a policy, and a set of policies in force (`docs/reference/policy-language.md`).
  *
  *   policyHash    = SHA-256("gov.policyhash/v1" "\n" JCS({id, version, condition, action, severity, engine}))
- *                   with requireSignedApproval: true in the object where the version sets it
+ *                   with requireSignedApproval: true and onIndeterminate in the object where the version sets them
  *   policySetHash = the RFC 6962 root whose leaves are the raw 32-byte policyHashes, sorted by the bytes of the
  *                   policy id; the empty set has the empty tree's root
  *
@@ -27,6 +27,8 @@ export interface HashedPolicy {
   readonly severity: PolicySeverity | null;
   /** Default: false, which is not hashed, so earlier versions keep their hashes. */
   readonly requireSignedApproval?: boolean;
+  /** Default: null, which is not hashed. */
+  readonly onIndeterminate?: PolicyAction | null;
 }
 
 /** One policy of a set, by its `policyHash` (`sha256:…`). */
@@ -37,7 +39,15 @@ export interface PolicyInSet {
 
 /** Returns `sha256:…`. Throws like `parseCondition` for a condition that does not parse. Cost: about 20 µs. */
 export function policyHash(policy: HashedPolicy): string {
-  const { policyId, version, condition, action, severity, requireSignedApproval = false } = policy;
+  const {
+    policyId,
+    version,
+    condition,
+    action,
+    severity,
+    requireSignedApproval = false,
+    onIndeterminate = null,
+  } = policy;
   return labelled('gov.policyhash/v1', {
     id: policyId,
     version,
@@ -46,6 +56,7 @@ export function policyHash(policy: HashedPolicy): string {
     severity,
     engine,
     ...(requireSignedApproval ? { requireSignedApproval } : {}),
+    ...(onIndeterminate === null ? {} : { onIndeterminate }),
   }).hash;
 }
 

@@ -16,6 +16,8 @@ export interface PolicyVersion {
   readonly severity: PolicySeverity | null;
   /** Whether only a signature approves what it escalates. Default: false. */
   readonly requireSignedApproval?: boolean;
+  /** What an undecided condition means. Default: the action, or escalate for `allow`. */
+  readonly onIndeterminate?: PolicyAction | null;
   /** In any accepted spelling. */
   readonly condition: Json;
   /** `sha256:…` from `policyHash`. */
@@ -46,9 +48,9 @@ export class Member {
   #hashed: Buffer | undefined;
 
   private constructor(policy: PolicyVersion, compiled: CompiledMember) {
-    const { policyId, version, action, severity } = policy;
+    const { policyId, version, action, severity, onIndeterminate } = policy;
     const answer = (truth: Truth): PolicyDecision =>
-      Object.freeze({ policyId, version, ...decide(action, truth), severity });
+      Object.freeze({ policyId, version, ...decide(action, truth, onIndeterminate), severity });
     this.policy = policy;
     this.compiled = compiled;
     this.#answers = {

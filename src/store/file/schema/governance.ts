@@ -6,7 +6,7 @@
  * Proven by `test/store/file/schema/tables.test.ts` and `test/store/suite/governance/policies.ts`.
  */
 import { changesMore, changesMoreText } from '../../schema/approved-calls.ts';
-import { changesVersion, changesVersionText } from '../../schema/signed-approvals.ts';
+import { changesVersion, changesVersionNow, changesVersionText } from '../../schema/signed-approvals.ts';
 
 const policy = `
 CREATE TRIGGER policy_update BEFORE UPDATE ON policy
@@ -53,6 +53,9 @@ DROP TRIGGER policy_version_update;
 CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version WHEN ${changesVersion}
 BEGIN SELECT RAISE(ABORT, '${changesVersionText}'); END;
 `;
+
+/** Of a later migration: nor does what an undecided condition means. */
+export const versionRuleNow = versionRule.replace(changesVersion, changesVersionNow);
 
 export const governance = policy + approval;
 export const governanceAppendOnly = ['decided', 'run_snapshot'] as const;

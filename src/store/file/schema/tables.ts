@@ -11,7 +11,7 @@
 
 import { prunableSql } from '../../../core/decided/prune.ts';
 import { approvedCallColumns } from '../../schema/approved-calls.ts';
-import { signedApprovalColumn } from '../../schema/signed-approvals.ts';
+import { onIndeterminateColumn, signedApprovalColumn } from '../../schema/signed-approvals.ts';
 import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
@@ -23,7 +23,7 @@ import { countTimes, fillSpans } from '../../append/counted-sql.ts';
 import { runSpans, timeCountTables } from '../../schema/time-counts.ts';
 import { inSqlite } from '../../schema/words.ts';
 import { positionBits } from '../position.ts';
-import { approvalUse, governance, governanceAppendOnly, versionRule } from './governance.ts';
+import { approvalUse, governance, governanceAppendOnly, versionRule, versionRuleNow } from './governance.ts';
 import { exported } from './exports.ts';
 import { telemetry } from './planes.ts';
 import { tenants, tenantsAppendOnly } from './tenants.ts';
@@ -230,6 +230,7 @@ export const mainMigrations: readonly Migration[] = [
   { version: 10, sql: inSqlite(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInSqlite },
   { version: 12, sql: dropTerms },
+  { version: 13, sql: inSqlite(onIndeterminateColumn) + versionRuleNow },
   ...sharedMigrations.map(({ version, sql }) => ({ version, sql: inSqlite(sql) })),
 ];
 

@@ -7,6 +7,7 @@
 import { openPolicyChange } from '../../../core/decided/policy-change.ts';
 import { readJson, type JsonObject } from '../../../core/json/parse.ts';
 import { policyHash as hashOf } from '../../../core/policies/language/hash.ts';
+import type { PolicyAction } from '../../../contract/policy-words.ts';
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
 import type { StoredPolicyVersion } from '../../port/store.ts';
@@ -77,15 +78,16 @@ function versionCheck({ db, problem }: Check, { no, projectId }: CheckedProject)
 type HashedRow = Pick<
   StoredPolicyVersion,
   'policyId' | 'version' | 'condition' | 'normalized' | 'action' | 'severity' | 'policyHash'
-> & { readonly requireSigned: number };
+> & { readonly requireSigned: number; readonly onIndeterminate: PolicyAction | null };
 
 /** Checks that both forms of a version's condition have its hash. Cost: 50 µs a version. */
 function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject): void {
-  const requireSigned = hasSignedApprovals(db) ? 'require_signed' : '0';
+  const requireSigned = hasColumn(db, 'require_signed') ? 'require_signed' : '0';
+  const onIndeterminate = hasColumn(db, 'on_indeterminate') ? 'on_indeterminate' : 'NULL';
   const rows = db
     .prepare<Value[], HashedRow>(
       `SELECT policy_id AS policyId, version, condition, normalized, action, severity, policy_hash AS policyHash,
-         ${requireSigned} AS requireSigned FROM policy_version WHERE project = ?`,
+         ${requireSigned} AS requireSigned, ${onIndeterminate} AS onIndeterminate FROM policy_version WHERE project = ?`,
     )
     .iterate(no);
   for (const row of rows) {
@@ -100,16 +102,14 @@ function checkHashes({ db, problem }: Check, { no, projectId }: CheckedProject):
 }
 
 /** False in a database before the migration that adds the column. */
-const hasSignedApprovals = (db: Connection): boolean =>
-  (db.pragma('table_info(policy_version)') as { name: string }[]).some(
-    ({ name }) => name === 'require_signed',
-  );
+const hasColumn = (db: Connection, column: string): boolean =>
+  (db.pragma('table_info(policy_version)') as { name: string }[]).some(({ name }) => name === column);
 
 function recomputed(row: HashedRow, condition: string): string {
-  const { policyId, version, action, severity, requireSigned } = row;
+  const { policyId, version, action, severity, requireSigned, onIndeterminate } = row;
   const requireSignedApproval = requireSigned === 1;
   try {
-    const content = { policyId, version, action, severity, requireSignedApproval };
+    const content = { policyId, version, action, severity, requireSignedApproval, onIndeterminate };
     return hashOf({ ...content, condition: readJson(condition) });
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -11,7 +11,13 @@ import { telemetryTables } from './planes.ts';
 import { rulesOf, security, unforced } from './security.ts';
 import { installationTables, projectTables } from './tenants.ts';
 import { approvedCallColumns, changesMore, changesMoreText } from '../../schema/approved-calls.ts';
-import { changesVersion, changesVersionText, signedApprovalColumn } from '../../schema/signed-approvals.ts';
+import {
+  changesVersion,
+  changesVersionNow,
+  changesVersionText,
+  onIndeterminateColumn,
+  signedApprovalColumn,
+} from '../../schema/signed-approvals.ts';
 import { documentTable } from '../../schema/documents.ts';
 import { dropTerms, eventTermTables } from '../../schema/event-terms.ts';
 import { indexTables } from '../../schema/index-map.ts';
@@ -175,6 +181,9 @@ DROP TRIGGER policy_version_update ON policy_version;
 CREATE TRIGGER policy_version_update BEFORE UPDATE ON policy_version FOR EACH ROW
   WHEN (${changesVersion}) EXECUTE FUNCTION refuse_change('${changesVersionText}');`;
 
+/** Nor does what an undecided condition means. */
+const versionRuleNow = versionRule.replace(changesVersion, changesVersionNow);
+
 export const migrations: readonly Migration[] = [
   {
     version: 1,
@@ -205,6 +214,7 @@ export const migrations: readonly Migration[] = [
   { version: 10, sql: inPostgres(signedApprovalColumn) + versionRule },
   { version: 11, sql: cancelledInPostgres },
   { version: 12, sql: unforced('event_term', unforced('event_term_head', dropTerms)) },
+  { version: 13, sql: inPostgres(onIndeterminateColumn) + versionRuleNow },
   ...sharedMigrations.map(({ version, sql }) => ({ version, sql: inPostgres(sql) })),
 ];
 

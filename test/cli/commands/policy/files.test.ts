@@ -38,6 +38,7 @@ describe('a policy as text', () => {
       action: 'deny',
       severity: 'high',
       requireSignedApproval: false,
+      onIndeterminate: null,
     });
     expect(node).toEqual(parseText('tool.name == "shell" && (amount > 100 || !has(context.approvedBy))'));
   });
@@ -58,6 +59,7 @@ describe('a policy as text', () => {
       action: 'warn',
       severity: null,
       requireSignedApproval: false,
+      onIndeterminate: null,
       node: parseText(condition),
     } as const;
     const printed = printPolicyText(policy);
@@ -70,11 +72,21 @@ describe('a policy as text', () => {
       action: 'warn',
       severity: null,
       requireSignedApproval: false,
+      onIndeterminate: null,
       condition: canonicalCondition(policy.node),
     });
   });
 
   it.each([
+    ['deny "x" high unknown escalate\nwhen true', 'deny "x" high unknown escalate'],
+    ['deny "x" unknown escalate signed when true', 'deny "x" signed unknown escalate'],
+    ['escalate "x" signed unknown deny when true', 'escalate "x" signed unknown deny'],
+  ])('a policy says what an undecided condition means: %j', (source, header) => {
+    expect(printPolicyText(parsePolicyText(source)).split('\n')[0]).toBe(header);
+  });
+
+  it.each([
+    ['deny "x" unknown\nwhen true', '2:1: expected one of allow, warn, escalate, deny, got "when"'],
     ['block "x"\nwhen true', '1:1: expected one of allow, warn, escalate, deny, got "block"'],
     ['deny x\nwhen true', '1:6: expected the id of the policy in quotes, got "x"'],
     ['deny "x" huge\nwhen true', `1:10: expected one of ${words}, got "huge"`],
@@ -146,7 +158,7 @@ describe('policy files', () => {
     [json({ condition: { tool: { nope: [] } } }), '/condition'],
     [
       json({ when: 1 }),
-      `expected policyId, ${nameMembers.join(', ')}, condition, action, severity, requireSignedApproval, got "when"`,
+      `expected policyId, ${nameMembers.join(', ')}, condition, action, severity, requireSignedApproval, onIndeterminate, got "when"`,
     ],
     [json({ name: 3 }), 'expected a string as name'],
     [json({ name: 'x'.repeat(10_000) }), 'characters as name'],

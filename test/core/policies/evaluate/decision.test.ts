@@ -32,6 +32,14 @@ describe('a decision', () => {
   );
 });
 
+describe('a decision of a policy that says what an undecided condition means', () => {
+  it.each(policyActions)('is %s where the condition cannot be decided, and only there', (unknown) => {
+    expect(decide('deny', 'indeterminate', unknown)).toEqual({ decision: unknown, outcome: 'indeterminate' });
+    expect(decide('deny', 'true', unknown).decision).toBe('deny');
+    expect(decide('deny', 'false', unknown).decision).toBe('allow');
+  });
+});
+
 describe('the combined decision', () => {
   const all = policyActions.flatMap((decision) => policyOutcomes.map((outcome) => ({ decision, outcome })));
   const some = fc.array(fc.constantFrom(...all), { maxLength: 12 });

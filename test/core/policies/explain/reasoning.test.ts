@@ -13,6 +13,14 @@ const tools = JSON.stringify(['shell', 'ssh', 'sudo', 'curl', 'wget', 'nc', 'dd'
 const said = (text: string, context: JsonObject, more: Partial<ReasoningInput> = {}): string =>
   reasoning({ action: 'deny', version: 3, node: parseText(text), input: { context }, ...more });
 
+describe('the reason of a policy that says what an undecided condition means', () => {
+  test('names it', () => {
+    expect(said('a == "x"', {}, { onIndeterminate: 'escalate' })).toBe(
+      'escalate (unknown escalate): context.a absent, string needed at $.==',
+    );
+  });
+});
+
 describe('the reason of a matched policy', () => {
   test.each<[string, JsonObject, string]>([
     [

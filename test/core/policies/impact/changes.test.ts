@@ -21,6 +21,7 @@ import { readSet } from '../../../../src/core/policies/language/read-set.ts';
 const side = (version: number | null, action: PolicyAction, condition: Json): Side => ({
   version,
   action,
+  onIndeterminate: null,
   condition: compile(parseCondition(condition)),
 });
 const context = (context: Record<string, Json>): PolicyInput => ({ context });

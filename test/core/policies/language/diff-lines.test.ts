@@ -4,7 +4,13 @@ import { parseText } from '../../../../src/core/policies/language/text.ts';
 
 describe('the lines of a difference', () => {
   const ruling = (text: string) =>
-    ({ action: 'deny', severity: null, requireSignedApproval: false, node: parseText(text) }) as const;
+    ({
+      action: 'deny',
+      severity: null,
+      requireSignedApproval: false,
+      onIndeterminate: null,
+      node: parseText(text),
+    }) as const;
   const lines = (before: string, after: string) =>
     diffLines(ruling(before), ruling(after)).map(({ sign, text }) => `${sign}${text}`);
 

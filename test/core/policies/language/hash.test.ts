@@ -42,6 +42,14 @@ describe('a policy hash', () => {
     );
   });
 
+  it('a policy hash has what an undecided condition means, if the version says it', () => {
+    const preimage =
+      'gov.policyhash/v1\n{"action":"deny","condition":{"==":[{"val":["context","tool","name"]},"shell"]},' +
+      '"engine":"gov.cond/1","id":"no-shell","onIndeterminate":"escalate","severity":"high","version":3}';
+    expect(policyHash({ ...policy, onIndeterminate: 'escalate' })).toBe(sha256(preimage));
+    expect(policyHash({ ...policy, onIndeterminate: null })).toBe(policyHash(policy));
+  });
+
   it('a policy hash is the same for every spelling of a condition, and for no other change', () => {
     const hash = policyHash(policy);
     const spellings = [
