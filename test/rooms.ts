@@ -41,7 +41,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     completeness: { may: 'json merkle events' },
     graphs: { may: 'json merkle events', doors: 'builder declaration derivation lineage rows union' },
     // What a call does, alike for all clients. Conditions read texts with the same parser.
-    action: { may: 'json', doors: 'canonical git-remotes host large-content recorded shape shell-programs' },
+    action: {
+      may: 'json',
+      doors: 'canonical client-tools git-remotes host large-content recorded shape shell-programs',
+    },
     policies: {
       may: 'json merkle action',
       doors:
@@ -274,7 +277,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     },
     agents: {
       doors:
-        'connection-file doctor drill/judge drill/results drill/start drill/timer hook hook-entry ' +
+        'connection-file doctor drill/judge drill/results drill/start drill/timer facts hook hook-entry ' +
         'install key mcp/proxied program setup/all setup/codex setup/edit show-changes target',
     },
     schedules: {},

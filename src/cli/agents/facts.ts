@@ -7,44 +7,64 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import type { ToolCall } from '../../contract/tools.ts';
-import { actionOf } from '../../core/action/canonical.ts';
+import { namedPaths } from '../../core/action/canonical.ts';
 import { remoteHosts } from '../../core/action/git-remotes.ts';
-import type { Action, ActionFacts } from '../../core/action/shape.ts';
+import type { ActionFacts, ToolUse } from '../../core/action/shape.ts';
 import type { HookedTool, HookInput } from '../../core/agents/hook-input.ts';
+import { sessionWorkspace } from './session-workspace.ts';
 
 type CallFacts = Required<Pick<ToolCall, 'client' | 'facts'>>;
 
-/** Returns the client and the facts of a call. `baseUrl`: of the plane. Throws for more links than a call may name. */
-export function callFacts(input: HookInput, tool: HookedTool, baseUrl: string): CallFacts {
-  const { client, source } = input;
-  const cwd = absolute(input.cwd);
-  const workspace = workspaceOf(projectFolder(source, process.env) ?? cwd);
-  const facts: ActionFacts = {
-    cwd,
-    home: absolute(homedir()),
-    workspace,
-    plane: URL.parse(baseUrl)?.host ?? null,
-  };
-  const action = actionOf({
-    client,
-    tool: tool.mcp?.name ?? tool.name,
-    server: tool.mcp?.server ?? null,
-    arguments: tool.arguments,
-    facts: { ...facts, namesLinks: true },
-  });
-  const remotes = usesGit(action) && workspace !== null ? remotesOf(workspace) : null;
+/** Returns the client and the facts of a call. `baseUrl`: of the plane;
+ * `sessions`: the folder that keeps the workspaces of sessions. Throws for more links than a call may name. */
+export function callFacts(
+  { client, cwd, source, session }: HookInput,
+  tool: HookedTool,
+  { baseUrl, sessions }: { readonly baseUrl: string; readonly sessions: string },
+): CallFacts {
   const version = source['cursor_version'];
   return {
     client: {
       name: client,
       ...(typeof version === 'string' ? { version: version.slice(0, limits.toolNameChars) } : {}),
     },
-    facts: {
-      ...facts,
-      real: realPaths(action),
-      ...(remotes === null ? {} : { remotes: { ...remotes } }),
-      sandbox: null,
-    },
+    facts: factsOf({
+      client,
+      tool: tool.mcp?.name ?? tool.name,
+      server: tool.mcp?.server ?? null,
+      arguments: tool.arguments,
+      cwd,
+      workspace: sessionWorkspace(sessions, `${client} ${session}`, () =>
+        workspaceOf(projectFolder(source, process.env) ?? absolute(cwd)),
+      ),
+      plane: URL.parse(baseUrl)?.host ?? null,
+    }),
+  };
+}
+
+/** A call, and where its client runs. */
+interface LocalCall extends Omit<ToolUse, 'facts'> {
+  readonly cwd: string | null;
+  readonly workspace: string | null;
+  readonly plane: string | null;
+}
+
+/** Returns the facts of this machine about a call. Throws for more links than a call may name. */
+export function factsOf({ cwd: given, workspace, plane, ...use }: LocalCall): CallFacts['facts'] {
+  const cwd = absolute(given);
+  const facts: ActionFacts = {
+    cwd,
+    home: absolute(homedir()),
+    workspace,
+    plane,
+  };
+  const { paths, usesGit } = namedPaths({ ...use, facts });
+  const remotes = usesGit && workspace !== null ? remotesOf(workspace) : null;
+  return {
+    ...facts,
+    real: realPaths(paths),
+    ...(remotes === null ? {} : { remotes: { ...remotes } }),
+    sandbox: null,
   };
 }
 
@@ -60,16 +80,13 @@ function projectFolder(source: HookInput['source'], env: NodeJS.ProcessEnv): str
 }
 
 /** The git root above a folder, or the folder itself. A home folder under git is no workspace of its projects. */
-function workspaceOf(folder: string | null): string | null {
-  if (folder === null) return null;
+export function workspaceOf(folder: string | null): string | null {
+  if (folder === null || folder === '/') return null; // the whole machine is no workspace
   for (let at = folder; ; at = dirname(at)) {
     if (at === homedir() || at === '/') return folder;
     if (existsSync(join(at, '.git'))) return at;
   }
 }
-
-const usesGit = ({ commands }: Action): boolean =>
-  commands?.some(({ program }) => program === 'git') === true;
 
 /** The remotes of a repository, also of a worktree; null where nobody can say them. */
 function remotesOf(workspace: string): Readonly<Record<string, string | null>> | null {
@@ -85,11 +102,10 @@ function remotesOf(workspace: string): Readonly<Record<string, string | null>> |
   }
 }
 
-/** Where the paths of an action lead, of those that a link leads elsewhere. */
-function realPaths({ paths }: Action): Record<string, string> {
+/** Where paths lead, of those that a link leads elsewhere. */
+function realPaths(paths: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const { path } of paths ?? []) {
-    if (path === null) continue;
+  for (const path of paths) {
     const real = realPath(path);
     if (real !== path && real.length <= limits.actionPathChars) found[path] = real;
   }

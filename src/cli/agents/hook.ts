@@ -31,6 +31,7 @@ import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
 import { receiptsFolder } from '../context/config.ts';
 import { callFacts } from './facts.ts';
+import { sessionsFolder } from './session-workspace.ts';
 import { mayFailOpen, reach } from './connection-file.ts';
 import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
@@ -121,7 +122,7 @@ class Gate {
     let decision: ToolDecision | undefined;
     try {
       const plane = new Plane(this.#options.config, this.#stop);
-      decision = await plane.evaluate(callOf(input, tool, callFacts(input, tool, plane.baseUrl)));
+      decision = await plane.evaluate(callOf(input, tool, callFacts(input, tool, plane.place)));
       const stamp = { id: decision.evaluationId, nowMs: Date.now() };
       await plane.record(rulingEvent(input, { tool, decision }, stamp));
       return decided(client, decision);
@@ -143,7 +144,7 @@ class Gate {
     const { client, config } = this.#options;
     try {
       const plane = new Plane(config, this.#stop);
-      const call = { ...callOf(input, tool, callFacts(input, tool, plane.baseUrl)), dryRun: true };
+      const call = { ...callOf(input, tool, callFacts(input, tool, plane.place)), dryRun: true };
       const decision = await plane.evaluate(call);
       if (decision.decision === 'deny') return await this.rule(input, tool);
       return decision.allowed ? decided(client, decision) : goOn;
@@ -172,12 +173,13 @@ class Plane {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #stop: AbortSignal;
   readonly #receipts: string;
-  readonly baseUrl: string;
+  /** Its address, and the folder that keeps the workspaces of sessions. */
+  readonly place: { readonly baseUrl: string; readonly sessions: string };
 
   /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
   constructor(config: string, stop: AbortSignal) {
     const { baseUrl, key, ca } = reach(config);
-    this.baseUrl = baseUrl;
+    this.place = { baseUrl, sessions: sessionsFolder(config) };
     this.#receipts = receiptsFolder(config);
     this.#connection = new Connection({ baseUrl, ca, env: {} });
     this.#stop = stop;

@@ -8,6 +8,8 @@ export const hooks = {
   hookSeconds: 5,
   hookClientSeconds: 15,
   hookAnswerBytes: 1 * MiB,
+  /** A session without a call for so long begins anew. */
+  agentSessionDays: 30,
   /** One drill of one client. A quiet machine needs 5 s. */
   drillSeconds: 45,
   /** Newest results that a plane judges, and the age at which it forgets a machine. */

@@ -49,6 +49,30 @@ export function actionOf(use: ToolUse): Action {
   }
 }
 
+/** Paths of a call whose links a hook resolves before it asks, and whether the call runs git. */
+export interface NamedPaths {
+  readonly paths: readonly string[];
+  readonly usesGit: boolean;
+}
+
+/**
+ * Returns the paths of a call, with the folders that `..` leaves. It computes nothing else, because a hook waits for it.
+ */
+export function namedPaths(use: ToolUse): NamedPaths {
+  const named: ToolUse = { ...use, facts: { ...use.facts, namesLinks: true } };
+  const known = use.client === null ? undefined : clientTools.get(use.client)?.tools.get(use.tool);
+  if (use.server !== null) return pathsOnly(mcpTexts(named).paths, false);
+  if (known?.kind !== 'shell') return pathsOnly(known === undefined ? [] : toolPaths(named, known), false);
+  const { commands, here } = shellReading(named, known.command ?? 'command');
+  const paths = (commands ?? []).flatMap((command) => pathsOf(command, here));
+  return pathsOnly(paths, commands?.some(({ program }) => program === 'git') === true);
+}
+
+function pathsOnly(uses: readonly PathUse[], usesGit: boolean): NamedPaths {
+  const paths = new Set(uses.flatMap(({ path }) => (path === null ? [] : [path])));
+  return { paths: [...paths], usesGit };
+}
+
 const nothing: Omit<Action, 'kind' | 'plane'> = {
   engine: actionEngine,
   commands: [],
@@ -70,7 +94,8 @@ function bounded(action: Action): Action {
   return isLarge ? { ...action, ...hidden, code: ['unreadable'] } : action;
 }
 
-function shellAction({ arguments: given, facts }: ToolUse, member: string, base: Action): Action {
+/** The commands of a call of a shell; null for a line that cannot be read. `here`: the facts in the folder of the call. */
+function shellReading({ arguments: given, facts }: ToolUse, member: string) {
   const line = lineOf(given[member]);
   const { workdir } = given;
   const cwd = typeof workdir === 'string' ? folderOf(facts.cwd ?? null, workdir) : facts.cwd;
@@ -78,9 +103,13 @@ function shellAction({ arguments: given, facts }: ToolUse, member: string, base:
     ...facts,
     cwd: workdir !== undefined && typeof workdir !== 'string' ? null : (cwd ?? null),
   };
-  const reading = line === null ? null : readLine(line, here);
-  if (reading === null) return { ...base, ...hidden, code: ['unreadable'] };
-  const { commands, code } = reading;
+  const { commands = null, code = [] } = (line === null ? null : readLine(line, here)) ?? {};
+  return { commands, code, here };
+}
+
+function shellAction(use: ToolUse, member: string, base: Action): Action {
+  const { commands, code, here } = shellReading(use, member);
+  if (commands === null) return { ...base, ...hidden, code: ['unreadable'] };
   return bounded({
     ...base,
     commands,
@@ -161,7 +190,8 @@ function toolHosts({ arguments: given }: ToolUse, { url }: ClientTool): (string 
 const pathNames =
   /^(?:.*path|paths|file|files|file_?names?|dir|directory|folder|cwd|root|source|destination|src|dst|uri)$/i;
 
-function mcpAction({ tool, arguments: given, facts }: ToolUse, server: string, base: Action): Action {
+/** The paths and hosts in the arguments of an MCP tool. */
+function mcpTexts({ arguments: given, facts }: ToolUse) {
   const place = { cwd: facts.cwd ?? null, facts };
   const paths: PathUse[] = [];
   const hosts = new Set<string | null>();
@@ -173,12 +203,18 @@ function mcpAction({ tool, arguments: given, facts }: ToolUse, server: string, b
       if (isPath) paths.push(...pathUses(text.replace(/^file:\/\//i, ''), 'any', place));
     }
   }
+  return { paths, hosts: [...hosts] };
+}
+
+function mcpAction(use: ToolUse, server: string, base: Action): Action {
+  const { tool, arguments: given } = use;
+  const { paths, hosts } = mcpTexts(use);
   const [verb = ''] = tool.split(/[_.\-\s]|(?<=[a-z])(?=[A-Z])/, 1);
   const money = moneyOf({ ...given });
   return bounded({
     ...base,
     paths: distinct(paths),
-    hosts: [...hosts],
+    hosts,
     mcp: { server, tool, verb: verb.toLowerCase() },
     ...(money === null ? {} : { money }),
   });

@@ -12,7 +12,7 @@ import type { ActionKind } from './shape.ts';
 const kinds: ReadonlySet<ActionKind> = new Set(['write', 'agent', 'skill', 'session']);
 
 /** The lines of a patch that name files. */
-export const fileLine = /^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ |--- ).*$/gm;
+const fileLine = /^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ |--- ).*$/gm;
 
 /**
  * Returns the arguments with each text of more than `limits.toolContentBytes` bytes as `{"$digest": "sha256:…", "bytes": n}`; of a

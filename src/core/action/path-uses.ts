@@ -195,7 +195,9 @@ const isLink = (path: string, { real }: ActionFacts): boolean =>
 function usesOf(path: string, access: Access, facts: ActionFacts): PathUse[] {
   const real = isLink(path, facts) ? facts.real?.[path] : undefined;
   const paths = real === undefined || real === path ? [path] : [path, real];
-  return paths.map((each) => ({ path: each, access, places: placesOf(each, facts) }));
+  // a hook asks for paths alone
+  const places = (each: string) => (facts.namesLinks === true ? [] : placesOf(each, facts));
+  return paths.map((each) => ({ path: each, access, places: places(each) }));
 }
 
 /**

@@ -11,6 +11,7 @@ import { actionEngine, type Action, type ActionFacts } from './shape.ts';
 /** The context with its action, and the hash of the action. */
 export interface ActedContext {
   readonly context: JsonObject;
+  readonly action: Action;
   /** `sha256:…`. */
   readonly actionHash: string;
 }
@@ -18,7 +19,7 @@ export interface ActedContext {
 /** Adds the action to the context of a call. */
 export function withAction(context: JsonObject): ActedContext {
   const action = actionOfContext(context);
-  return { context: { ...context, action: jsonOf(action) }, actionHash: actionHash(action) };
+  return { context: { ...context, action: jsonOf(action) }, action, actionHash: actionHash(action) };
 }
 
 /** A caller controls all members of the context. */

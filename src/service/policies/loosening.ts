@@ -2,12 +2,9 @@
  * Which change of the policies in force loosens a plane (contract O23). A new policy never does, because the strictest
  * decision counts. Proven by `test/service/policies/loosening.test.ts`.
  */
-import type { PolicyAction } from '../../contract/policy-words.ts';
 import { canonicalize } from '../../core/json/parse.ts';
+import { decide, restriction } from '../../core/policies/evaluate/decision.ts';
 import type { PolicyVersion } from '../../core/policies/set/member.ts';
-
-/** From the mildest. */
-const actions: readonly PolicyAction[] = ['allow', 'warn', 'escalate', 'deny'];
 
 /**
  * What a change does that an approver has to sign, after “to”; null where it only tightens, or changes nothing. `after`:
@@ -22,9 +19,14 @@ export function loosening(
   if (after === null) return `end policy ${policyId}`;
   if (canonicalize(before.condition) !== canonicalize(after.condition))
     return `change the condition of policy ${policyId}`;
-  if (actions.indexOf(after.action) < actions.indexOf(before.action))
+  if (restriction(after.action) < restriction(before.action))
     return `change policy ${policyId} from ${before.action} to ${after.action}`;
-  const isSigned = after.requireSignedApproval === true || after.action === 'deny';
+  const [was, is] = [before, after].map(
+    ({ action, onIndeterminate }) => decide(action, 'indeterminate', onIndeterminate).decision,
+  );
+  if (was !== undefined && is !== undefined && restriction(is) < restriction(was))
+    return `change what policy ${policyId} decides where nobody knows, from ${was} to ${is}`;
+  const isSigned = after.requireSignedApproval === true || (after.action === 'deny' && is === 'deny');
   return before.requireSignedApproval === true && !isSigned
     ? `let anybody approve what policy ${policyId} escalates`
     : null;

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,10 +26,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The facts of a command, as the hook sends them. */
+let sessions = 0;
+/** The facts of a command, as the hook sends them. Each call is of a session of its own. */
 function factsOf(command: string, more: object = {}, client: AgentClient = 'claude-code') {
   const event = {
-    session_id: 's',
+    session_id: `s${(sessions += 1)}`,
     hook_event_name: client === 'cursor' ? 'preToolUse' : 'PreToolUse',
     cwd: join(app, 'src'),
     tool_name: client === 'cursor' ? 'Shell' : 'Bash',
@@ -30,7 +40,8 @@ function factsOf(command: string, more: object = {}, client: AgentClient = 'clau
   };
   const input = readHookInput(client, Buffer.from(JSON.stringify(event)));
   if ('fault' in input || input.tool === null) throw new Error('expected a call');
-  return callFacts(input, input.tool, 'http://127.0.0.1:7460/api/v1');
+  const place = { baseUrl: 'http://127.0.0.1:7460/api/v1', sessions: join(folder, 'sessions') };
+  return callFacts(input, input.tool, place);
 }
 
 describe('the facts of a hook', () => {
@@ -73,8 +84,35 @@ describe('the facts of a hook', () => {
     expect(facts.workspace).toBe(join(folder, 'elsewhere'));
   });
 
+  it('the workspace of a session stays, whatever becomes a git root later', () => {
+    const sub = join(folder, 'elsewhere/deep');
+    const inSession = (cwd: string) => factsOf('ls', { session_id: 'one', cwd }).facts.workspace;
+    expect(inSession(sub)).toBe(sub);
+    mkdirSync(join(folder, 'elsewhere/.git'));
+    expect(inSession(sub)).toBe(sub);
+    expect(inSession(app)).toBe(sub);
+    expect(factsOf('ls', { session_id: 'two', cwd: sub }).facts.workspace).toBe(join(folder, 'elsewhere'));
+  });
+
+  it('a session without a call for a long time begins anew', () => {
+    const inSession = (cwd: string) => factsOf('ls', { session_id: 'old', cwd }).facts.workspace;
+    const aged = (days: number) => {
+      for (const name of readdirSync(join(folder, 'sessions'))) {
+        const at = Date.now() / 1000 - days * 86_400;
+        utimesSync(join(folder, 'sessions', name), at, at);
+      }
+      factsOf('ls'); // the first call of a session looks for old ones
+    };
+    expect(inSession(app)).toBe(app);
+    aged(limits.agentSessionDays - 0.1);
+    expect(inSession(folder)).toBe(app);
+    aged(limits.agentSessionDays + 0.1);
+    expect(inSession(folder)).toBe(folder);
+  });
+
   it('a call without a folder has no workspace', () => {
     expect(factsOf('ls', { cwd: undefined }).facts).toMatchObject({ cwd: null, workspace: null });
+    expect(factsOf('ls', { cwd: '/' }).facts).toMatchObject({ cwd: '/', workspace: null });
   });
 
   it('refuses a call with more links than its facts may have', () => {

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { policyHash } from '../../../src/core/policies/language/hash.ts';
 import { PolicySet, type PolicyVersion } from '../../../src/core/policies/set/in-force.ts';
-import { evaluateAgain, type OpenEvaluation, recomputes } from '../../../src/core/replay/again.ts';
+import { withAction } from '../../../src/core/action/recorded.ts';
+import {
+  evaluateAgain,
+  hasOtherAction,
+  type OpenEvaluation,
+  recomputes,
+} from '../../../src/core/replay/again.ts';
 import type { PolicyAction } from '../../../src/contract/policy-words.ts';
 
 function version(policyId: string, tool: string, action: PolicyAction, number = 1): PolicyVersion {
@@ -55,6 +61,19 @@ describe('a repeated evaluation', () => {
     expect(recomputes({ ...evaluation, checkpoint: null, readSet: null }, set)).toBeNull();
     expect(recomputes({ ...evaluation, decisions: evaluation.decisions.slice(1) }, set)).toBeNull();
     expect(evaluateAgain({ ...evaluation, checkpoint: null, readSet: null }, set, set.readSet)).toBeNull();
+  });
+
+  it('a repeated evaluation of a tool call fails where its action is not the one of the call', () => {
+    const { context } = withAction({ tool: { name: 'shell' }, arguments: {} });
+    const call = { ...recorded({ context }), policySource: 'tool' } as const;
+    expect([hasOtherAction(call), recomputes(call, set)]).toEqual([false, true]);
+    const changed = {
+      ...call,
+      checkpoint: { context: { ...context, arguments: { a: 1 }, facts: { plane: 'x:1' } } },
+    };
+    expect([hasOtherAction(changed), recomputes(changed, set)]).toEqual([true, false]);
+    // a caller may name any member of the input of another evaluation
+    expect(hasOtherAction({ ...changed, policySource: 'active' })).toBe(false);
   });
 
   it('a repeated evaluation needs no policy input when nothing is read', () => {

@@ -25,6 +25,19 @@ describe('a change of the policies in force', () => {
     ['the end', of('a'), null, 'end policy p'],
     ['a milder action', of('a'), of('b', { action: 'warn' }), 'change policy p from escalate to warn'],
     ['another condition', of('a'), of('b', { condition: false }), 'change the condition of policy p'],
+    ['a stricter unknown', of('a'), of('b', { onIndeterminate: 'deny' }), null],
+    [
+      'a milder unknown',
+      of('a', { action: 'deny' }),
+      of('b', { action: 'deny', onIndeterminate: 'escalate' }),
+      'change what policy p decides where nobody knows, from deny to escalate',
+    ],
+    [
+      'a signature less, where nobody knows',
+      of('a', { onIndeterminate: 'escalate', requireSignedApproval: true }),
+      of('b', { action: 'deny', onIndeterminate: 'escalate' }),
+      'let anybody approve what policy p escalates',
+    ],
     [
       'a signature less',
       of('a', { requireSignedApproval: true }),

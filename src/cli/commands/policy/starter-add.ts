@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { shellWord } from '../../../core/shell-word.ts';
+import { casesOf } from '../../policies/starter-cases.ts';
 import { starters, type Starter } from '../../policies/starters.ts';
 import type { Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
@@ -16,11 +17,13 @@ import { makeFolder } from '../../../files/make-folder.ts';
 
 export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   const wanted = args.starter.map(named);
-  const files = wanted.flatMap(({ id, text, cases }) => [
-    { file: join(flags.to, `${id}.policy`), content: text },
+  const files = wanted.flatMap((starter) => [
+    { file: join(flags.to, `${starter.id}.policy`), content: starter.text },
     {
-      file: join(flags.to, `${id}.cases.ndjson`),
-      content: cases.map((each) => `${JSON.stringify(each)}\n`).join(''),
+      file: join(flags.to, `${starter.id}.cases.ndjson`),
+      content: casesOf(starter)
+        .map((each) => `${JSON.stringify(each)}\n`)
+        .join(''),
     },
   ]);
   const present = files.find(({ file }) => existsSync(resolve(io.cwd, file)));
@@ -45,7 +48,7 @@ export const run: Run<typeof spec> = async ({ args, flags, out, io }) => {
   await printReport(out, { whole: { files: rows }, columns: textColumns(['file']), rows });
   if (out.isHuman) {
     await out.note(
-      safe`next: change the names of tools to yours, then gov policy test ${shellWord(flags.to)} --cases ${shellWord(flags.to)}`,
+      safe`next: change hosts, programs and limits to yours, then gov policy test ${shellWord(flags.to)} --cases ${shellWord(flags.to)}`,
     );
   }
 };

@@ -3,6 +3,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import { nameMembers, policyActions, policyStatuses } from '../../../contract/policy-words.ts';
+import { agentClients } from '../../../core/agents/clients.ts';
 import { command, flag } from '../../program/spec.ts';
 import { trusted } from '../../program/trusted.ts';
 import { reportFlags, reportFormats } from '../../ci/flags.ts';
@@ -26,7 +27,7 @@ const failOn = flag.list('DECISION', 'Exit with 3 if the combined decision is th
 const reason = flag.text('TEXT', 'Reason; stored in the audit trail', { maxLength: limits.reasonChars });
 const failed = { 3: 'the combined decision is at least as strict as --fail-on' } as const;
 
-const fileForm = `A *.policy file reads: deny "no-shell" high (escalate "refunds" high signed: only a signature approves), then optional lines ${nameMembers.map((word) => `${word} "…"`).join(' and ')}, then when and the condition in the text syntax. A *.json file has policyId, ${nameMembers.join(', ')}, condition (JSON, or a string in the text syntax), action, severity and requireSignedApproval.`;
+const fileForm = `A *.policy file reads: deny "no-shell" high (escalate "refunds" high signed: only a signature approves; deny "x" unknown escalate: what it decides where its condition cannot be decided), then optional lines ${nameMembers.map((word) => `${word} "…"`).join(' and ')}, then when and the condition in the text syntax. A *.json file has policyId, ${nameMembers.join(', ')}, condition (JSON, or a string in the text syntax), action, severity, requireSignedApproval and onIndeterminate.`;
 
 export const policyCreate = command({
   name: 'policy create',
@@ -143,6 +144,29 @@ export const policySimulate = command({
     'gov policy simulate no-shell --checkpoint moment.json --explain',
   ],
   exitCodes: failed,
+});
+
+export const policyExplain = command({
+  name: 'policy explain',
+  prints: 'action:object actionHash combined decisions:array',
+  summary: 'Show the canonical action of a call, and what policies decide about it',
+  details: [
+    'The call is a command line (--command) of a client, or a tool with arguments. Facts are those of this machine and folder, as a hook sends them. Nothing runs, and nothing is recorded.',
+    'With files, their policies decide, offline. Without files, the active policies of the plane decide.',
+  ],
+  args: [{ ...files, optional: true }],
+  flags: {
+    command: flag.text('LINE', 'Command line, as the client gives it to its shell'),
+    client: flag.text('NAME', 'The client; default: claude-code', { choices: agentClients }),
+    tool: flag.text('NAME', 'Name of the tool; default: the shell of the client'),
+    server: flag.text('NAME', 'MCP server of the tool'),
+    arguments: flag.json('JSON|@FILE', 'Arguments of the tool, an object'),
+    cwd: flag.text('DIR', 'Folder that the call starts in; default: the current one'),
+  },
+  examples: [
+    "gov policy explain --command 'cd .. && rm -rf build' --client codex",
+    'gov policy explain policies/ --tool Write --arguments \'{"file_path": "/etc/hosts"}\'',
+  ],
 });
 
 export const policyLint = command({
@@ -264,7 +288,7 @@ export const policyStarterAdd = command({
     to: flag.text('DIR', 'Folder to write into', { required: true }),
   },
   examples: [
-    'gov policy starter add no-destructive-commands only-these-hosts --to policies',
+    'gov policy starter add no-delete-outside no-secrets --to policies',
     'gov policy starter add spending-limit --to policies',
   ],
 });

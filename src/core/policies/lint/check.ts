@@ -17,6 +17,7 @@ import { missingGuards } from './presence.ts';
 import { canBe } from './satisfiable.ts';
 import { seenText } from './seen.ts';
 import { pathText, printText } from '../language/text-print.ts';
+import { textsForActions } from './text-for-action.ts';
 import { textTimes } from './text-time.ts';
 import { typeConflicts } from './type-conflict.ts';
 
@@ -40,6 +41,7 @@ export function lint(node: Node, { action, seenPaths }: LintOptions): readonly L
     ...ambiguousIns(root),
     ...textTimes(root),
     ...exactNames(root, action),
+    ...textsForActions(root, action),
     ...duplicates(root),
   ];
 }

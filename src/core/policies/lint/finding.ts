@@ -10,6 +10,7 @@ const findingCodes = [
   'ambiguous_in',
   'text_time',
   'exact_name',
+  'text_for_action',
   'duplicate_clause',
 ] as const;
 
