@@ -1,6 +1,6 @@
 /**
  * The condition linter: clauses that are never true or never false, paths read without a presence test, paths that no
- * recorded input has, values of two types, `in` for a text or a list, times ordered as texts, names compared exactly, duplicate
+ * recorded input has, values of two types, `in` for a text or a list, times compared as texts, names compared exactly, duplicate
  * clauses. A finding of severity `error` is
  * certain. Proven by `test/core/policies/lint/check.test.ts`.
  */

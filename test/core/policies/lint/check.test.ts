@@ -241,7 +241,7 @@ describe('comparisons of two types', () => {
   });
 });
 
-describe('times that are ordered as texts', () => {
+describe('times that are compared as texts', () => {
   const textTime = (text: string) => findings(text).find(({ code }) => code === 'text_time');
 
   it('lint reports an order of a text that is a time, with a condition that compares instants', () => {
@@ -263,6 +263,12 @@ describe('times that are ordered as texts', () => {
     ['time(t) < "2026-11-28T10:00:00Z"', 'time(context.t) < time("2026-11-28T10:00:00Z")'],
     ['some(l, @.t > "2026-11-28T10:00:00Z")', 'some(context.l, time(@.t) > time("2026-11-28T10:00:00Z"))'],
     ['t < "2026-11-28t10:00:00z"', 'time(context.t) < time("2026-11-28T10:00:00Z")'],
+    ['t == "2026-11-28T10:00:00Z"', 'time(context.t) == time("2026-11-28T10:00:00Z")'],
+    ['!(t != "2026-11-28T10:00:00Z")', '!(time(context.t) != time("2026-11-28T10:00:00Z"))'],
+    [
+      't in ["2026-11-28T10:00:00Z", u]',
+      'time(context.t) in [time("2026-11-28T10:00:00Z"), time(context.u)]',
+    ],
   ])('lint reports %s', (text, fix) => {
     expect(printText(textTime(text)!.fix!)).toBe(fix);
   });
@@ -280,11 +286,12 @@ describe('times that are ordered as texts', () => {
 
   test.each([
     't < "2026-11-28"',
-    't == "2026-11-28T10:00:00Z"',
+    't == "2026-11-28"',
+    't in u',
     'time(t) < time("2026-11-28T10:00:00Z")',
     'time(t) < 1796000000000',
     't < u',
-  ])('lint does not report %s as times ordered as texts, nor as undecidable', (text) => {
+  ])('lint does not report %s as times compared as texts, nor as undecidable', (text) => {
     expect(found('text_time', text)).toEqual([]);
     expect(found('type_conflict', text)).toEqual([]);
     expect(found('never_matches', text)).toEqual([]);
