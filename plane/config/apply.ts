@@ -133,7 +133,8 @@ export class HeldConfig implements PlaneConfigService {
     const expected = `expected a configuration of the service of the last ${maxAgeSeconds} s`;
     if (applied === null) return `${expected}, but this plane has none`;
     const knownMs = Math.max(this.#agreedMs, parseTimestamp(applied.issuedAt) ?? 0);
-    if (services().now() - knownMs <= maxAgeSeconds * 1000) return null;
+    // a version of the future has no age: one of the clocks was moved
+    if (Math.abs(services().now() - knownMs) <= maxAgeSeconds * 1000) return null;
     return `${expected}, got version ${applied.bundleVersion}, last known to be the newest at ${formatTimestamp(knownMs)}`;
   }
 

@@ -165,12 +165,17 @@ describe('a configuration of the service', () => {
     await plane.apply(textOf(bundleOf(1, [], { issuedAt: new Date(issuedMs).toISOString() })));
     await plane.close();
     await withHeldConfig({ dataDir: plane.dataDir, env: {} }, async ({ config, services }) => {
-      let nowMs = issuedMs + 100_000;
+      let nowMs = issuedMs - 100_001;
       const aged = heldConfig({ ...config, config: { ...config.config, maxAgeSeconds: 100 } }, () => ({
         ...services,
         now: () => nowMs,
       }));
       await aged.open();
+      // issued later than now: a clock was moved, and the age is unknown
+      expect(aged.expired).not.toBeNull();
+      nowMs += 1;
+      expect(aged.expired).toBeNull();
+      nowMs = issuedMs + 100_000;
       expect(aged.expired).toBeNull();
       nowMs += 1;
       expect(aged.expired).toContain('got version 1, last known to be the newest at');
