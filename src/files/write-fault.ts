@@ -11,10 +11,17 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'the folder does not exist',
   ENOTDIR: 'a file blocks the path',
   EEXIST: 'a file blocks the path',
+  EISDIR: 'a folder is there',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'its links lead in a circle',
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'the file system is read-only',
 };
+
+/** Codes of a path that cannot be one of this kind, whoever tries. ENOENT is none: it may be a file of gov itself. */
+const impossible: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG', 'ELOOP']);
+export const isImpossible = (cause: unknown): boolean => impossible.has(codeOf(cause));
 
 /** Returns words for the usual reasons, else the system's message. */
 export const whyUnwritable = (cause: unknown): string =>

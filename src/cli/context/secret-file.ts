@@ -5,6 +5,7 @@
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { writeAll } from '../../files/durable.ts';
+import { whyUnwritable } from '../../files/write-fault.ts';
 import { CliError, exit, usage } from '../program/exit.ts';
 import { isStreamAt } from '../terminal/output-file.ts';
 
@@ -93,7 +94,5 @@ function open(draft: string, path: string): number {
   }
 }
 
-const unwritable = (path: string, cause: unknown): CliError => {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new CliError(exit.error, `cannot write ${path}: ${reason}`, { code: 'WRITE_FAILED', cause });
-};
+const unwritable = (path: string, cause: unknown): CliError =>
+  new CliError(exit.error, `cannot write ${path}: ${whyUnwritable(cause)}`, { code: 'WRITE_FAILED', cause });

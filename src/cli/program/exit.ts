@@ -10,7 +10,7 @@ import { projectHeader } from '../../contract/auth-words.ts';
 import { GovError, problems } from '../../contract/problems.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import { shellWord } from '../../core/shell-word.ts';
-import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
+import { codeOf, isImpossible, whyUnwritable } from '../../files/write-fault.ts';
 
 export const exit = {
   ok: 0,
@@ -220,8 +220,10 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
     const plain = deniedPath(thrown) ?? message;
     return { exit: exit.error, code: 'PERMISSION_DENIED', message: plain, retryable: false, hint, next: [] };
   }
-  if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'mkdir' && 'path' in thrown) {
-    const why = `cannot make the folder ${String(thrown.path)}: ${whyUnwritable(thrown)}`;
+  const isMade = thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'mkdir';
+  if (thrown instanceof Error && 'path' in thrown && (isMade || isImpossible(thrown))) {
+    const what = isMade ? 'make the folder' : 'use';
+    const why = `cannot ${what} ${String(thrown.path)}: ${whyUnwritable(thrown)}`;
     const hint = 'choose another place, then run the command again';
     return { exit: exit.error, code: 'WRITE_FAILED', message: why, retryable: false, hint, next: [] };
   }

@@ -94,6 +94,9 @@ export function unreadable(path: string, cause: unknown): CliError {
     ENOENT: 'the file does not exist',
     EACCES: 'this user may not read it',
     EISDIR: 'it is a directory',
+    ENOTDIR: 'a file blocks the path',
+    ENAMETOOLONG: 'the name is too long',
+    ELOOP: 'its links lead in a circle',
   };
   return new CliError(exit.usage, `cannot read ${path}: ${reasons[code] ?? code}`, { code, cause });
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CliError, exit, exitMeanings, exitOf, failureOf, usage } from '../../../src/cli/program/exit.ts';
+import { unreadable } from '../../../src/cli/program/flags.ts';
 import { GovApiError, GovNetworkError } from '../../../src/client/errors.ts';
 import { GovError, problems } from '../../../src/contract/problems.ts';
 
@@ -62,6 +63,22 @@ describe('exit codes', () => {
       message: 'cannot make the folder /dev/null/x: a file blocks the path',
       hint: expect.stringMatching(/^choose another place/),
     });
+  });
+
+  it('a path that leads through a file is reported with the reason, and asks for no report of a fault', () => {
+    let thrown: unknown;
+    try {
+      writeFileSync('/dev/null/x', '');
+    } catch (error) {
+      thrown = error;
+    }
+    expect(failureOf(thrown)).toMatchObject({
+      exit: 1,
+      code: 'WRITE_FAILED',
+      message: 'cannot use /dev/null/x: a file blocks the path',
+      hint: expect.stringMatching(/^choose another place/),
+    });
+    expect(unreadable('/dev/null/x', thrown).message).toBe('cannot read /dev/null/x: a file blocks the path');
   });
 
   it('a refused permission is reported with the path, and without the system call', () => {
