@@ -18,6 +18,8 @@ export const reportTables = {
   reportCoverageRuns: 10_000,
   /** Erased leaves that a report reads again, to see that the values are gone. */
   reportErasedChecked: 10_000,
+  /** A data plane that reported nothing for longer may lack a report. */
+  reportPlaneSilentHours: 24,
   /** Checkpoints that a report lists. */
   reportCheckpoints: 1000,
   /** An approval that is decided faster than this is an exception. */

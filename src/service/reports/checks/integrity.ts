@@ -14,8 +14,8 @@ interface Findings {
   readonly covered: CoverageTable;
   /** Services that sent telemetry, those that did for long enough to be missed, and those of them that are silent. */
   readonly sources: { readonly services: number; readonly watched: number; readonly silent: number };
-  /** Usage reports of data planes that were received in the period. */
-  readonly reported: number;
+  /** Usage reports of data planes that were received in the period, and planes that fell silent. */
+  readonly planes: { readonly reports: number; readonly silent: number };
 }
 
 /** Only a service that sent for long enough can be silent. */
@@ -32,7 +32,8 @@ function sourcesOf({ services, watched, silent }: Findings['sources']): Examinat
 }
 
 export function integrityOf({ installation }: ReportSource, of: Findings) {
-  const { kinds, covered, sources, tally, reported } = of;
+  const { kinds, covered, sources, tally } = of;
+  const { reports: reported, silent } = of.planes;
   const jumps = kinds.get('clock.jumped') ?? 0;
   const losses = tally.recorded('gov.loss/1');
   const unseen = unseenText(covered);
@@ -48,6 +49,10 @@ export function integrityOf({ installation }: ReportSource, of: Findings) {
         installation === 'plane'
           ? 'No plane reports to a data plane. The service that this plane reports to answers it.'
           : 'No data plane reported in the period.',
+      missing:
+        silent === 0
+          ? null
+          : `${count(silent, 'data plane')} reported nothing for more than ${limits.reportPlaneSilentHours} h.`,
     };
   };
   return {

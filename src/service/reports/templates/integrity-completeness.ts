@@ -14,7 +14,7 @@ import { coverageRows, coverageTable } from './coverage.ts';
 import { indexOf, integrityOf } from '../checks/integrity.ts';
 import { factsOf, type Draft } from './draft.ts';
 import { count, timeText } from './period.ts';
-import { planeReports } from '../counts/plane-reports.ts';
+import { planeSilence } from '../counts/plane-reports.ts';
 import { partyText, systemEvents, textOf } from './read.ts';
 import { Rows } from './rows.ts';
 import { notShown } from './shown.ts';
@@ -166,8 +166,7 @@ export const integrityCompleteness = template({
     const { leftOut } = covered;
     const seen = (n: number) => (leftOut > 0 ? { atLeast: n } : n);
     const [longest] = tally.quiet;
-    let reported = 0;
-    for await (const _report of planeReports(source)) reported += 1;
+    const planes = await planeSilence(source, period);
     return {
       figures: {
         faults: totalOf(kinds, ...faultTypes),
@@ -181,7 +180,7 @@ export const integrityCompleteness = template({
         quiet: longest === undefined ? null : longest.toMs - longest.fromMs,
       },
       checks: {
-        ...integrityOf(source, { kinds, tally, covered, sources, reported }),
+        ...integrityOf(source, { kinds, tally, covered, sources, planes }),
         indexCovers: await indexOf(draft),
       },
       blocks: {

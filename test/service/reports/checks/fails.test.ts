@@ -59,7 +59,7 @@ const answering = (count: number | null): ReportSource['host'] => ({
 });
 const silent = { service: 'agent', firstSeenMs: 1, lastSeenMs: 1 + 8 * 86_400_000 };
 const planes = {
-  planes: async () => [{ planeId: 'dpl_1', name: 'p', createdMs: 1 }] as never,
+  planes: async () => [{ planeId: 'dpl_1', name: 'p', createdMs: 1, revokedMs: null }] as never,
   reports: async () =>
     [
       {
@@ -217,6 +217,16 @@ describe('each check of the templates', () => {
       expect(check).toMatchObject({ status: 'not_shown', detail: expect.stringMatching(/\w/) });
     },
   );
+});
+
+it('a data plane that fell silent is not shown to lack no report', async () => {
+  const of = [known.projectId, 'integrity-completeness'] as const;
+  const said = async (endMs: number) => {
+    const report = await builtOver(service.services, of, { ...periodOf('known'), endMs, reader: planes });
+    return [statusIn(report, checks.usageWhole), statusIn(report, checks.planesWhole)];
+  };
+  expect(await said(known.endMs)).toEqual(['pass', 'pass']);
+  expect(await said(Date.now())).toEqual(['not_shown', 'not_shown']);
 });
 
 it('a source that sent for a short time is not shown to send: it cannot be silent yet', async () => {
