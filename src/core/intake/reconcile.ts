@@ -127,7 +127,7 @@ class Known {
         const source = sourceOf(event.metadata);
         const counts = this.#prompts.get(source) ?? new Map<string | null, number>();
         this.#prompts.set(source, counts);
-        count(counts, contentHash(event.metadata['content']));
+        count(counts, wordsHash(event.metadata['content']));
       }
       for (const key of claimedKeys(event))
         this.#sources.set(key, (this.#sources.get(key) ?? new Set()).add(sourceOf(event.metadata)));
@@ -149,7 +149,7 @@ class Known {
 
   /** Whether another source has recorded a prompt of this text as often as the recording has it so far. */
   isPromptOfOther({ eventType, metadata = {} }: EventInput): boolean {
-    const text = eventType === 'prompt.submitted' ? contentHash(metadata['content']) : null;
+    const text = eventType === 'prompt.submitted' ? wordsHash(metadata['content']) : null;
     if (text === null) return false;
     const n = count(this.#given, text);
     return [...this.#prompts].some(
@@ -168,6 +168,13 @@ class Known {
     const sources = this.#sources.get(reportKey(event) ?? '');
     return sources !== undefined && !sources.has(sourceOf(event.metadata ?? {}));
   }
+}
+
+/** The hash of a prompt's words. Codex and Gemini CLI write them as the only part of a list, and a hook as a text. */
+function wordsHash(content: unknown): string | null {
+  const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
+  const text = isObject(part) && more.length === 0 ? part['text'] : undefined;
+  return contentHash(typeof text === 'string' ? text : content);
 }
 
 function callOf({ eventType, metadata }: Pick<EventInput, 'eventType' | 'metadata'>): string | undefined {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reconcile, type StoredEvent } from '../../../src/core/intake/reconcile.ts';
+import { digestOf } from '../../../src/core/json/digest.ts';
 import type { ImportedRun } from '../../../src/core/intake/run.ts';
 import { importValue } from './fits.ts';
 
@@ -41,6 +42,29 @@ describe('the events that a recording adds to its run', () => {
     expect(types([of('a')])).toEqual([observed, prompt, prompt]);
     expect(types([of('a'), of('a')])).toEqual([observed, observed, prompt]);
     expect(types([of('c')])).toEqual([prompt, prompt, prompt]);
+  });
+
+  it('a prompt that is the only part of a list has the words that a hook has', () => {
+    const line = (type: string, payload: object) => ({ timestamp: '2026-01-05T09:00:00Z', type, payload });
+    const said = (...texts: string[]) => ({
+      type: 'message',
+      role: 'user',
+      content: texts.map((text) => ({ type: 'input_text', text })),
+    });
+    const codex = [
+      line('session_meta', { id: 's' }),
+      line('response_item', said('a')),
+      line('response_item', said('a', 'b')),
+    ];
+    const hook: StoredEvent = {
+      ...stored(one(chat('a')))[0]!,
+      eventType: 'prompt.submitted',
+      metadata: { recordedBy: 'hook', content: digestOf('a') },
+      clientEventId: null,
+    };
+    const found = reconcile(one(codex), [hook]);
+    const types = 'events' in found ? found.events.map((event) => event?.eventType) : [];
+    expect(types.slice(1)).toEqual(['x.prompt.observed', 'prompt.submitted']);
   });
 
   it('a recording adds exactly the new events of a longer session, in order', () => {
