@@ -101,8 +101,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     intake: {
       may: 'json balance coverage',
       doors:
-        'balance-file call-ids ending fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
-        'otlp/day-balance otlp/history otlp/joins otlp/sources receive reconcile registry repeat run source subagents',
+        'balance-file call-ids ending facts fit format formats/otlp names otlp/answer otlp/capture otlp/protobuf ' +
+        'otlp/day-balance otlp/history otlp/joins otlp/sources parts/balance parts/reader parts/state receive reconcile registry repeat run source subagents',
     },
     mcp: { may: 'json' },
     agents: { may: 'json action intake' },

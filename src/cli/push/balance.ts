@@ -68,7 +68,11 @@ function refusalOfStrange(
 
 /** What became of the events of one run. */
 export interface RunOutcome {
-  readonly run: ImportedRun;
+  readonly runId: string;
+  /** Events of the file by the kind of fact. */
+  readonly facts: Counts;
+  /** That of its last event; undefined: it has none. */
+  readonly lastTimestamp: string | undefined;
   /** Facts that another source had recorded. */
   readonly observed: Counts;
   /** Whether the run has the balance of this file. */
@@ -83,26 +87,35 @@ export function balanceEvents(balance: Balance, outcomes: readonly RunOutcome[])
   const recorded = fromEach((kind) => (balance.recorded[kind] ?? 0) - (observed[kind] ?? 0));
   const whole: Balance = { ...balance, recorded, observed };
   return outcomes.flatMap((outcome) => {
-    const last = outcome.run.events.at(-1);
-    return last === undefined ? [] : [eventOf(whole, { ...outcome, last, runs: outcomes.length })];
+    const { lastTimestamp } = outcome;
+    return lastTimestamp === undefined
+      ? []
+      : [eventOf(whole, { ...outcome, lastTimestamp, runs: outcomes.length })];
   });
 }
 
 function eventOf(
   balance: Balance,
-  { run, observed, isKnown, last, runs }: RunOutcome & { readonly last: EventInput; readonly runs: number },
+  {
+    runId,
+    facts,
+    observed,
+    isKnown,
+    lastTimestamp,
+    runs,
+  }: RunOutcome & { readonly lastTimestamp: string; readonly runs: number },
 ): EventInput | null {
-  const clientEventId = balanceId(run.runId, balance.source.sha256);
+  const clientEventId = balanceId(runId, balance.source.sha256);
   if (isKnown(clientEventId)) return null;
-  const here = fromEach((kind) => eventsOf(run, kind) - (observed[kind] ?? 0));
+  const here = fromEach((kind) => (facts[kind] ?? 0) - (observed[kind] ?? 0));
   return {
-    runId: run.runId,
+    runId,
     eventType: balanceType,
     actor: { name: 'gov', role: 'importer' },
     action: 'balance',
     resource: { name: balance.source.name.slice(0, limits.partyNameChars), type: 'recording' },
     // the balance of the same file is the same event, whenever the file is read
-    timestamp: last.timestamp,
+    timestamp: lastTimestamp,
     metadata: { ...balance, ...(runs === 1 ? {} : { runs }), here },
     clientEventId,
   };
@@ -113,19 +126,3 @@ export function balanceId(runId: string, sha256: string): string {
   const id = `${runId}:balance.${sha256.slice(0, 32)}`;
   return id.length <= limits.identifierChars ? id : `balance.${hash('sha256', id, 'hex')}`;
 }
-
-const types: Readonly<Partial<Record<keyof Counts, string>>> = {
-  calls: 'tool.call',
-  results: 'tool.result',
-  prompts: 'prompt.submitted',
-};
-
-/** Events of a kind that only facts of the kind become; model events may stand for an output, and need not. */
-const eventsOf = ({ events }: ImportedRun, kind: keyof Counts): number =>
-  events.filter(({ eventType }) => eventType === types[kind]).length;
-
-/** Counts the events of a run that the run has as reports of a further source. `isObserved`: by their place. */
-export const observedIn = (events: readonly EventInput[], isObserved: (at: number) => boolean): Counts =>
-  fromEach(
-    (kind) => events.filter(({ eventType }, at) => eventType === types[kind] && isObserved(at)).length,
-  );

@@ -38,6 +38,16 @@ export const clientSink = (client: Client): Sink => {
         return undefined;
       }
     },
+    async newest(runId, { eventType, signal }) {
+      try {
+        const query = { runId, eventType, order: 'desc' as const, limit: 1 };
+        const { body } = await client.listEvents({ query, signal });
+        return body.events[0];
+      } catch (failure) {
+        if (failure instanceof GovApiError) return undefined;
+        throw failure;
+      }
+    },
     async stored(runId, signal) {
       if (await runs.lacks(runId, signal)) return [];
       return eventsOf(client, { runId, signal });

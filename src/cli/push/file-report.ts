@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import { counted, number } from '../terminal/numbers.ts';
 import type { Out } from '../terminal/out.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
-import type { ImportNote } from './imports.ts';
+import type { ImportNote } from './context.ts';
 
 /** What a push found in a file: its events by what it did with them. */
 export interface FileCounts {

@@ -25,14 +25,18 @@ interface SessionLine {
  * is older. Cost: the beginning of each file in the folder, and files that begin alike as a whole.
  */
 export function copiedFrom(path: string, bytes: Buffer): CopiedLines | undefined {
-  const first = firstId(bytes.subarray(0, limits.pushHeadBytes));
-  if (first === undefined) return undefined;
-  const alike = siblingsOf(path).filter((sibling) => firstIdOf(sibling) === first);
+  const alike = alikeOf(path, bytes.subarray(0, limits.pushHeadBytes));
   if (alike.length === 0) return undefined;
   const own = linesOf(bytes);
   const parents = alike.flatMap((sibling) => copyOf(own, linesOf(readBytes(sibling))) ?? []);
   // of several, the nearest one has the most lines in common
   return parents.toSorted((a, b) => b.lines - a.lines)[0]?.copied;
+}
+
+/** Returns the other files in the folder of a file that begin with the same line. `head`: its first `limits.pushHeadBytes`. */
+export function alikeOf(path: string, head: Buffer): readonly string[] {
+  const first = firstId(head);
+  return first === undefined ? [] : siblingsOf(path).filter((sibling) => firstIdOf(sibling) === first);
 }
 
 interface Copy {

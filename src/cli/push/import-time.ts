@@ -3,7 +3,6 @@
  * same events; otherwise the service would see different content under the same clientEventIds. So the first import
  * stores its time under the hash of the bytes. Tested by `test/cli/push/import-time.test.ts`.
  */
-import { hash } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseTimestamp } from '../../core/time.ts';
@@ -17,12 +16,12 @@ export function stateDirectory(env: Io['env']): string {
 }
 
 /**
- * Returns the Unix milliseconds of the first import of these bytes. The first call stores `now`. Throws the system's error
- * if it cannot store the time.
+ * Returns the Unix milliseconds of the first import of bytes with this SHA-256 (hex). The first call stores `now`. Throws the
+ * system's error if it cannot store the time.
  */
-export function importTime(directory: string, bytes: Buffer, now: number): number {
+export function importTime(directory: string, sha256: string, now: number): number {
   const folder = join(directory, 'imports');
-  const path = join(folder, hash('sha256', bytes, 'hex'));
+  const path = join(folder, sha256);
   const known = readNote(path);
   if (known !== undefined) return known;
   makeFolder(folder, 0o700);

@@ -2,75 +2,24 @@
  * Recordings of other programs, as records: read whole, converted to runs, and compared with what the service has of these
  * runs. A run that exists with other content is refused as a whole. Tested by `test/cli/push/imports.test.ts`.
  */
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import type { EventInput } from '../../contract/events.ts';
-import type { Json } from '../../core/json/parse.ts';
 import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
 import { linkSubagents } from '../../core/intake/subagents.ts';
-import type { ImportOptions } from '../../core/intake/registry.ts';
 import type { CopiedLines, ImportedRun } from '../../core/intake/run.ts';
 import type { BadDocument } from '../../core/intake/source.ts';
 import { isObservation } from '../../core/coverage/join.ts';
-import type { Balance } from '../../core/balance/statement.ts';
-import { balanceEvents, balanceOf, observedIn, refusalOfBalance, type RunOutcome } from './balance.ts';
+import { factEvents } from '../../core/intake/facts.ts';
+import { balanceEvents, balanceOf, refusalOfBalance, type RunOutcome } from './balance.ts';
 import type { Chunks } from './pieces.ts';
 import { CliError, exit } from '../program/exit.ts';
-import { inputError, sendable, type InputRecord } from './record.ts';
-import { asStored, type RecordedFiles } from './recorded.ts';
+import type { KnownRuns, PushContext } from './context.ts';
+import { inputError, recordOf, type InputRecord } from './record.ts';
+import { asStored } from './recorded.ts';
 import type { InputSource } from './source.ts';
-
-export interface PushContext {
-  readonly options: Omit<ImportOptions, 'sourceName' | 'importedAt' | 'refused' | 'saw' | 'skipped'>;
-  /** Returns the time for events without one, for these bytes. */
-  readonly importedAt: (bytes: Buffer) => number;
-  /** Returns the events that the service has of a run; undefined if it cannot be asked. */
-  readonly stored: ((runId: string) => Promise<readonly StoredEvent[] | undefined>) | undefined;
-  /** What earlier pushes recorded of large files; absent: the service is asked. */
-  readonly recorded?: RecordedFiles | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly told: (note: ImportNote) => void;
-  /** What the files of one push share. */
-  readonly known: KnownRuns;
-  /** Stores a file that does not balance, with what is left out. */
-  readonly allowRemainder: boolean;
-  /** Files of this push. If there are several, one that cannot be read is refused alone. */
-  readonly paths: readonly string[];
-}
-export type ImportNote =
-  | { readonly kind: 'run'; readonly source: string; readonly run: ImportedRun }
-  | { readonly kind: 'format'; readonly source: string; readonly format: string; readonly why: string }
-  | { readonly kind: 'nothing'; readonly source: string; readonly format: string }
-  /** A large file that is recorded as it is. */
-  | {
-      readonly kind: 'unchanged';
-      readonly source: string;
-      readonly format: string;
-      readonly runId: string;
-    }
-  /** A file of a folder that no importer reads, and that has nothing of the shape of a fact. */
-  | { readonly kind: 'passed over'; readonly source: string }
-  | {
-      readonly kind: 'reconciled';
-      readonly completed: number;
-      readonly merged: number;
-      readonly corrected: number;
-    }
-  | { readonly kind: 'skipped'; readonly records: number }
-  | { readonly kind: 'left out'; readonly source: string; readonly balance: Balance }
-  | { readonly kind: 'not UTF-8'; readonly source: string };
-
-/** Runs that this push has asked about, and the events that it sent since: those may still be under way. */
-interface KnownRuns {
-  readonly asked: Map<string, Promise<readonly StoredEvent[] | undefined>>;
-  readonly sent: Map<string, readonly StoredEvent[]>;
-  /** How many events both have. */
-  readonly kept: { events: number };
-  /** Runs by trace id, once a file of OTLP needed them. */
-  traces?: ReadonlyMap<string, string>;
-}
 
 /** Yields the records of another program's recording. Reads the source whole, at most `limits.importBytes`. */
 export async function* readImport(
@@ -82,6 +31,12 @@ export async function* readImport(
   let count = 0;
   let bytes: Buffer | undefined;
   try {
+    const again = (whole: Buffer) => eventsOfFile(source, whole, reading);
+    const { readInParts } = await import('./in-parts.ts');
+    if (yield* readInParts(source, reading, again)) {
+      forget(reading.known);
+      return;
+    }
     bytes = await readWhole(source, chunks);
     if (source.isFound === true && bytes.every((byte) => blank.includes(byte))) {
       reading.told({ kind: 'nothing', source: source.name, format: reading.options.format });
@@ -90,7 +45,7 @@ export async function* readImport(
     const same = await unchanged(source, bytes, reading);
     if (same !== undefined) {
       reading.told({ kind: 'unchanged', source: source.name, format: same.format, runId: same.runId });
-      for (let at = 0; at < same.events; at++) yield { line: 1, known: true };
+      yield { line: 1, known: same.events };
       return;
     }
     // all runs: the file is compared with them before the first event is sent
@@ -132,10 +87,11 @@ async function isNoRecording({ message }: FileFailure, bytes: Buffer): Promise<b
 }
 
 /** A folder may have more sessions than fit into memory: a run that comes again is asked for again. */
-function forget({ asked, sent, kept }: KnownRuns): void {
+function forget({ asked, sent, long, kept }: KnownRuns): void {
   if (kept.events <= limits.pushKeptEvents) return;
   asked.clear();
   sent.clear();
+  long.clear();
   kept.events = 0;
 }
 
@@ -165,7 +121,7 @@ async function* balanced(source: InputSource, { reading, ...file }: ReadFile): A
   }
   const { parts } = weighed.balance.leftOut;
   if (parts > 0) reading.told({ kind: 'left out', source: source.name, balance: weighed.balance });
-  yield* balanceEvents(weighed.balance, outcomes).map(inputOf);
+  yield* balanceEvents(weighed.balance, outcomes).map(recordOf);
 }
 
 /** Answers from a note what the service would be asked for, where the note is sure. */
@@ -180,9 +136,15 @@ async function recall({ path }: InputSource, { bytes, runs, reading }: ReadFile)
   known.asked.set(run.runId, Promise.resolve(stored));
 }
 
-/** The input of an event; null where the log has it. An importer makes events of JSON. */
-const inputOf = (event: EventInput | null): InputRecord =>
-  event === null ? { line: 1, known: true } : sendable(1, event as unknown as Json);
+/** Returns the events of a file, as the service lists them. The file is read again, as a whole. */
+async function eventsOfFile(
+  source: InputSource,
+  bytes: Buffer,
+  reading: PushContext,
+): Promise<readonly StoredEvent[]> {
+  const runs = await runsOf(source, { bytes, bad: [], reading: { ...reading, told: () => {} } });
+  return [...runs].flatMap(({ events }) => events.map(asStored));
+}
 
 /** The message of an error names file and line, which the report does too. */
 function refusalOf(failure: FileFailure, sourceName: string): InputRecord {
@@ -231,7 +193,7 @@ async function runsOf(
     sourceName,
     repaired,
     traces,
-    importedAt: reading.importedAt(bytes),
+    importedAt: reading.importedAt(hash('sha256', bytes, 'hex')),
     copied: await copiedLines(source, bytes),
     skipped: (records) => told({ kind: 'skipped', records }),
     refused: (refused) => bad.push(refused),
@@ -278,7 +240,7 @@ const ahead = 8;
 /** Yields runs with the events that the service and this push have of them. */
 async function* withStored(
   runs: Iterable<ImportedRun>,
-  { stored, known: { asked, sent, kept } }: PushContext,
+  { stored, known: { asked, sent, long, kept } }: PushContext,
 ): AsyncGenerator<RunWithStored> {
   const iterator = runs[Symbol.iterator]();
   const ask = async (runId: string): Promise<readonly StoredEvent[] | undefined> => {
@@ -301,7 +263,7 @@ async function* withStored(
     if (first === undefined) return;
     const { runId } = first.run;
     const known = await first.known;
-    const own = sent.get(runId) ?? [];
+    const own = [...((await long.get(runId)?.()) ?? []), ...(sent.get(runId) ?? [])];
     yield { run: first.run, stored: known === undefined ? undefined : [...known, ...own] };
   }
 }
@@ -330,7 +292,7 @@ function* recordsOf(
     sent.set(run.runId, [...(sent.get(run.runId) ?? []), ...fresh.map(asStored)]);
   }
   if (completed > 0 || merged > 0) reading.told({ kind: 'reconciled', completed, merged, corrected });
-  yield* found.events.map(inputOf);
+  yield* found.events.map(recordOf);
   const known = new Map(stored?.map(({ clientEventId, eventType }) => [clientEventId, eventType]));
   const isObserved = (at: number): boolean => {
     const event = found.events[at] ?? null;
@@ -339,7 +301,13 @@ function* recordsOf(
     const before = known.get(run.events[at]?.clientEventId ?? null);
     return before === undefined || isObservation(before);
   };
-  return { run, observed: observedIn(run.events, isObserved), isKnown: (id) => known.has(id) };
+  return {
+    runId: run.runId,
+    facts: factEvents(run.events),
+    lastTimestamp: run.events.at(-1)?.timestamp,
+    observed: factEvents(run.events, isObserved),
+    isKnown: (id) => known.has(id),
+  };
 }
 
 const excerptChars = 80;

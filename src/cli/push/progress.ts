@@ -36,9 +36,9 @@ export class PushProgress {
     this.#show();
   }
 
-  /** Counts an event that the service has from before. */
-  known(): void {
-    this.#knownEvents += 1;
+  /** Counts events that the service has from before. */
+  known(events: number): void {
+    this.#knownEvents += events;
     this.#show();
   }
 

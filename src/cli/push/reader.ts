@@ -11,7 +11,8 @@ import type { PushProgress } from './progress.ts';
 import type { PushedFile, PushedFiles, RecordState } from './pushed.ts';
 import type { BatchQueue } from '../../client/sending/queue.ts';
 import type { InputRecord, RefusedRecord } from './record.ts';
-import { readImport, type PushContext } from './imports.ts';
+import { readImport } from './imports.ts';
+import type { PushContext } from './context.ts';
 import { drain, isPipe, readChunks, readRecords, type InputFormat, type InputSource } from './source.ts';
 import type { Position } from '../../client/sending/spool.ts';
 
@@ -32,8 +33,8 @@ export interface ReadPlan {
   readonly sink?: Pick<Sink, 'has'>;
   /** Called for standard input that cannot be read on, before the rest of it is dropped. */
   readonly refusedInput: (failure: unknown) => Promise<void>;
-  /** Called for an event that the service has from before. */
-  readonly known: () => void;
+  /** Called with the number of events that the service has from before. */
+  readonly known: (events: number) => void;
 }
 
 interface ReadRequest {
@@ -108,12 +109,13 @@ async function fill(
   const counts = { fresh: 0, known: 0, refused: 0 };
   for await (const record of records) {
     if (!isPipe(source)) signal.throwIfAborted();
-    position += 1;
     if ('known' in record) {
-      plan.known();
-      counts.known += 1;
+      plan.known(record.known);
+      counts.known += record.known;
+      position += record.known;
       continue;
     }
+    position += 1;
     const standing = await sorter.sort(record, position);
     if ('reason' in record) {
       // the signal, not the writer, cut the last record of a pipe
@@ -126,14 +128,16 @@ async function fill(
     }
     const isQueued = queued !== undefined && position <= (queued[laneOf(record.event, queued.length)] ?? -1);
     if (isQueued) file?.mark(position, { accepted: true, eventId: null });
-    else if (standing === 'known') plan.known();
+    else if (standing === 'known') plan.known(1);
     else {
       plan.progress.read(1);
       counts.fresh += 1;
       await filler.add(record, position);
     }
   }
-  plan.progress.bytes(importedBytes);
+  // a file that was read in parts was not read through the stream
+  if (plan.imports !== undefined)
+    plan.progress.bytes(importedBytes === 0 ? (source.until ?? source.size ?? 0) : importedBytes);
   await plan.fileRead(source.name, counts);
 }
 
@@ -151,7 +155,7 @@ class Sorter {
     this.#filler = filler;
   }
 
-  async sort(record: Exclude<InputRecord, { known: true }>, position: number): Promise<RecordState> {
+  async sort(record: Exclude<InputRecord, { known: number }>, position: number): Promise<RecordState> {
     if (this.#file === undefined) return 'new';
     const standing = this.#file.standing(position, 'text' in record ? record.text : undefined);
     if (standing !== this.#last && standing !== 'known') {

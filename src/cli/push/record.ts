@@ -4,6 +4,7 @@
  * Tested by `test/cli/push/records.test.ts`.
  */
 import { isUtf8 } from 'node:buffer';
+import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { parseJson, type Json } from '../../core/json/parse.ts';
@@ -16,10 +17,11 @@ export interface RefusedRecord {
   /** A reason in the form of the service (contract E10). */
   readonly reason: string;
 }
-/** An event that the service has from before. It is not sent again. */
+/** Events that the service has from before. They are not sent again. */
 interface KnownRecord {
   readonly line: number;
-  readonly known: true;
+  /** How many. */
+  readonly known: number;
 }
 export type InputRecord = SendableRecord | RefusedRecord | KnownRecord;
 
@@ -82,6 +84,10 @@ function reasonOf({ bytes, isCut, line }: Piece, error: GovError): string {
     ? `invalid_json: expected a whole line, got one that ends with the input: ${fault}`
     : `invalid_json: ${fault}`;
 }
+
+/** Returns the record of an imported event; null: the log has it. An importer makes events of JSON. */
+export const recordOf = (event: EventInput | null): InputRecord =>
+  event === null ? { line: 1, known: 1 } : sendable(1, event as unknown as Json);
 
 /** Returns a record of a value that is JSON already. */
 export const sendable = (line: number, event: Json): SendableRecord => ({

@@ -4,7 +4,12 @@
  * its importer makes the same events of it, and the service counts as many, then these events are what the service has.
  * Any doubt, such as events of another source in the run, leads to asking for all of them.
  *
- * A note has no content. A crash before it is written leaves an older one, whose count differs.
+ * A file that is read in parts (`in-parts.ts`) is read on after it has grown: its note has the place where its last lines
+ * begin, and the hashes of their events alone. What the lines before became is the word of the log, not of the note: with
+ * these last lines, the place must give the newest balance of the run in the log.
+ *
+ * A note has no content but ids. The hash at its beginning shows damage, and a note of another build of gov is not read.
+ * A crash before it is written leaves an older one, whose count differs.
  * Tested by `test/cli/push/recorded.test.ts`.
  */
 import { hash } from 'node:crypto';
@@ -14,13 +19,16 @@ import { limits } from '../../contract/limits.ts';
 import type { Batch } from '../../client/sending/batch.ts';
 import type { DeliveryResult, Sink } from '../../client/sending/deliver.ts';
 import type { EventInput } from '../../contract/events.ts';
-import { balanceType } from '../../core/balance/statement.ts';
+import { balanceType, readBalance, type Balance } from '../../core/balance/statement.ts';
+import { readPartsState, type PartsPlace, type PartsState } from '../../core/intake/parts/state.ts';
+import { importerVersion } from '../../core/intake/run.ts';
+import { build } from '../../client/version.ts';
 import type { StoredEvent } from '../../core/intake/reconcile.ts';
 import type { ImportedRun } from '../../core/intake/run.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject } from '../../core/json/object.ts';
 
-interface Note {
+export interface Note {
   /** Bytes that were read, and their SHA-256 in hex. */
   readonly bytes: number;
   readonly sha256: string;
@@ -28,8 +36,12 @@ interface Note {
   readonly format: string;
   /** Events of the run in the service. */
   readonly total: number;
-  /** The beginning of the SHA-256 of each event, in their order. */
+  /** Events of the file. */
+  readonly events: number;
+  /** The beginning of the SHA-256 of each event, in their order; with a place, of the events after it. */
   readonly hashes: string;
+  /** Where a file that has grown is read on. */
+  readonly place?: PartsPlace;
   /** Ids of the balances that the run has. */
   readonly balances: readonly string[];
 }
@@ -39,6 +51,7 @@ export interface RecordedOptions {
   /** The service, and the options that change what is made of a file. */
   readonly target: string;
   readonly count: NonNullable<Sink['count']>;
+  readonly newest: Sink['newest'];
 }
 
 interface Unchanged {
@@ -53,6 +66,19 @@ interface LargeFile {
   readonly bytes: Uint8Array;
 }
 
+/** A file that was read in parts. */
+interface FileInParts {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly after: PartsState;
+  readonly place: PartsPlace | undefined;
+  /** Hashes of the events after the place. */
+  readonly hashes: string;
+  /** What the run had before; undefined: it is new. */
+  readonly before: Note | undefined;
+}
+
 /** A file of this push with one run; the note lacks what this push adds to the run. */
 interface Taken {
   readonly path: string;
@@ -60,7 +86,7 @@ interface Taken {
 }
 
 /** Hex digits of a hash; eight bytes tell the events of one file apart. */
-const digits = 16;
+export const digits = 16;
 
 export class RecordedFiles {
   readonly #options: RecordedOptions;
@@ -77,11 +103,24 @@ export class RecordedFiles {
   /** Returns what became of a file that has not changed since, and that the service has; undefined for any other. */
   async unchanged({ path, bytes }: LargeFile, signal: AbortSignal): Promise<Unchanged | undefined> {
     if (bytes.length < limits.pushNotedBytes) return undefined;
-    const note = readNote(this.#pathOf(path));
+    const note = this.noteOf(path);
     if (note?.bytes !== bytes.length || hash('sha256', bytes, 'hex') !== note.sha256) return undefined;
-    const { runId, format, total, hashes: noted } = note;
-    if ((await this.#options.count(runId, signal)) !== total) return undefined;
-    return { runId, format, events: noted.length / digits + 1 };
+    return (await this.isWhole(note, signal)) ? { ...note, events: note.events + 1 } : undefined;
+  }
+
+  noteOf(path: string): Note | undefined {
+    return readNote(this.#pathOf(path));
+  }
+
+  /** Whether the service has as many events of the run as it had after the push that a note is of. */
+  async isWhole({ runId, total }: Note, signal: AbortSignal): Promise<boolean> {
+    return (await this.#options.count(runId, signal)) === total;
+  }
+
+  /** Returns the newest balance that the log has of a run. */
+  async balanceOf(runId: string, signal: AbortSignal): Promise<Balance | undefined> {
+    const newest = await this.#options.newest?.(runId, { eventType: balanceType, signal });
+    return readBalance(newest?.metadata);
   }
 
   /** Returns the events that the service has of a file's run; undefined if it has to be asked for them. */
@@ -91,12 +130,13 @@ export class RecordedFiles {
     signal: AbortSignal,
   ): Promise<readonly StoredEvent[] | undefined> {
     if (bytes.length < limits.pushNotedBytes || this.#taken.has(run.runId)) return undefined;
-    const note = readNote(this.#pathOf(path));
-    if (note === undefined || note.runId !== run.runId || note.bytes > bytes.length) return undefined;
+    const note = this.noteOf(path);
+    if (note === undefined || note.place !== undefined) return undefined;
+    if (note.runId !== run.runId || note.bytes > bytes.length) return undefined;
     if (hash('sha256', bytes.subarray(0, note.bytes), 'hex') !== note.sha256) return undefined;
     const stored = storedIn(run, note);
     if (stored === undefined) return undefined;
-    return (await this.#options.count(run.runId, signal)) === note.total ? stored : undefined;
+    return (await this.isWhole(note, signal)) ? stored : undefined;
   }
 
   /** Takes a file whose events follow. `stored`: what the service has of its run. */
@@ -116,10 +156,28 @@ export class RecordedFiles {
       runId: run.runId,
       format: run.format,
       total: stored.length,
+      events: run.events.length,
       hashes: run.events.map(hashOf).join(''),
       balances,
     };
     this.#taken.set(run.runId, isKnown ? null : { path, note });
+  }
+
+  /** The same for a file that was read in parts. */
+  tookParts({ path, bytes, sha256, after, place, hashes, before }: FileInParts): void {
+    const { runId, format } = after;
+    const note = {
+      bytes,
+      sha256,
+      runId,
+      format,
+      total: before?.total ?? 0,
+      events: after.counts.events,
+      hashes,
+      balances: before?.balances ?? [],
+      ...(place === undefined ? {} : { place }),
+    };
+    this.#taken.set(runId, this.#taken.has(runId) ? null : { path, note });
   }
 
   /** Counts the verdicts of a batch. */
@@ -145,7 +203,8 @@ export class RecordedFiles {
       const path = this.#pathOf(taken.path);
       makeFolder(dirname(path), 0o700);
       const draft = `${path}.${process.pid}`;
-      writeFileSync(draft, JSON.stringify(note), { mode: 0o600 });
+      const text = JSON.stringify(note);
+      writeFileSync(draft, `${sumOf(text)}\n${text}`, { mode: 0o600 });
       renameSync(draft, path);
     }
   }
@@ -159,7 +218,7 @@ export class RecordedFiles {
 const hashes = new WeakMap<EventInput, string>();
 
 /** Cost: once over the event, the first time. */
-function hashOf(event: EventInput): string {
+export function hashOf(event: EventInput): string {
   const known = hashes.get(event) ?? hash('sha256', JSON.stringify(event), 'hex').slice(0, digits);
   hashes.set(event, known);
   return known;
@@ -202,24 +261,34 @@ export const asStored = (event: EventInput): StoredEvent => ({
   clientEventId: event.clientEventId ?? null,
 });
 
+/** Of the text of a note, and of what reads recordings: another build may read them otherwise. */
+const sumOf = (text: string): string => hash('sha256', `${build} ${importerVersion}\n${text}`, 'hex');
+
 function readNote(path: string): Note | undefined {
-  let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8');
+    const end = text.indexOf('\n');
+    const note = text.slice(end + 1);
+    return text.slice(0, end) === sumOf(note) ? noteIn(JSON.parse(note)) : undefined;
   } catch {
     // missing or damaged: the service is asked
     return undefined;
   }
-  return isNote(value) ? value : undefined;
 }
 
-function isNote(value: unknown): value is Note {
-  if (!isObject(value)) return false;
-  const { bytes, sha256, runId, format, total, hashes, balances } = value;
-  return (
-    [bytes, total].every((each) => typeof each === 'number') &&
-    [sha256, runId, format, hashes].every((each) => typeof each === 'string') &&
-    Array.isArray(balances) &&
-    balances.every((each) => typeof each === 'string')
-  );
+function noteIn(value: unknown): Note | undefined {
+  if (!isObject(value)) return undefined;
+  const { bytes, sha256, runId, format, total, events, hashes, place } = value;
+  const balances: unknown = value['balances'];
+  if (typeof bytes !== 'number' || typeof total !== 'number' || typeof events !== 'number') return undefined;
+  if (typeof sha256 !== 'string' || typeof runId !== 'string' || typeof format !== 'string') return undefined;
+  if (typeof hashes !== 'string' || !isTexts(balances)) return undefined;
+  const note = { bytes, sha256, runId, format, total, events, hashes, balances };
+  if (place === undefined) return note;
+  const state = isObject(place) ? readPartsState(place['state']) : undefined;
+  const names = isObject(place) ? place['names'] : undefined;
+  return state === undefined || typeof names !== 'string' ? undefined : { ...note, place: { state, names } };
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');

@@ -16,7 +16,7 @@ import { counted, number } from '../terminal/numbers.ts';
 import type { DeliveryResult } from '../../client/sending/deliver.ts';
 import type { PushProgress } from './progress.ts';
 import type { FileCounts, FileReport } from './file-report.ts';
-import type { ImportNote } from './imports.ts';
+import type { ImportNote } from './context.ts';
 
 export interface EventVerdict {
   readonly line: number;

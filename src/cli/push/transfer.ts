@@ -82,11 +82,11 @@ export async function transfer(work: PushWork, { queue, plan, inputRead }: Trans
 }
 
 /** Loads what earlier pushes recorded of large recordings, for a service that counts the events of a run. */
-function recordedFiles({ options, io }: PushWork, { count }: Sink): RecordedFiles | undefined {
+function recordedFiles({ options, io }: PushWork, { count, newest }: Sink): RecordedFiles | undefined {
   if (options.from === undefined || count === undefined) return undefined;
   const { from, run = '', runPrefix = '' } = options;
   const target = [io.target(), from, run, runPrefix].join('\n');
-  return new RecordedFiles({ directory: io.stateDirectory, target, count });
+  return new RecordedFiles({ directory: io.stateDirectory, target, count, newest });
 }
 
 /** Without the notes, the next push asks for all events of a run. */

@@ -80,9 +80,9 @@ export const planOf = (
           options: { format: options.from, runId: options.run, runPrefix: options.runPrefix },
           stored: undefined,
           allowRemainder: options.allowRemainder,
-          known: { asked: new Map(), sent: new Map(), kept: { events: 0 } },
+          known: { asked: new Map(), sent: new Map(), long: new Map(), kept: { events: 0 } },
           paths: sources.flatMap(({ path, size }) => (path === null || size === null ? [] : [path])),
-          importedAt: (bytes) => options.importedAt ?? rememberedTime(bytes, { options, io }),
+          importedAt: (sha256) => options.importedAt ?? rememberedTime(sha256, { options, io }),
           told: (note) => void report.imported(note),
         },
   batcher: {
@@ -101,17 +101,17 @@ export const planOf = (
       safe`${failureOf(failure).message}; gov reads standard input to its end and keeps nothing of it`,
     );
   },
-  known: () => {
-    report.recordedBefore(1);
-    progress.known();
+  known: (events) => {
+    report.recordedBefore(events);
+    progress.known(events);
   },
 });
 
 /** Without a stored time, a second import would give different events under the same ids. */
-function rememberedTime(bytes: Buffer, { options, io }: Pick<PushWork, 'options' | 'io'>): number {
+function rememberedTime(sha256: string, { options, io }: Pick<PushWork, 'options' | 'io'>): number {
   if (options.dryRun) return io.now();
   try {
-    return importTime(io.stateDirectory, bytes, io.now());
+    return importTime(io.stateDirectory, sha256, io.now());
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     void io.out.warn(safe`cannot keep the time of this import (${reason}); to repeat it, give --import-time`);

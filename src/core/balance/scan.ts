@@ -102,9 +102,8 @@ class Frame {
   }
 }
 
-const NEWLINE = 0x0a;
-/** Between documents over several lines (RFC 7464). */
-const SEPARATOR = 0x1e;
+/** A separator stands between documents over several lines (RFC 7464). */
+const [NEWLINE, SEPARATOR] = [0x0a, 0x1e];
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Numbers, true, false and null, and NaN and Infinity. */
@@ -121,7 +120,7 @@ export class Scanner {
   #needed = 0;
   /** Offset of the bytes that are read now. */
   #base = 0;
-  #line = 1;
+  #line: number;
   /** Where the next line feed stands in the bytes that are read now. */
   #newline = -1;
   #top: Frame | undefined;
@@ -135,8 +134,10 @@ export class Scanner {
   /** What the open document holds; a broken one counts for nothing. */
   #pending: { readonly frame: Frame; readonly found: Omit<RawFact, 'document' | 'pointer' | 'types'> }[] = [];
 
-  constructor(sink: ScanSink) {
+  /** `line`: where the bytes begin in their file. */
+  constructor(sink: ScanSink, line = 1) {
     this.#sink = sink;
+    this.#line = line;
   }
 
   /** Reads on. */
@@ -171,8 +172,7 @@ export class Scanner {
       const byte = bytes[at] ?? 0;
       if (byte === NEWLINE) this.#endLine(at);
       if (byte === SEPARATOR) this.#isLines ??= false;
-      const isToken = byte > 0x20 && !this.#isSkipping;
-      if (!isToken) {
+      if (byte <= 0x20 || this.#isSkipping) {
         at += 1;
         continue;
       }

@@ -68,7 +68,7 @@ export function balanceFile(file: BalancedFile): FileBalance {
         sha256: hash('sha256', file.bytes, 'hex'),
         bytes: file.bytes.length,
         format: [...new Set(runs.map(({ format }) => format))].join(', '),
-        accounted: accountedOf(parts, text.length),
+        accounted: accountedOf(bytesIn(parts), text.length),
       },
       ...statedOf(weighed, runs),
       remainder: parts.slice(0, limits.balanceParts).map(clipped),
@@ -89,7 +89,7 @@ function strangeOf(
 ): { strange?: Strange } {
   const named = parts.find(({ why }) => why.startsWith('looks like '));
   const first = named ?? parts[0];
-  const understood = accountedOf(parts, bytes) * 100;
+  const understood = accountedOf(bytesIn(parts), bytes) * 100;
   const isEnough = understood >= limits.balanceUnderstoodPercent && !(hasFaults && named !== undefined);
   if (first === undefined || isEnough) return {};
   return { strange: { understood: Math.floor(understood * 10) / 10, first } };
@@ -133,24 +133,34 @@ export function holdsFacts(bytes: Buffer): boolean {
   return found.length + broken.length > 0;
 }
 
-function scanned(bytes: Buffer): {
+/** `line`: the bytes are lines of a file, from this one on. */
+export function scanned(
+  bytes: Buffer,
+  line?: number,
+): {
   readonly found: readonly RawFact[];
   readonly broken: readonly Broken[];
 } {
   const found: RawFact[] = [];
   const broken: Broken[] = [];
-  const scanner = new Scanner({ found: (each) => found.push(each), broken: (each) => broken.push(each) });
+  const scanner = new Scanner(
+    { found: (each) => found.push(each), broken: (each) => broken.push(each) },
+    line,
+  );
   scanner.feed(bytes);
   scanner.end();
   return { found, broken };
 }
 
-function statedOf(
+export function statedOf(
   { found, recorded, repeated, excepted, unseen }: BalanceResult,
   runs: readonly WeighedRun[],
 ): Pick<Balance, 'found' | 'recorded' | 'observed' | 'inherited' | 'repeated' | 'excepted' | 'unseen'> {
   const byException = (counts: ReadonlyMap<string, Counts>) =>
-    [...counts].map(([exception, each]) => ({ exception, ...each }));
+    // in an order that does not depend on that of the file
+    [...counts]
+      .map(([exception, each]) => ({ exception, ...each }))
+      .toSorted((a, b) => (a.exception < b.exception ? -1 : 1));
   return {
     found,
     recorded,
@@ -168,14 +178,16 @@ function statedOf(
   };
 }
 
-/** Four digits, rounded down: 1 is all. */
-function accountedOf(parts: readonly Remainder[], bytes: number): number {
-  const left = parts.reduce((sum, part) => sum + part.bytes, 0);
+export const bytesIn = (parts: readonly Remainder[]): number =>
+  parts.reduce((sum, part) => sum + part.bytes, 0);
+
+/** The part of the bytes that is not left out, in four digits, rounded down: 1 is all. */
+export function accountedOf(left: number, bytes: number): number {
   return left === 0 || bytes === 0 ? 1 : Math.max(0, Math.floor((1 - left / bytes) * 10_000) / 10_000);
 }
 
 /** An event has room for all of them. */
-const clipped = ({ where, why, ...part }: Remainder): Remainder => ({
+export const clipped = ({ where, why, ...part }: Remainder): Remainder => ({
   where: where.slice(0, limits.balancePartChars),
   why: why.slice(0, limits.balancePartChars),
   ...part,

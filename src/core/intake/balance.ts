@@ -62,6 +62,8 @@ export interface BalanceResult {
   readonly unseen: ReadonlyMap<string, Counts>;
   /** Facts in documents that were refused alone. */
   readonly refused: Counts;
+  /** Facts that neither an id, a text nor an exception explains: inherited, compared by number, or left. */
+  readonly unexplained: number;
   readonly faults: readonly Fault[];
 }
 
@@ -147,12 +149,13 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
     else continue;
     left.delete(each);
   }
+  const unexplained = left.size;
   inherit(left, runs, { sheet, formats, found: found.length });
   pairByNumber(left, { facts, sheet, formats });
   for (const each of left) sheet.fault({ kind: each.kind, found: each, why: 'unread' });
   for (const fact of facts)
     if (!fact.isTaken && !fact.isOptional) unseen(fact, { sheet, originals, formats, found: found.length });
-  return sheet.result(found);
+  return { ...sheet.result(found), unexplained };
 }
 
 /** Gives each fact the event with its id or text. Returns the facts without one. */
@@ -366,7 +369,7 @@ class Sheet {
     this.#faults.push(fault);
   }
 
-  result(found: readonly RawFact[]): BalanceResult {
+  result(found: readonly RawFact[]): Omit<BalanceResult, 'unexplained'> {
     const all = new Map<Kind, number>();
     for (const { kind } of found) raise(all, kind);
     return {

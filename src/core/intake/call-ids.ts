@@ -3,6 +3,7 @@
  * τ-bench runs do) or have none. The graph joins calls and results by id, so each call of a run gets its own id here.
  * Tested by `test/core/intake/call-ids.test.ts`.
  */
+import { isObject } from '../json/object.ts';
 import type { Changes } from './fit.ts';
 import { shortHash } from './run.ts';
 
@@ -17,11 +18,36 @@ export function unnamedCallId(session: string, tool: string, args: unknown): str
 
 interface Call {
   readonly id: string;
-  readonly sourceId: string | undefined;
+  readonly sourceId?: string | undefined;
   readonly name: string;
   /** Number of the message that asked for it. */
   readonly asked: number;
 }
+
+/** The calls without a result, and what gives the next one its id. It is JSON. */
+export interface OpenCalls {
+  readonly open: readonly Call[];
+  readonly unnamed: number;
+  readonly messages: number;
+}
+
+/** Reads what `state` returned, after its way through a file. Undefined: it is something else. */
+export function readOpenCalls(value: unknown): OpenCalls | undefined {
+  if (!isObject(value)) return undefined;
+  const { unnamed, messages } = value;
+  const open: unknown = value['open'];
+  const isRead = Array.isArray(open) && open.every(isCall);
+  return isRead && typeof unnamed === 'number' && typeof messages === 'number'
+    ? { open, unnamed, messages }
+    : undefined;
+}
+
+const isCall = (value: unknown): value is Call =>
+  isObject(value) &&
+  typeof value['id'] === 'string' &&
+  typeof value['name'] === 'string' &&
+  typeof value['asked'] === 'number' &&
+  (value['sourceId'] === undefined || typeof value['sourceId'] === 'string');
 
 /** How a result found its call. `none`: the recording does not contain the call. */
 export type MatchKind = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
@@ -38,8 +64,22 @@ export class CallIds {
   #unnamed = 0;
   #messages = 0;
 
-  constructor(changes: Changes) {
+  /** `earlier`: calls of an earlier part of the recording. */
+  constructor(changes: Changes, earlier?: OpenCalls) {
     this.#changes = changes;
+    if (earlier === undefined) return;
+    this.#open = [...earlier.open];
+    this.#unnamed = earlier.unnamed;
+    this.#messages = earlier.messages;
+    for (const { id, sourceId, name } of earlier.open) {
+      this.#names.set(id, name);
+      if (sourceId !== undefined) this.#current.set(sourceId, id);
+    }
+  }
+
+  /** Returns what a later part needs, unless it names a call that has a result. */
+  state(): OpenCalls {
+    return { open: this.#open, unnamed: this.#unnamed, messages: this.#messages };
   }
 
   /** A new message may ask for calls. */

@@ -4,7 +4,8 @@
  * Tested by `test/core/intake/formats/openai-chat.test.ts` and the tests of the other formats.
  */
 import type { Ending } from '../../contract/endings.ts';
-import { CallIds } from './call-ids.ts';
+import { isObject } from '../json/object.ts';
+import { CallIds, readOpenCalls, type OpenCalls } from './call-ids.ts';
 import { isSource, type Party, type RunBuilder, type Source } from './run.ts';
 import { parseShallow } from './source.ts';
 import type { SourceTime } from './time.ts';
@@ -42,27 +43,62 @@ export interface Result extends Utterance {
   readonly details?: unknown;
 }
 
+/** What a later part of a conversation needs of the earlier ones. It is JSON. */
+export interface ConversationState {
+  /** Results that no model has read, by the agent that asked for them. */
+  readonly unread: readonly (readonly [agent: string, ids: readonly string[]])[];
+  readonly calls: OpenCalls;
+}
+
+/** Reads what `state` returned, after its way through a file. Undefined: it is something else. */
+export function readConversationState(value: unknown): ConversationState | undefined {
+  if (!isObject(value) || !Array.isArray(value['unread'])) return undefined;
+  const calls = readOpenCalls(value['calls']);
+  const unread: unknown[] = value['unread'];
+  return calls !== undefined && unread.every(isUnread) ? { unread, calls } : undefined;
+}
+
+const isUnread = (value: unknown): value is [string, string[]] =>
+  Array.isArray(value) && typeof value[0] === 'string' && isTexts(value[1]);
+
+export const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
+
 export class Conversation {
   readonly run: RunBuilder;
   readonly agent: Party;
   readonly #user: Party;
   readonly #model: string | undefined;
   readonly #callIds: CallIds;
-  /** Results that no model has read, by the agent that asked for them. */
-  readonly #unread = new Map<string, string[]>();
+  readonly #unread: Map<string, readonly string[]>;
   /** What each call returned last. */
   readonly #returned = new Map<string, unknown>();
 
   /** `user`: who prompts the agent; absent: a person. */
   constructor(
     run: RunBuilder,
-    { agent, user, model }: { agent: Party; user?: Party | undefined; model?: string | undefined },
+    {
+      agent,
+      user,
+      model,
+      earlier,
+    }: {
+      agent: Party;
+      user?: Party | undefined;
+      model?: string | undefined;
+      earlier?: ConversationState | undefined;
+    },
   ) {
     this.run = run;
     this.agent = agent;
     this.#user = user ?? { name: 'user', role: 'user' };
     this.#model = model;
-    this.#callIds = new CallIds(run.changes);
+    this.#callIds = new CallIds(run.changes, earlier?.calls);
+    this.#unread = new Map(earlier?.unread);
+  }
+
+  state(): ConversationState {
+    return { unread: [...this.#unread], calls: this.#callIds.state() };
   }
 
   /** The system prompt, or other text that the harness gave the model. */

@@ -3,7 +3,7 @@
  * understand. A balance of the recording states them. Tested by `test/core/intake/facts.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
-import type { Remainder } from '../balance/statement.ts';
+import { fromEach, type Counts, type Remainder } from '../balance/statement.ts';
 import { observedType } from '../coverage/join.ts';
 import { digestOf } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
@@ -54,6 +54,18 @@ function kindOf({ eventType, action, metadata = {} }: CountedEvent): keyof FactC
       return undefined;
   }
 }
+
+const types = { calls: 'tool.call', results: 'tool.result', prompts: 'prompt.submitted', outputs: undefined };
+
+/**
+ * Counts the events of types that only facts of the kind become, of those that `isCounted` takes by their place. A model
+ * event may stand for an output, and need not: outputs are not counted.
+ */
+export const factEvents = (
+  events: readonly CountedEvent[],
+  isCounted: (at: number) => boolean = () => true,
+): Counts =>
+  fromEach((kind) => events.filter(({ eventType }, at) => eventType === types[kind] && isCounted(at)).length);
 
 /** Whether content has words; thinking is for the model alone. */
 const isSpoken = (content: unknown): boolean =>

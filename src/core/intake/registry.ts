@@ -4,7 +4,7 @@
  * Tested by `test/core/intake/registry.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
-import type { Format } from './format.ts';
+import type { Format, PartReader } from './format.ts';
 import { anthropic } from './formats/anthropic.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { claudeStream } from './formats/claude-stream.ts';
@@ -167,6 +167,17 @@ function* wholeDocuments(
   if (lines.length > 0) yield joined(lines);
 }
 
+/** Returns the format of lines that may be read part by part, and why; undefined: only the whole file shows it. */
+export function formatInParts(
+  lines: readonly unknown[],
+  options: Pick<ImportOptions, 'format'>,
+): (DetectedFormat & { readonly parts: PartReader }) | undefined {
+  const found = formatOf(lines, options);
+  if ('reason' in found || found.format.parts === undefined) return undefined;
+  if (!lines.every((line) => lineKind(line) === found.format.name)) return undefined;
+  return { ...found, parts: found.format.parts };
+}
+
 /** Messages and items of several providers are told apart only by the whole list. */
 const messageFormats = new Set([openaiChat, openaiResponses, anthropic]);
 
@@ -181,7 +192,10 @@ const joined = (lines: readonly SourceDocument[]): SourceDocument => ({
   lines: lines.map(({ line }) => line),
 });
 
-function formatOf(document: unknown, { format: wanted }: ImportOptions): DetectedFormat | { reason: string } {
+function formatOf(
+  document: unknown,
+  { format: wanted }: Pick<ImportOptions, 'format'>,
+): DetectedFormat | { reason: string } {
   const other = otherProgram(document);
   if (other !== undefined) return { reason: `looks like ${other}; gov does not read it` };
   const detected = detectFormat(document);

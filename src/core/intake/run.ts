@@ -37,6 +37,14 @@ export interface ImportContext {
   readonly placeOf?: ((value: unknown) => string) | undefined;
   /** Counts the run ids that come from names, so that recordings of one file stay apart. */
   readonly named?: Map<string, number> | undefined;
+  /** What earlier parts of the same recording became; absent: it is read from its beginning. */
+  readonly before?: EventCounts | undefined;
+}
+
+/** How many events there are, and how many of them the source gives no key. */
+export interface EventCounts {
+  readonly events: number;
+  readonly keyless: number;
 }
 
 /** All lines with ids, from the first to the one with the id `through`, are those of another run. */
@@ -129,7 +137,7 @@ export const shortHash = (text: string): string => hash('sha256', text, 'hex').s
  * Rises when importers read the same recording otherwise; recordings before it existed are of version 1. The first event of
  * a recording has it, so that a repeated import knows a change of gov from a change of the recording.
  */
-const importerVersion = 6;
+export const importerVersion = 6;
 
 export class RunBuilder {
   readonly runId: string;
@@ -145,12 +153,15 @@ export class RunBuilder {
   readonly #inherited: InheritedFacts[] = [];
   readonly #inheritedEvents: EventInput[] = [];
   readonly #remainder: Remainder[] = [];
+  readonly #before: number;
   /** Events without a key so far. A run's end has a key, because more may follow it. */
-  #numbered = 0;
+  #numbered: number;
 
   constructor(format: string, identity: Identity, context: ImportContext) {
     this.#format = format;
     this.#context = context;
+    this.#before = context.before?.events ?? 0;
+    this.#numbered = context.before?.keyless ?? 0;
     this.runId = runIdOf(identity, context);
     this.#idBase =
       context.idBase ??
@@ -201,7 +212,7 @@ export class RunBuilder {
    * came before alone.
    */
   add(draft: Draft): string {
-    const index = this.#events.length;
+    const index = this.#before + this.#events.length;
     const { id: clientEventId, isRepeat } = this.#placeOf(draft);
     if (isRepeat) return clientEventId;
     const time = draft.at ?? null;
@@ -267,11 +278,16 @@ export class RunBuilder {
     return this.#context.repaired === true && JSON.stringify(event).includes('\ufffd');
   }
 
+  /** Of the run so far, with its earlier parts. */
+  get counts(): EventCounts {
+    return { events: this.#before + this.#events.length, keyless: this.#numbered };
+  }
+
   /** Returns the finished run. `items` is the number of things that the source recorded. */
   finish(items: number): ImportedRun {
     const [first] = this.#events;
     // one that reads for itself, such as the receiver of telemetry, compares nothing
-    if (first !== undefined && this.#context.idBase === undefined)
+    if (first !== undefined && this.#before === 0 && this.#context.idBase === undefined)
       this.#events[0] = { ...first, metadata: { ...first.metadata, importerVersion } };
     return {
       runId: this.runId,

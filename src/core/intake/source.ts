@@ -176,7 +176,7 @@ function* separated(text: string): Generator<SourceDocument | BadDocument> {
 /** Captures of MCP mark each line with its sender: `C {…}` and `S {…}`. */
 const sent = /^([CS]) (\{.*\})\s*$/;
 
-function parsedLine(text: string, line: number): SourceDocument | BadDocument {
+export function parsedLine(text: string, line: number): SourceDocument | BadDocument {
   const [, dir, msg] = sent.exec(text) ?? [];
   try {
     return { value: msg === undefined ? parseShallow(text) : { dir, msg: parseShallow(msg) }, line };

@@ -3,8 +3,8 @@
  * ids of its events. Messages of one answer of the model come as several lines with one message id. The file never says
  * that its session has ended. Tested by `test/core/intake/formats/claude-code.test.ts`.
  */
-import { Conversation, words } from '../conversation.ts';
-import type { Format } from '../format.ts';
+import { Conversation, readConversationState, words, type ConversationState } from '../conversation.ts';
+import type { Format, PartContext, ReadPart } from '../format.ts';
 import {
   isSource,
   RunBuilder,
@@ -19,6 +19,7 @@ import { readBlocks, writeResults } from '../pieces/anthropic-blocks.ts';
 import { branchesOf, factsOf } from '../pieces/claude-branch.ts';
 import { Answers, isSynthetic, speaks } from '../pieces/claude-answers.ts';
 import { decidedEnding, isInterruption, writtenEnding } from '../pieces/claude-endings.ts';
+import { answersOf, isOfSession, partEnd } from '../pieces/claude-parts.ts';
 import { ProgressLines, subagent } from '../pieces/claude-progress.ts';
 import { queuedPrompt, steeringPrompts } from '../pieces/claude-queue.ts';
 
@@ -61,9 +62,32 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   }
 }
 
-function writeLines(run: RunBuilder, lines: readonly Source[]): void {
-  const writer = new LineWriter(new Conversation(run, { agent: { name, role: 'agent' } }), lines);
+function writeLines(run: RunBuilder, lines: readonly Source[], earlier?: ConversationState): Conversation {
+  const conversation = new Conversation(run, { agent: { name, role: 'agent' }, earlier });
+  const writer = new LineWriter(conversation, lines);
   for (const line of lines) writer.write(line);
+  return conversation;
+}
+
+function readPart(
+  lines: readonly Source[],
+  context: ImportContext,
+  { state, names }: PartContext,
+): ReadPart | undefined {
+  const session = textOf(state?.['session'] ?? lines.find((line) => 'sessionId' in line)?.['sessionId']);
+  const earlier = readConversationState(state?.['conversation']);
+  const isFirst = state === undefined;
+  if (session === undefined || (earlier === undefined) !== isFirst) return undefined;
+  if (!lines.every((line) => isOfSession(line, session))) return undefined;
+  // the start of the run says what a later line may say first
+  if (isFirst && !(lines.some(isOpening) && lines.some((line) => 'timestamp' in line))) return undefined;
+  const answers = answersOf(lines);
+  if (answers.values().some((id) => names.has(id))) return undefined;
+  for (const id of answers) names.add(id);
+  const run = new RunBuilder(name, { id: session }, context);
+  if (isFirst) start(run, lines);
+  const conversation = writeLines(run, lines, earlier).state();
+  return { run: run.finish(lines.length), counts: run.counts, state: { session, conversation } };
 }
 
 const isOfSubagent = (line: Source): boolean =>
@@ -77,8 +101,11 @@ const isFileOfSubagent = (own: readonly Source[]): boolean =>
   own.length === 0 ||
   (own.some(isOfSubagent) && !own.some((line) => textOf(line['uuid']) !== undefined && !isOfSubagent(line)));
 
+/** Whether a line says what `start` looks for. */
+const isOpening = (line: Source): boolean => textOf(line['version']) !== undefined && 'uuid' in line;
+
 function start(run: RunBuilder, own: readonly Source[]): void {
-  const first = own.find((line) => textOf(line['version']) !== undefined && 'uuid' in line) ?? {};
+  const first = own.find(isOpening) ?? {};
   run.add({
     eventType: 'run.started',
     actor: { name, role: 'agent' },
@@ -365,4 +392,5 @@ export const claudeCode: Format = {
     isSession(document) || isSession([document]) ? 'lines with type and sessionId' : undefined,
   isLine,
   runs,
+  parts: { end: partEnd, read: readPart },
 };

@@ -6,8 +6,8 @@
 import { isStepOfCodex } from '../codex-steps.ts';
 import { Conversation, readArguments, words } from '../conversation.ts';
 import type { Ending } from '../../../contract/endings.ts';
-import { endingOf, exitCodeIn, saysFailure } from '../ending.ts';
-import type { Format } from '../format.ts';
+import { endingOf } from '../ending.ts';
+import type { Format, PartContext, ReadPart } from '../format.ts';
 import {
   idOf,
   isSource,
@@ -19,7 +19,16 @@ import {
   type Source,
 } from '../run.ts';
 import { readTime, type SourceTime } from '../time.ts';
-import { SaidWords } from '../pieces/codex-words.ts';
+import { exitIn, isBlocked, isFailureEvent, writtenEnding } from '../pieces/codex-endings.ts';
+import {
+  isOfThread,
+  openingOf,
+  partEnd,
+  readRolloutState,
+  type CallNotes,
+  type RolloutState,
+} from '../pieces/codex-parts.ts';
+import { isOfProgram, SaidWords } from '../pieces/codex-words.ts';
 import { threadOf, type Thread } from '../pieces/codex-thread.ts';
 import { ItemWriter } from '../pieces/openai-items.ts';
 
@@ -52,10 +61,13 @@ const isRollout = (value: unknown): value is readonly Line[] =>
 /** Items as they stand in the file, by what is written of them. */
 const itemsOf = new WeakMap<object, Source>();
 const originOf = (value: unknown): unknown => (isSource(value) ? (itemsOf.get(value) ?? value) : value);
+const withOrigins = ({ placeOf, ...context }: ImportContext): ImportContext => ({
+  ...context,
+  placeOf: placeOf && ((value: unknown) => placeOf(originOf(value))),
+});
 
 function* runs(document: unknown, given: ImportContext): Generator<ImportedRun> {
-  const { placeOf } = given;
-  const context = { ...given, placeOf: placeOf && ((value: unknown) => placeOf(originOf(value))) };
+  const context = withOrigins(given);
   const lines = (Array.isArray(document) ? document : [document]) as readonly Line[];
   const thread = threadOf(lines);
   const meta = lines.find((line) => line['type'] === 'session_meta')?.payload ?? {};
@@ -71,6 +83,40 @@ function* runs(document: unknown, given: ImportContext): Generator<ImportedRun> 
   writeLines(lines, { conversation, base, from: thread.ownFrom });
   inherit(lines.slice(0, thread.ownFrom), { thread, run, context });
   yield run.finish(lines.length);
+}
+
+function readPart(
+  document: readonly Source[],
+  context: ImportContext,
+  { state: given, ...part }: PartContext,
+): ReadPart | undefined {
+  if (!document.every(isLine)) return undefined;
+  const state = given === undefined ? openingOf(document) : readRolloutState(given);
+  if (state === undefined || !document.every((line) => isOfThread(line, state.id))) return undefined;
+  const run = new RunBuilder(name, { id: state.id }, withOrigins(context));
+  const conversation = new Conversation(run, {
+    agent: { name, role: 'agent' },
+    model: state.model,
+    earlier: given === undefined ? undefined : state.conversation,
+  });
+  if (given === undefined) {
+    const meta = document.find(({ type }) => type === 'session_meta')?.payload ?? {};
+    start(meta, { conversation, base: '', at: readTime(document[0]?.['timestamp']) });
+  }
+  const said = new SaidWords(document, part);
+  const writer = new LineWriter(conversation, { base: '', said, state });
+  for (const [index, line] of document.entries()) writer.write(line, index);
+  if (said.isUnsure) return undefined;
+  return {
+    run: run.finish(document.length),
+    counts: run.counts,
+    state: {
+      ...state,
+      lines: state.lines + document.length,
+      notes: writer.notes(),
+      conversation: conversation.state(),
+    },
+  };
 }
 
 /** A subagent is an actor in the run of its session, as the hooks of Codex name it. */
@@ -126,29 +172,53 @@ class LineWriter {
   readonly #conversation: Conversation;
   readonly #items: ItemWriter;
   /** Exit codes of commands by call id: the output says them only in words. */
-  readonly #exits = new Map<string, number>();
+  readonly #exits: Map<string, number>;
   /** Call ids of patches and MCP tools that failed: the output says it only in words. */
-  readonly #failed = new Set<string>();
+  readonly #failed: Set<string>;
   /** Threads of subagents by the call that started them. */
-  readonly #started = new Map<string, string>();
+  readonly #started: Map<string, string>;
   /** Call ids of what Codex does for itself. */
-  readonly #steps = new Set<unknown>();
+  readonly #steps: Set<unknown>;
+  /** Call ids of outputs. */
+  readonly #ended = new Set<unknown>();
+  /** Lines of earlier parts. */
+  readonly #before: number;
 
   /** Put before keys, so that the threads of one run stay apart. */
   readonly #base: string;
   readonly #said: SaidWords;
 
-  constructor(conversation: Conversation, { base, said }: { base: string; said: SaidWords }) {
+  constructor(
+    conversation: Conversation,
+    { base, said, state }: { base: string; said: SaidWords; state?: RolloutState },
+  ) {
     this.#conversation = conversation;
     this.#base = base;
     this.#said = said;
-    this.#items = new ItemWriter(conversation);
+    this.#before = state?.lines ?? 0;
+    this.#exits = new Map(state?.notes.exits);
+    this.#failed = new Set(state?.notes.failed);
+    this.#started = new Map(state?.notes.started);
+    this.#steps = new Set(state?.notes.steps);
+    this.#items = new ItemWriter(conversation, state?.notes.invoked);
+  }
+
+  /** Of calls whose outputs have not come. */
+  notes(): CallNotes {
+    const isOpen = (call: string): boolean => !this.#ended.has(call);
+    return {
+      exits: [...this.#exits].filter(([call]) => isOpen(call)),
+      failed: [...this.#failed].filter(isOpen),
+      started: [...this.#started].filter(([call]) => isOpen(call)),
+      steps: [...this.#steps].map(String),
+      invoked: this.#items.invoked,
+    };
   }
 
   write(line: Line, index: number): void {
     const { payload } = line;
     const ordinal = line['ordinal'];
-    const id = `${this.#base}line${typeof ordinal === 'number' ? ordinal : index}`;
+    const id = `${this.#base}line${typeof ordinal === 'number' ? ordinal : this.#before + index}`;
     const key = this.#conversation.run.keyOf(id, line);
     if (key === undefined) return;
     const at = readTime(line['timestamp']);
@@ -197,6 +267,7 @@ class LineWriter {
     }
     const exit = this.#exits.get(String(own['call_id'])) ?? exitIn(own['output']);
     const isOutput = String(own['type']).endsWith('_output');
+    if (isOutput) this.#ended.add(own['call_id']);
     const blocked = isOutput && isBlocked(own['output']);
     const agentId = this.#started.get(String(own['call_id'])) ?? startedAgent(own['output']);
     this.#items.write(own, {
@@ -267,51 +338,10 @@ class LineWriter {
 
 type KeyedPrompt = Pick<Parameters<Conversation['prompted']>[0], 'at'> & { readonly key: string };
 
-/** Whether the program wrote a message in the user's name: it says so, or the text is one of its own tags. */
-function isOfProgram(message: Source, passed: unknown): boolean {
-  const given = isSource(passed) ? passed['content_item_metadata'] : undefined;
-  const provenance = (Array.isArray(given) ? given.filter(isSource) : [])
-    .map((each) => each['provenance'])
-    .find(isSource);
-  if (provenance !== undefined) return provenance['type'] === 'harness';
-  const parts = Array.isArray(message['content']) ? message['content'].filter(isSource) : [];
-  const text = textOf(parts[0]?.['text']) ?? '';
-  return /^<(environment_context|user_instructions|turn_aborted|permissions|subagent_notification)\b|^# AGENTS\.md/.test(
-    text.trimStart(),
-  );
-}
-
-/** Codex gives the reason of a hook that blocked a call in place of the call's output. */
-const isBlocked = (output: unknown): boolean =>
-  typeof output === 'string' && /^(?:Command|Tool call) blocked by PreToolUse hook\b/.test(output);
-
-/** What Codex writes in place of an output. */
-function writtenEnding(output: unknown): Ending | undefined {
-  const text = textOf(output) ?? '';
-  if (/^(?:exec command|patch|tool call|command) rejected by user\b/i.test(text)) return 'refused';
-  if (text.startsWith('unsupported call: ')) return 'error';
-  return /^(?:Wall time: [\d.]+ seconds\s+)?aborted(?: by user\b|$)/.test(text) ? 'interrupted' : undefined;
-}
-
-/** The end of a patch, or of a call of MCP: its result is `{Ok}` or `{Err}`. */
-function isFailureEvent({ success, result }: Source): boolean {
-  if (!isSource(result)) return success === false;
-  return success === false || 'Err' in result || saysFailure(result['Ok']);
-}
-
 /** The subagent that a call started: its output names the thread. */
 function startedAgent(output: unknown): string | undefined {
   const given = readArguments(output);
   return isSource(given) ? textOf(given['agent_id']) : undefined;
-}
-
-/** Older files say the exit code in the JSON of the output, or in its text. */
-function exitIn(output: unknown): number | undefined {
-  if (typeof output !== 'string') return undefined;
-  const given = readArguments(output);
-  const metadata = isSource(given) ? given['metadata'] : undefined;
-  const code = isSource(metadata) ? metadata['exit_code'] : undefined;
-  return typeof code === 'number' ? code : exitCodeIn(output);
 }
 
 export const codex: Format = {
@@ -344,4 +374,5 @@ export const codex: Format = {
     isRollout(document) || isKnownLine(document) ? 'lines with type and payload' : undefined,
   isLine,
   runs,
+  parts: { end: partEnd, read: readPart },
 };

@@ -6,7 +6,7 @@
 import { isSource, textOf, type Source } from '../run.ts';
 
 /** The line that has the words too comes right after. */
-const linesAfter = 10;
+export const linesAfter = 10;
 
 interface QueuedPrompt {
   readonly text: string;

@@ -73,8 +73,14 @@ export class ItemWriter {
   readonly #conversation: Conversation;
   #invoked: string | undefined;
 
-  constructor(conversation: Conversation) {
+  /** `invoked`: the model event of an answer that goes on. */
+  constructor(conversation: Conversation, invoked?: string) {
     this.#conversation = conversation;
+    this.#invoked = invoked;
+  }
+
+  get invoked(): string | undefined {
+    return this.#invoked;
   }
 
   write(item: Source, written: ItemOrigin): void {
