@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { limits } from '../../src/contract/limits.ts';
+import { limitGroups, limits } from '../../src/contract/limits.ts';
 import { event, startPlane, type CallOptions, type TestPlane } from '../support/serving.ts';
 
 let plane: TestPlane;
@@ -88,6 +88,12 @@ const cases: Partial<Record<Limit, { at: (n: number) => Request; over: number }>
 };
 
 describe('limits of the contract', () => {
+  it('no subject has a limit with the name of another one, which it would replace', () => {
+    const names = limitGroups.flatMap(([, group]) => Object.keys(group));
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+    expect(names.toSorted()).toEqual(Object.keys(limits).toSorted());
+  });
+
   it.each(Object.entries(cases))('the limit %s accepts n and refuses n + 1', async (name, { at, over }) => {
     const send = async (n: number): Promise<number> => {
       const { method = 'POST', path = '/events', ...options } = at(n);

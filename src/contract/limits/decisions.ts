@@ -28,7 +28,7 @@ export const decisions = {
   /** Commands of a shell line that its action lists. */
   actionCommands: 200,
   /** Characters of the arguments of these commands. */
-  actionChars: 64 * KiB,
+  actionArgumentChars: 64 * KiB,
   /** Folders that a command may run in. */
   actionFolders: 8,
   actionPaths: 1000,

@@ -19,7 +19,7 @@ export interface LineReading {
 
 /**
  * Returns what a line runs; null if it cannot be read, or if it has more than `limits.actionCommands` commands or
- * `limits.actionChars` characters of arguments. Cost: linear in the line and in the folders that it may run in, at most
+ * `limits.actionArgumentChars` characters of arguments. Cost: linear in the line and in the folders that it may run in, at most
  * `limits.actionFolders`.
  */
 export function readLine(line: string, facts: ActionFacts): LineReading | null {
@@ -122,7 +122,7 @@ class Reading implements CommandListener {
       )
       .map(({ sign, target }) => ({ sign, target: this.#shown(target, at.cwd) }));
     this.#chars += args.reduce((sum, arg) => sum + (arg?.length ?? 1), 1);
-    if (this.#chars > limits.actionChars || this.commands.length >= limits.actionCommands)
+    if (this.#chars > limits.actionArgumentChars || this.commands.length >= limits.actionCommands)
       throw new UnreadableLineError();
     const { flags, operands } = splitArguments(args);
     const cwd = program === 'git' ? gitFolder(args, at.cwd) : at.cwd;

@@ -242,8 +242,8 @@ describe('the limits of an action', () => {
   it('keeps arguments to a number of characters', () => {
     // each command counts one more
     const commands = (length: number) => shellAction(`echo ${'x'.repeat(length)}`).commands;
-    expect(commands(limits.actionChars - 1)).not.toBeNull();
-    expect(commands(limits.actionChars)).toBeNull();
+    expect(commands(limits.actionArgumentChars - 1)).not.toBeNull();
+    expect(commands(limits.actionArgumentChars)).toBeNull();
   });
 
   it('follows folders to a number', () => {
