@@ -13,6 +13,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ended } from '../cli/support/tool.ts';
 import { startPlaneProcess, type PlaneProcess } from './support/plane.ts';
+import { startPlane } from '../support/serving.ts';
+import { post, traces } from '../http/otlp/requests.ts';
+import { runAgents } from './support/openai-agents.ts';
 import { programs } from './support/telemetry-programs.ts';
 
 const packages = process.env['GOV_TELEMETRY_PACKAGES'];
@@ -92,3 +95,25 @@ describe.skipIf(packages === undefined)(
     );
   },
 );
+
+it('OpenAI Agents JS: each call and each answer of the model once', async () => {
+  const plane = await startPlane();
+  try {
+    const did = await runAgents();
+    expect([did.calls, did.asked]).toEqual([[5, 500], 3]);
+    for (const span of did.spans) expect((await post(plane, 'traces', traces(span))).status).toBe(200);
+    const { data } = (await plane.call('GET', '/runs')).body;
+    const runs = data.filter(({ runId }: { runId: string }) => runId.startsWith('trace:'));
+    expect(runs).toHaveLength(1);
+    const { calls } = (await plane.call('GET', `/runs/${runs[0].runId}/coverage`)).body;
+    // the tool turns the error into a text for the model, and its span says that it failed
+    expect(calls).toMatchObject([
+      { tool: 'pay', ending: 'ok' },
+      { tool: 'pay', ending: 'error' },
+    ]);
+    const count = `/events/count?runId=${runs[0].runId}&eventType=model.invoked`;
+    expect((await plane.call('GET', count)).body).toEqual({ count: did.asked });
+  } finally {
+    await plane.end();
+  }
+}, 60_000);
