@@ -278,7 +278,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     agents: {
       doors:
         'connection-file doctor drill/judge drill/results drill/start drill/timer facts hook hook-entry ' +
-        'install key mcp/proxied program setup/all setup/codex setup/edit show-changes target',
+        'install key mcp/proxied move-plane program setup/all setup/codex setup/edit show-changes sudo target',
     },
     schedules: {},
     operations: {},

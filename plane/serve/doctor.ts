@@ -96,6 +96,7 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Doct
     return ok(`logs are signed with ${algorithms.join(' and ')}`);
   });
   await examine('secrets', () => lookAtSecrets(dataDir));
+  await examine('approver', () => lookAtApprover(config));
   await examine('file system', () => lookAtFilesystem(dataDir));
   await examine('disk', () => lookAtDisk(dataDir));
   let readable = false;
@@ -122,6 +123,18 @@ async function examinePlane(config: PlaneConfig, { examine, env, folders }: Doct
   );
   await examine('telemetry', () => lookAtTelemetry(dataDir));
   await examine('unit', () => lookAtUnit(folders ?? unitFolders(env)));
+}
+
+/** Whether programs of this user can approve what agents ask for. */
+function lookAtApprover({ dataDir, presence }: PlaneConfig): CheckResult {
+  if (presence === 'none') return ok('no person decides here: presence is none');
+  if (existsSync(join(dataDir, 'approver.key'))) {
+    const what = `every program that reads ${join(dataDir, 'approver.key')} approves what agents ask for`;
+    return warn(what, 'run gov approvers seal in a terminal: a phrase then opens the key');
+  }
+  return ok(
+    existsSync(join(dataDir, 'approver.sealed')) ? 'only a phrase opens its key' : 'no key of a plane',
+  );
 }
 
 /**

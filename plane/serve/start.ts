@@ -33,6 +33,7 @@ import type { Services } from '../../src/service/port/services.ts';
 import type { Store } from '../../src/store/port/store.ts';
 import { rememberHeads } from '../../src/store/file/copies.ts';
 import { heldConfig } from '../config/apply.ts';
+import type { PresenceRule } from '../../src/service/port/services.ts';
 import { recoveredMs, recoveryReason } from '../data/recover-approver.ts';
 import { planeKeys, type PlaneKeys } from '../keys/own.ts';
 import { keyOrders } from '../keys/rotate-serving.ts';
@@ -56,6 +57,8 @@ export interface ServeOptions extends ServingFlags {
   readonly overloadDelayMs?: number;
   readonly timeouts?: NonNullable<ServerOptions['timeouts']>;
   readonly operations?: readonly OperationId[];
+  /** Replaces the rule of plane.json. Tests decide approvals with a key alone; no configuration sets it. */
+  readonly presence?: PresenceRule;
 }
 
 export type RunningPlane = RunningServer;
@@ -107,7 +110,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     witnesses,
     forwards,
     planeProject: config.projectId,
-    presence: config.presence ?? 'enrolled',
+    presence: options.presence ?? config.presence ?? 'enrolled',
     upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
   });

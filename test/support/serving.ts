@@ -2,7 +2,7 @@
  * A plane in a temporary directory for tests over real sockets, and a client that holds every answer against
  * the contract: documented status, schema of the row, shape of problems, headers on every answer.
  */
-import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { readFileSync, rmSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,9 +51,9 @@ export interface TestPlane extends RunningPlane, Below {
   end(): Promise<void>;
 }
 
-export interface StartOptions extends Partial<ServeOptions> {
+export interface StartOptions extends Omit<Partial<ServeOptions>, 'presence'> {
   readonly environment?: Project['environment'];
-  /** Default `none`: most tests decide approvals with a key alone. */
+  /** In `plane.json`. Default: as an older release wrote it, and approvals need a key alone. */
   readonly presence?: Presence;
   /** Further keys by name; `project` names a second project of the same store. */
   readonly extraKeys?: Readonly<
@@ -73,6 +73,13 @@ export const event = (members: Record<string, unknown> = {}): Record<string, unk
   ...members,
 });
 
+/** As an older release wrote it. */
+function withoutPresence(dataDir: string): void {
+  const path = join(dataDir, 'plane.json');
+  const { presence: _, ...older } = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify(older, null, 2), { mode: 0o600 });
+}
+
 let elsewhere: ((options: StartOptions) => Promise<TestPlane>) | undefined;
 
 /** From now on `startPlane` starts this instead: `test/support/on-postgres.ts`. */
@@ -85,11 +92,13 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
   const dataDir = join(folder, 'plane');
   const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('error');
-  const { environment = 'production', presence = 'none', extraKeys = {}, ...serve } = options;
+  const { environment = 'production', presence, extraKeys = {}, ...serve } = options;
   const addresses = { listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0' };
-  await planeInit({ dataDir, ...addresses, environment, presence });
+  await planeInit({ dataDir, ...addresses, environment, presence: presence ?? 'none' });
+  if (presence === undefined) withoutPresence(dataDir);
+  const rule = presence === undefined ? ({ presence: 'none' } as const) : {};
   const keys = await addKeys(dataDir, extraKeys);
-  const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, dataDir });
+  const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, ...rule, dataDir });
   const key = readFileSync(join(dataDir, 'local.key'), 'utf8').trim();
   const { origin, port } = new URL(plane.baseUrl);
   const { call, seen } = checkedCalls(plane.baseUrl);

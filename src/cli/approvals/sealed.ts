@@ -41,6 +41,13 @@ export function ownDataDir({
 const without =
   'run it in a terminal; or enrol a passkey (gov console open) or an SSH key (gov approvers add)';
 
+/** Whether a person has to decide on this plane, and nobody can yet. */
+export async function lacksApprover(client: Client, dataDir: string): Promise<boolean> {
+  const isSigned = readObject(join(dataDir, 'plane.json'))?.['presence'] === 'signed';
+  if (!isSigned || existsSync(sealedFile(dataDir)) || existsSync(plainFile(dataDir))) return false;
+  return (await client.listApprovers({ query: { status: 'active' } })).body.data.length === 0;
+}
+
 /**
  * Asks for a phrase, enrols a new key, and writes it. `client`: with the operator's key. An `approver.key` of an older
  * release becomes part of the sealed key, and is removed. A crash before the end leaves a sealed key that nobody enrolled:

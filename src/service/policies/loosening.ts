@@ -2,7 +2,7 @@
  * Which change of the policies in force loosens a plane (contract O23). A new policy never does, because the strictest
  * decision counts. Proven by `test/service/policies/loosening.test.ts`.
  */
-import { canonicalize } from '../../core/json/parse.ts';
+import { canonicalize, type JsonObject } from '../../core/json/parse.ts';
 import { decide, restriction } from '../../core/policies/evaluate/decision.ts';
 import type { PolicyVersion } from '../../core/policies/set/member.ts';
 
@@ -26,8 +26,27 @@ export function loosening(
   );
   if (was !== undefined && is !== undefined && restriction(is) < restriction(was))
     return `change what policy ${policyId} decides where nobody knows, from ${was} to ${is}`;
+  // a member that this function does not know
+  if (canonicalize(othersOf(before)) !== canonicalize(othersOf(after)))
+    return `change policy ${policyId} in more than its action`;
   const isSigned = after.requireSignedApproval === true || (after.action === 'deny' && is === 'deny');
   return before.requireSignedApproval === true && !isSigned
     ? `let anybody approve what policy ${policyId} escalates`
     : null;
+}
+
+/** The members that only a person may judge. */
+function othersOf({
+  policyId: _id,
+  name: _name,
+  version: _version,
+  severity: _severity,
+  policyHash: _hash,
+  condition: _condition,
+  action: _action,
+  requireSignedApproval: _signed,
+  onIndeterminate: _unknown,
+  ...others
+}: PolicyVersion): JsonObject {
+  return { ...others };
 }

@@ -129,6 +129,26 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
     expect((await piped('approvers seal')).code).toBe(2);
   });
 
+  it('gov agents install asks for the phrase of a plane without an approver, before an agent asks', async () => {
+    const fresh = await startPolicyPlane({ presence: 'signed' });
+    fresh.write('config/config.json', {
+      currentContext: 'here',
+      contexts: { here: { kind: 'plane', dataDir: fresh.dataDir } },
+    });
+    const place = {
+      env: { GOV_CONFIG_DIR: join(fresh.folder, 'config'), HOME: fresh.folder },
+      cwd: fresh.folder,
+    };
+    const argv = ['agents', 'install', 'claude-code', '--scope', 'user'];
+    const refused = await gov(argv, place);
+    expect([refused.code, refused.stderr]).toEqual([0, expect.stringContaining('gov approvers seal')]);
+    const answers = [['Choose a phrase (Enter: ', '']] as const;
+    const { code, text } = await govAtTerminal(argv, { answers, ...place });
+    expect([code, text]).toEqual([0, expect.stringContaining('enrolled apv_')]);
+    expect((await gov(argv, place)).stderr).not.toContain('approvers seal');
+    await fresh.end();
+  });
+
   it('gov approvers seal seals the approver.key of an older release, which then is gone', async () => {
     const older = await startPolicyPlane();
     const scopes = ['governance:read', 'approvals:decide', 'events:read'];

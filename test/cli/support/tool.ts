@@ -55,6 +55,8 @@ export function gov(argv: readonly string[], options: ToolOptions = {}): Promise
   const child = spawn(process.execPath, [runner, ...argv], {
     env: cleanEnv(options.env),
     cwd: options.cwd ?? tmpdir(),
+    // a session of its own has no terminal, also where the tests have one
+    detached: true,
   });
   child.stdin.on('error', () => {});
   child.stdin.end(options.input ?? '');

@@ -145,6 +145,7 @@ const well = {
   database: 'ok',
   'pinned keys': 'ok',
   integrity: 'ok',
+  approver: 'ok',
   backup: 'warn',
   address: 'ok',
   'metrics address': 'ok',
@@ -173,6 +174,17 @@ describe('the doctor of a plane', () => {
     expect(bad.code).toBe(3);
     expect(bad.stdout).toMatch(/✗ keys .*expected a key at\s+\S*store\.key\n +→ restore it from a backup/);
     expect(bad.stderr).toMatch(/^1 of \d+ checks failed\n/);
+  });
+
+  it('the doctor names an approver.key of an older release, and how to seal it', async () => {
+    expect(check(await examine(), 'approver')).toMatchObject({ status: 'ok' });
+    const file = join(dataDir, 'approver.key');
+    writeFileSync(file, 'gov_live_x', { mode: 0o600 });
+    expect(check(await examine(), 'approver')).toMatchObject({
+      status: 'warn',
+      advice: expect.stringContaining('gov approvers seal'),
+    });
+    rmSync(file);
   });
 
   it('the doctor names files that others may read', async () => {

@@ -1,6 +1,7 @@
 /** Where a person has to be present: real planes, keys and signatures. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -15,7 +16,10 @@ import { sshNamespace } from '../../../src/core/approvals/statement.ts';
 import { createRunToken, runScopes } from '../../../src/core/run-token.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import type { Json } from '../../../src/core/json/parse.ts';
-import { startPlane, type StartOptions, type TestPlane } from '../../support/serving.ts';
+import { planeInit } from '../../../plane/data/init.ts';
+import { planeServe } from '../../../plane/serve/start.ts';
+import { silentLog } from '../../../src/service/call/log.ts';
+import { send, startPlane, type StartOptions, type TestPlane } from '../../support/serving.ts';
 
 const approverScopes = ['governance:read', 'approvals:decide', 'events:read'] as const;
 
@@ -211,6 +215,35 @@ describe('the first approver', () => {
       expect.stringContaining('gov approvers recover'),
     ]);
     await world.plane.end();
+  });
+});
+
+describe('a plane of an older release', () => {
+  it('approves by key until its first approver is enrolled, although an agent has asked', async () => {
+    const dataDir = join(mkdtempSync(join(tmpdir(), 'gov-older-')), 'plane');
+    await planeInit({ dataDir, listen: '127.0.0.1:0', metricsListen: 'off', presence: 'none' });
+    const path = join(dataDir, 'plane.json');
+    const { presence: _, ...older } = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify(older));
+    const keyIn = (name: string) => readFileSync(join(dataDir, name), 'utf8').trim();
+    const [operator, person, agent] = ['local.key', 'approver.key', 'agent.key'].map(keyIn);
+    const plane = await planeServe({ dataDir, log: silentLog, env: {} });
+    const post = (place: string, body: unknown, key = operator) =>
+      send('POST', `${plane.baseUrl}${place}`, { body, key: key ?? '' });
+    const condition = { '==': [{ var: 'context.tool.name' }, 'pay'] };
+    await post('/governance/policies', { policyId: 'ask', name: 'ask', condition, action: 'escalate' });
+    await post('/governance/policies/ask/publish', {});
+    const decided = async (runId: string): Promise<number> => {
+      const call = { tool: { name: 'pay' }, arguments: {}, runId };
+      const { approvalId } = (await post('/mcp/tools/evaluate', call, agent)).body;
+      return (await post(`/approvals/${approvalId}/decision`, { outcome: 'approved' }, person)).status;
+    };
+    expect(await decided('o1')).toBe(200);
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const body = { name: 'first', ssh: { publicKey: sshPublicKey(privateKey) } };
+    expect((await post('/approvers', body)).status).toBe(201);
+    expect(await decided('o2')).toBe(400);
+    await plane.close();
   });
 });
 

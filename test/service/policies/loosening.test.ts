@@ -44,6 +44,12 @@ describe('a change of the policies in force', () => {
       of('b'),
       'let anybody approve what policy p escalates',
     ],
+    [
+      'a member that nobody knows',
+      of('a'),
+      { ...of('b', { action: 'deny' }), later: 'allow' },
+      'change policy p in more than its action',
+    ],
   ] as const)('%s', (_, before, after, what) => {
     expect(loosening(before, after)).toBe(what);
   });

@@ -1,4 +1,5 @@
 /** `gov agents doctor [CLIENT]`: exit 3 if a call could run without a decision. Tested by `test/cli/agents/doctor.test.ts`. */
+import { accessSync, constants } from 'node:fs';
 import { inspect, type ClientReport } from '../../agents/doctor.ts';
 import { drilledHere } from '../../agents/drill/results.ts';
 import { drillable } from '../../agents/drill/start.ts';
@@ -51,7 +52,21 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
   if (here.some(({ client }) => drillable.includes(client)) && !hasTimer(io.env))
     await out.note(safe`no timer runs drills: gov agents drill --every 24h`);
   if (here.length === 0) await out.note(safe`no client of agents on PATH, and none is set up`);
+  const context = session.context()?.context;
+  if (context?.kind === 'plane' && process.getuid?.() !== 0 && isWritable(context.dataDir))
+    await out.warn(
+      safe`agents of this user can write the files of the plane in ${context.dataDir}: sudo gov agents install --scope managed moves it`,
+    );
   return out.verdict;
 };
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const isHere = ({ found, installed }: ClientReport): boolean => found !== null || installed !== null;

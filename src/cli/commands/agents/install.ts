@@ -1,5 +1,5 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { clientTitles } from '../../../core/agents/clients.ts';
 import {
   install,
@@ -15,10 +15,13 @@ import { withTrust } from '../../agents/setup/codex.ts';
 import { nothing, type Edit, type Scope, type Setup, type HookSettings } from '../../agents/setup/edit.ts';
 import { pinProxied } from '../../agents/mcp/proxied.ts';
 import { showChanges } from '../../agents/show-changes.ts';
+import { planeOfSudo } from '../../agents/sudo.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
+import { updateUserConfig } from '../../context/config-write.ts';
 import type { Context } from '../../context/definition.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
+import { confirm } from '../../terminal/ask.ts';
 import { safe } from '../../terminal/safe.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
 import type { agentsInstall as spec } from '../../specs/decide/agents.ts';
@@ -35,6 +38,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { flags, io, out } = call;
   const scope = scopeOf(flags.scope);
   const folder = folderOf(scope, io.env);
+  if (scope === 'managed' && !call.session.hasTarget()) call.session.use(planeOfSudo(io.env));
   const chosen = await choose(call);
   const planned = (key: string) => plan(call, { scope, folder, chosen, key });
   // reads every file before anything changes
@@ -46,6 +50,7 @@ export const run: Run<typeof spec> = async (call) => {
   const given = flags.keyFile === undefined ? undefined : resolve(io.cwd, flags.keyFile);
   const context = contextOf(call);
   const { session } = call;
+  await enrolApprover(call);
   const { key, file, keyId, isOperators } = await hookKey({ session, context, scope, folder, given });
   writeConnection(call, { folder, scope, keyFile: file });
   if (keyId !== null) writeInstalled(folder, { ...readInstalled(folder), keyId });
@@ -69,8 +74,58 @@ export const run: Run<typeof spec> = async (call) => {
     await out.warn(
       safe`hooks use the operator's key (${file}), with which an agent could also change policies: name a narrower one with --key-file`,
     );
+  if (scope === 'managed' && context?.kind === 'plane') await keepFromUser(call, context.dataDir);
   await out.note(safe`next: gov agents doctor, then gov agents drill`);
 };
+
+/** Moves a plane that the user's agent could write to a user of its own, after a question. */
+async function keepFromUser(call: Call, dataDir: string): Promise<void> {
+  const { flags, out, io, signal, session } = call;
+  const { isOfUser, moveDirectory, movedTo, prepareMove, startMoved } =
+    await import('../../agents/move-plane.ts');
+  if (process.getuid?.() !== 0 || !isOfUser(dataDir)) return;
+  const to = movedTo(dataDir);
+  if (flags.keepPlane || !(out.settings.interactive || out.settings.yes))
+    return out.warn(
+      safe`the agents of its user can write the files of the plane in ${dataDir}; in a terminal this command moves it to ${to}, after a question`,
+    );
+  await confirm(
+    `this stops the plane in ${dataDir} and moves it to ${to}, to the user gov`,
+    '--yes or --keep-plane',
+    call,
+  );
+  const owner = prepareMove(dataDir);
+  const { stopPlane } = await import('../../../../plane/serve/stop.ts');
+  const { result } = await stopPlane(dataDir, { timeoutMs: 30_000, force: false, signal });
+  if (result !== 'stopped' && result !== 'not serving')
+    throw new CliError(exit.error, `expected the plane in ${dataDir} to stop, got ${result}`);
+  moveDirectory(dataDir, owner);
+  const name = session.context()?.name ?? basename(dataDir);
+  await updateUserConfig(io.env, (config) => ({
+    currentContext: config.currentContext ?? name,
+    contexts: { ...config.contexts, [name]: { kind: 'plane', dataDir: to } },
+  }));
+  const start = startMoved(to);
+  await out.note(safe`the plane is in ${to} now, and root has the context ${name}: sudo gov approvals list`);
+  if (start !== null)
+    await out.warn(safe`the plane is stopped, and there is no systemd that starts it: ${start}`);
+}
+
+/** Before an agent asks: asks for the phrase of a plane of this machine that has no approver yet. */
+async function enrolApprover(call: Call): Promise<void> {
+  const { session, out } = call;
+  const { lacksApprover, makeSealedKey, ownDataDir, sealedFile } = await import('../../approvals/sealed.ts');
+  const dataDir = ownDataDir(call);
+  if (dataDir === null) return;
+  const client = await session.client();
+  if (!(await lacksApprover(client, dataDir))) return;
+  if (!out.settings.interactive)
+    return out.warn(
+      safe`nobody can approve what agents ask for: run gov approvers seal in a terminal, before an agent asks`,
+    );
+  const { approver } = await makeSealedKey(client, dataDir);
+  await out.note(safe`enrolled ${approver.approverId}; its key is ${sealedFile(dataDir)}`);
+}
 
 /** The named client, or those on PATH. Errors: exit 5 for none, exit 2 for one that is too old. */
 async function choose({ args, io }: Call): Promise<ClientChoice[]> {

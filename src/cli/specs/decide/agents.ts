@@ -24,6 +24,7 @@ export const agentsInstall = command({
     'Writes gov hook into the settings of each client, so that a call runs only after a decision that is in the log. Settings of the user stay. gov agents uninstall takes everything back.',
     'Hooks get a key of their own, which may evaluate and record: agent.key of a plane on this machine, else a new one. The hook runs without the variables of the session, because a project can set them.',
     'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
+    'With --scope managed and sudo, it is about the plane of the user who ran sudo. After a question it moves that plane to the Unix user gov, in /var/lib/gov, so that the agents of the user cannot write its files. Commands about the plane then need sudo.',
     'Cursor is set up as its documentation says. Nobody has tested it.',
   ],
   args: [client],
@@ -34,6 +35,7 @@ export const agentsInstall = command({
       'FILE',
       'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
     ),
+    keepPlane: flag.on('With --scope managed: leave a plane of a user where it is'),
     withoutTelemetry: flag.on('Leave the OpenTelemetry settings of the client alone'),
   },
   examples: [
