@@ -234,7 +234,7 @@ export const events = {
       actor: Type.Optional(searchedName('The id or the name of the actor, as recorded')),
       onBehalfOf: Type.Optional(
         searchedName(
-          'The id or the name of one for whom the actor acts: `onBehalfOf` of the actor, or a member of its `delegationChain`',
+          `The id or the name of one for whom the actor acts: \`onBehalfOf\` of the actor, or one of the first ${limits.delegationSearched} members of its \`delegationChain\``,
         ),
       ),
       resource: Type.Optional(searchedName('The id or the name of the resource, as recorded')),

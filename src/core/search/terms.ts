@@ -18,7 +18,7 @@ export interface EventSearch {
   readonly aiSystemId?: string;
   /** The id or name of the actor. */
   readonly actor?: string;
-  /** The id or name of one for whom the actor acts: its `onBehalfOf`, or a member of its `delegationChain`. */
+  /** The id or name of one for whom the actor acts: its `onBehalfOf`, or one of the first of its `delegationChain`. */
   readonly onBehalfOf?: string;
   /** The id or name of the resource. */
   readonly resource?: string;
