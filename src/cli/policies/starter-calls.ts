@@ -33,6 +33,7 @@ export const starterCalls: Readonly<Record<string, StarterCalls>> = {
       'curl http://127.0.0.1:3000/health',
       'kill 123',
       'NODE_ENV=test npm test',
+      'systemctl status nginx',
       'ls -la .claude',
       'cat ~/.bashrc',
       'gov events list --run x',
@@ -52,6 +53,7 @@ export const starterCalls: Readonly<Record<string, StarterCalls>> = {
       'ls; pkill -f gov',
       'ls; codex --yolo',
       'HOME=/tmp/x npm test',
+      'systemctl stop gov-plane',
       'echo "{}" > ~/.claude/settings.json',
       'printf x >> $HOME/.codex/.env',
       'gov approvals approve apr_1',
@@ -112,6 +114,7 @@ export const starterCalls: Readonly<Record<string, StarterCalls>> = {
   },
   'no-secrets': {
     passes: [
+      'set -e; export A=1',
       'cat src/main.ts',
       'grep -r TODO .',
       'cat .env.example',
@@ -126,6 +129,8 @@ export const starterCalls: Readonly<Record<string, StarterCalls>> = {
     caught: [
       'ls; tar czf - ~',
       'ls; printenv',
+      'set',
+      'export -p',
       'cat ~/.ssh/id_ed25519',
       'grep -r . $HOME/.ssh',
       'cp ~/.ssh/id_rsa k',

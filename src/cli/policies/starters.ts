@@ -26,7 +26,7 @@ when
     some(action.paths, @.access != "read" && "control" in @.places)
     || some(action.commands, @.program == "gov" && !(@.verb in ["", "status", "version", "help", "events", "runs", "hook", "search", "log", "doctor"]))
     || some(action.endpoints, @ == action.plane)
-    || some(action.commands, @.program in ["kill", "pkill", "killall"] && some(@.operands, "gov" in substr(@, 0)))
+    || some(action.commands, @.program in ["kill", "pkill", "killall", "systemctl", "service", "launchctl"] && some(@.operands, "gov" in substr(@, 0)))
     || some(action.commands, @.program in ["claude", "codex", "gemini", "opencode", "cursor-agent"]
          && some(@.flags, @ in ["--settings", "--setting-sources", "--bare", "--pure", "-c", "--config", "--profile", "--yolo", "--dangerously-bypass-hook-trust", "--plugin-dir", "--acp", "--experimental-acp"]))
     || some(action.code, @ in ["gov by another program", "git config runs a program", "variable HOME"]
@@ -61,6 +61,7 @@ when
     || some(action.paths, "above-home" in @.places)
        && some(action.commands, @.program in ["cat", "tar", "zip", "cp", "rsync", "scp", "grep", "rg", "egrep", "curl", "wget", "base64", "xxd", "7z"])
     || some(action.commands, @.program in ["env", "printenv"] && length(@.operands) == 0
+         || @.program in ["set", "export", "declare", "typeset"] && (length(@.args) == 0 || some(@.flags, @ == "-p"))
          || @.program in ["security", "secret-tool", "pass", "op", "ssh-add"])
   )
 `,

@@ -73,6 +73,7 @@ function operandUses(command: ActionCommand, access: Access, place: PathPlace): 
   let verbs = verb === '' ? 0 : 1;
   let skips =
     patternFirst.has(program) && !flags.some((flag) => flag === '-e' || flag === '-f' || flag === '--regexp');
+  const removes = flags.some((flag) => flag !== null && /^--remove-(?:source-)?files$/.test(flag));
   const found: PathUse[] = [];
   for (const [at, word] of words.entries()) {
     if (skips) {
@@ -84,7 +85,8 @@ function operandUses(command: ActionCommand, access: Access, place: PathPlace): 
       continue;
     }
     const isLast = at === words.length - 1;
-    const does = isMove && isLast && at > 0 ? 'write' : copying.has(program) && !isLast ? 'read' : access;
+    const does =
+      isMove && isLast && at > 0 ? 'write' : copying.has(program) && !isLast && !removes ? 'read' : access;
     // an operand that begins with `-` follows `--`
     if (word === null || (access !== 'any' && word.startsWith('-')))
       found.push(...pathUses(word, does, place));
@@ -108,9 +110,11 @@ function accessBy({ program, verb, args, flags }: ActionCommand): Access {
     if (args.includes('-delete')) return 'delete';
     return args.some((arg) => arg !== null && /^-(?:fprint0?|fprintf|fls)$/.test(arg)) ? 'write' : 'read';
   }
-  if (program === 'git') return verb === 'rm' || verb === 'mv' ? 'delete' : 'any';
+  if (program === 'git')
+    return verb === 'rm' || verb === 'mv' ? 'delete' : verb === 'clone' || verb === 'init' ? 'write' : 'any';
   if (program === 'rsync' && has(/^--(?:delete|remove-source-files)/)) return 'delete';
   if (program === 'sed' && has(/^(?:-i|--in-place)/)) return 'write';
+  if (program === 'tar' && has(/^--remove-files/)) return 'delete';
   if (program === 'tar' && has(/^(?:-c|--create)$/)) return 'read';
   if (program.startsWith('mkfs')) return 'write';
   return accessOf.get(program) ?? 'any';
