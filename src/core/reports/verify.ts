@@ -98,6 +98,8 @@ export interface ReportVerdict extends SignatureFacts {
   readonly completeness: Completeness;
   /** Titles of the tables of which the report itself says that it does not show whether rows are missing. */
   readonly notShown: readonly string[];
+  /** Whether the report says that its first table, the one that it is about, has every row. */
+  readonly mainTableShown: boolean;
   readonly checks: readonly CheckResult<ReportCheckId>[];
 }
 
@@ -340,6 +342,7 @@ class ReportVerification {
       completeness,
       notShown:
         report?.tables.flatMap((each) => (each.completeness.status === 'proven' ? [] : [each.title])) ?? [],
+      mainTableShown: report?.tables[0]?.completeness.status === 'proven',
       // the keys of the checkpoint alone did not sign what the report says
       ...(this.#checks.passed('signature') ? this.#signed : unsigned),
       checks,

@@ -8,7 +8,7 @@ import { limits } from '../../../contract/limits.ts';
 import { signatureNameOf } from '../../../core/reports/artifacts.ts';
 import type { ReportFonts } from '../../../core/reports/inputs.ts';
 import { comparePagesWith } from '../../../core/reports/verify-pages.ts';
-import { requireStrength, strengthText } from '../../../core/proofs/strength.ts';
+import { requireStrength, type Strength, strengthText } from '../../../core/proofs/strength.ts';
 import { signedByText } from '../../../core/note/signed-by.ts';
 import { reportKindOf, type ReportVerdict, verifyReport } from '../../../core/reports/verify.ts';
 import { trustFrom, type TrustSource } from '../../context/trust.ts';
@@ -52,7 +52,7 @@ export const run: Run<typeof spec> = async (call) => {
     seen: found.seen,
     ...(await derivedFrom(call, flags, source)),
   });
-  const verdict = await withHistory(requireStrength(judged, flags.requireCompleteness), heads, found);
+  const verdict = await withHistory(requireShown(judged, flags.requireCompleteness), heads, found);
   out.verdict = exitOf(verdict);
   await print(out, verdict, source);
   if (source === null && verdict.code !== 'MALFORMED_REPORT') {
@@ -62,6 +62,14 @@ export const run: Run<typeof spec> = async (call) => {
   }
   return out.verdict;
 };
+
+/** As `requireStrength`. An attached file about another table shows nothing of the table that the report is about. */
+function requireShown(verdict: ReportVerdict, required: Strength | undefined): ReportVerdict {
+  const enough = requireStrength(verdict, required);
+  return required === undefined || verdict.mainTableShown || !enough.verified
+    ? enough
+    : { ...enough, verified: false, code: 'COMPLETENESS_TOO_WEAK' };
+}
 
 async function fontsOf({ flags, io }: Call): Promise<ReportFonts> {
   const { readReportFonts } = await import('../../../host/reports/fonts.ts');

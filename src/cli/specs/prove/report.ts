@@ -153,14 +153,14 @@ export const reportLogo = command({
 export const reportVerify = command({
   name: 'report verify',
   prints:
-    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array completeness:object notShown:array checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null history?:object',
+    'verified:boolean code:string|null artifact:string|null dataHash:string|null executionId:string|null title:string|null reportTemplateId:string|null template:object|null startTime:string|null endTime:string|null origin:string|null treeSize:integer|null files:array proofs:array answers:array completeness:object notShown:array mainTableShown:boolean checks:array notes?:array witnesses?:integer signatures?:array missingAlgorithms?:array trustedOrigin:string|null trustFrom:string|null history?:object',
   summary: 'Verify a report, PDF or JSON, without the service',
   details: [
     'gov verifies the file, or standard input with -, on this machine alone: without network or store. It takes the attachments out, checks every hash, the signature of the log, the signed checkpoint and each attached proof bundle, and renders the pages again from the attached data to compare them.',
     'Trusted keys come from --key, --trust or the trust file of the chosen context; never from the report.',
     'The log signs the data hash. A report of an earlier version has no signature: require the data hash that you have from another source, such as gov report get or a letter, with --hash.',
     'Pages that another version of gov wrote may come out otherwise. Then gov says that they were not compared, and the report is not verified. Use the version that the file names, or judge the attached data alone: --data-only.',
-    '"none missing" speaks of what the attached answers and proofs list, in the words of gov proofs verify, and of the weakest of them. It does not speak of tables that the report marks NOT SHOWN; they are named. --require-completeness refuses less, and a JSON report, which has no files.',
+    '"none missing" speaks of what the attached answers and proofs list, in the words of gov proofs verify, and of the weakest of them. It does not speak of tables that the report marks NOT SHOWN; they are named. --require-completeness refuses less, a report whose first table is NOT SHOWN, and a JSON report, which has no files.',
   ],
   args: [{ name: 'report', description: 'File of a report, PDF or JSON, or - for standard input' }],
   flags: {

@@ -7,6 +7,7 @@ import { ed25519Cosigner, openCheckpoint } from '../../../../src/core/note/check
 import { parseVerifierKey, signatureLine } from '../../../../src/core/note/signed.ts';
 import { formatTrust } from '../../../../src/core/note/trust.ts';
 import { answerText } from '../../../../src/core/proofs/answer.ts';
+import type { Report } from '../../../../src/core/reports/model.ts';
 import type { ReportAttachment } from '../../../../src/core/reports/inputs.ts';
 import { readReportFonts } from '../../../../src/host/reports/fonts.ts';
 import { answer } from '../../../core/proofs/asked.ts';
@@ -108,13 +109,15 @@ describe('gov report verify', () => {
     const index = { witnesses: [{ name: 'W1', key: parseVerifierKey(witness.verifierKey) }], quorum: 1 };
     const naming = file('naming', formatTrust({ ...trust, index }));
     const attached = { name: 'run.govanswer.json', bytes: Buffer.from(cosigned) };
-    const verify = async (attachments: readonly ReportAttachment[], ...more: string[]) => {
+    const pdfOf = async (attachments: readonly ReportAttachment[], of: Partial<Report> = {}) => {
       const { size, root } = openCheckpoint(asked.checkpoint, trust.keys, origin).checkpoint;
       // the report is of the log that answers: a report of another history would be found
       const rootHash = Buffer.from(root).toString('base64');
       const log = { origin, treeSize: size, rootHash, checkpoint: asked.checkpoint };
-      const made = { ...sampleReport({ rows: 5, attachments }), log };
-      const path = file('strength.pdf', await signedPdf(made, { fonts, attachments }));
+      const made = { ...sampleReport({ rows: 5, attachments }), log, ...of };
+      return file('strength.pdf', await signedPdf(made, { fonts, attachments }));
+    };
+    const verify = async (path: string, ...more: string[]) => {
       // other tests have kept heads of another history of this origin
       const env = { GOV_CONFIG_DIR: emptyDirectory() };
       return govHere(['report', 'verify', path, ...more], { env });
@@ -127,12 +130,29 @@ describe('gov report verify', () => {
     ];
     for (const [attachments, by, required, code, words] of rows) {
       const argv = ['--trust', by, '--require-completeness', required];
-      const result = await verify(attachments, ...argv, '-o', 'table');
+      const made = await pdfOf(attachments);
+      const result = await verify(made, ...argv, '-o', 'table');
       expect([required, attachments.length, result.code]).toEqual([required, attachments.length, code]);
       expect(result.stdout).toContain(`none missing: ${words}`);
       expect(result.stdout).toContain('not shown of ');
-      expect((await verify(attachments, ...argv)).stdout).toMatch(/^table\t.+\tnot_shown$/m);
+      expect((await verify(made, ...argv)).stdout).toMatch(/^table\t.+\tnot_shown$/m);
       expect(result.stdout.includes('less strongly than you require')).toBe(code === 3);
+    }
+    // the first table is the one that the report is about: an answer about another one does not speak of it
+    for (const [tables, code] of [
+      [report.tables, 0],
+      [report.tables.toReversed(), 3],
+    ] as const) {
+      const made = await pdfOf([attached], { tables });
+      expect((await verify(made, '--trust', trustFile)).code).toBe(0);
+      const argv = ['--trust', trustFile, '--require-completeness', 'own_index', '-o', 'json'];
+      const { stdout, ...required } = await verify(made, ...argv);
+      expect(required.code).toBe(code);
+      expect(JSON.parse(stdout)).toMatchObject({
+        code: code === 0 ? null : 'COMPLETENESS_TOO_WEAK',
+        mainTableShown: code === 0,
+        completeness: { strength: 'own_index' },
+      });
     }
     // the report of another history than its answer
     const split = sampleReport({ rows: 5, attachments: [attached] });
