@@ -28,7 +28,7 @@ export function answerOf(attributes: Source): Answer {
   };
 }
 
-export function isSameAnswer(a: Answer, b: Answer): boolean {
+function isSameAnswer(a: Answer, b: Answer): boolean {
   if (a.response !== undefined && b.response !== undefined) return a.response === b.response;
   return a.text !== undefined && a.text === b.text;
 }
