@@ -210,9 +210,11 @@ function describedFailure(thrown: unknown, listing: string | undefined): Failure
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (diskCodes.has(codeOf(thrown))) {
-    const full = { code: 'STORAGE_FULL', message: `${whyUnwritable(thrown)} (${message})` };
-    const hint = 'make room or choose another place, then run the command again';
-    return { exit: exit.error, ...full, retryable: false, hint, next: [] };
+    const isReadOnly = codeOf(thrown) === 'EROFS';
+    const code = isReadOnly ? 'WRITE_FAILED' : 'STORAGE_FULL';
+    const hint = `${isReadOnly ? '' : 'make room or '}choose another place, then run the command again`;
+    const why = `${whyUnwritable(thrown)} (${message})`;
+    return { exit: exit.error, code, message: why, retryable: false, hint, next: [] };
   }
   if (['EACCES', 'EPERM'].includes(codeOf(thrown))) {
     const hint =

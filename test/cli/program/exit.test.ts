@@ -50,6 +50,18 @@ describe('exit codes', () => {
     });
   });
 
+  it('a read-only file system is no full disk: nothing asks to make room there', () => {
+    // as mkdirSync() throws it; only root could mount one
+    const message = "EROFS: read-only file system, mkdir '/mnt/x'";
+    const thrown = Object.assign(new Error(message), { code: 'EROFS', syscall: 'mkdir', path: '/mnt/x' });
+    expect(failureOf(thrown)).toMatchObject({
+      exit: 1,
+      code: 'WRITE_FAILED',
+      message: `the file system is read-only (${message})`,
+      hint: 'choose another place, then run the command again',
+    });
+  });
+
   it('a folder that cannot be made is reported with its path and the reason', () => {
     let thrown: unknown;
     try {
