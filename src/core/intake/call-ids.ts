@@ -22,6 +22,8 @@ interface Call {
   readonly name: string;
   /** Number of the message that asked for it. */
   readonly asked: number;
+  /** The order alone chose this call, or another one before it, for a result. */
+  readonly isGuess?: true;
 }
 
 /** The calls without a result, and what gives the next one its id. It is JSON. */
@@ -47,7 +49,8 @@ const isCall = (value: unknown): value is Call =>
   typeof value['id'] === 'string' &&
   typeof value['name'] === 'string' &&
   typeof value['asked'] === 'number' &&
-  (value['sourceId'] === undefined || typeof value['sourceId'] === 'string');
+  (value['sourceId'] === undefined || typeof value['sourceId'] === 'string') &&
+  (value['isGuess'] === undefined || value['isGuess'] === true);
 
 /** How a result found its call. `none`: the recording does not contain the call. */
 export type MatchKind = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
@@ -108,18 +111,27 @@ export class CallIds {
   /**
    * Returns the call that a result answers: the open call with its id, else with its name, else the oldest open call, if
    * one message asked for all of them. Anything else is ambiguous, and has no call. A result whose id no call has answers
-   * only the one call of its name that has no id.
+   * only the one call of its name that has no id. `isGuess`: several calls were open, so that this may be the result of
+   * another one of them.
    */
   answered({ sourceId, name }: { sourceId: string | undefined; name?: string | undefined }): {
     readonly id: string | undefined;
     readonly matched: MatchKind;
+    readonly isGuess: boolean;
   } {
     const found = sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
-    if (found.matched === 'order') this.#changes.add('result_by_order');
+    const isRival = (call: Call): boolean =>
+      sourceId === undefined ? name === undefined || call.name === name : call.sourceId === sourceId;
+    if (found.matched === 'order') {
+      this.#changes.add('result_by_order');
+      if (this.#open.filter(isRival).length > 1)
+        this.#open = this.#open.map((call) => (isRival(call) ? { ...call, isGuess: true } : call));
+    }
+    const isGuess = this.#open.some((call) => call.id === found.id && call.isGuess === true);
     if (found.matched === 'ambiguous') this.#changes.add('result_ambiguous');
     if (found.matched === 'none') this.#changes.add('call_unknown');
     this.#open = this.#open.filter(({ id }) => id !== found.id);
-    return found;
+    return { ...found, isGuess };
   }
 
   #byId(sourceId: string, name: string | undefined): { id: string | undefined; matched: MatchKind } {

@@ -211,8 +211,10 @@ export class Conversation {
   }
 
   /** The result of a call. */
-  returned({ at, content, extra, key, sourceId, name, outcome, details, actor }: Result): void {
-    const { id, matched } = this.#callIds.answered({ sourceId, name });
+  returned({ at, content, extra, key, sourceId, name, details, actor, ...result }: Result): void {
+    const { id, matched, isGuess } = this.#callIds.answered({ sourceId, name });
+    // another call may have ended so
+    const outcome = isGuess ? 'unknown' : result.outcome;
     if (this.#isRepeat(id, [content, outcome, details])) return;
     const { name: reader } = actor ?? this.agent;
     if (id !== undefined) this.#unread.set(reader, [...(this.#unread.get(reader) ?? []), id]);

@@ -15,7 +15,8 @@ export const changeLabels = {
   clipped: 'names or actions over their length, clipped',
   call_id_renamed: 'tool call ids used twice in a run, numbered',
   call_unknown: 'results of calls that the source does not contain',
-  result_by_order: 'results that name no call of their own, joined in order (matchedBy: order)',
+  result_by_order:
+    'results that name no call of their own, joined in order (matchedBy: order; of unknown outcome where several calls were open)',
   result_ambiguous: 'results that fit several calls or none, marked ambiguous',
   unknown_part: 'parts that gov does not understand, recorded as x.unknown',
   bookkeeping: 'records of the source about itself, not recorded',

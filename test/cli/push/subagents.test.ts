@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { importerVersion } from '../../../src/core/intake/run.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { Folder, push } from './harness.ts';
 import { Listing } from './service.ts';
@@ -206,11 +207,13 @@ describe('files of subagents of Codex', () => {
 });
 
 describe('a session that an older version of gov imported', () => {
-  /** As version 1 read it: without a version, and without what is read since. */
-  const age = () => {
+  /** As an older version read it: without what is read since. Version 1 wrote no version. */
+  const age = (version?: number) => {
     for (const event of service.recorded) {
       const metadata = event['metadata'] as JsonObject;
-      delete metadata['importerVersion'];
+      if (metadata['importerVersion'] !== undefined && version !== undefined)
+        metadata['importerVersion'] = version;
+      else delete metadata['importerVersion'];
       if (event['eventType'] === 'tool.result') metadata['outcome'] = 'ok';
     }
   };
@@ -220,21 +223,24 @@ describe('a session that an older version of gov imported', () => {
     line('r1', 2, result('t1', 'Exit code 1')),
   ];
 
-  it('adds what is new, and corrects what is read otherwise, once', async () => {
-    write(main, failing);
-    await importing(main);
-    age();
-    write(main, [...failing, line('a2', 3, said('m2', text('It failed.'), null))]);
-    const again = await importing(main);
-    expect(again).toMatchObject({ code: 0, value: { rejected: 0 } });
-    expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
-    const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
-    expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
-      { importerVersion: 6 },
-      { outcome: 'error' },
-    ]);
-    expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });
-  });
+  it.each([undefined, 6])(
+    'adds what is new, and corrects what version %s read otherwise, once',
+    async (version) => {
+      write(main, failing);
+      await importing(main);
+      age(version);
+      write(main, [...failing, line('a2', 3, said('m2', text('It failed.'), null))]);
+      const again = await importing(main);
+      expect(again).toMatchObject({ code: 0, value: { rejected: 0 } });
+      expect(again.stderr).toContain('1 events that an older version of gov read otherwise');
+      const completed = service.recorded.filter(({ eventType }) => eventType === 'event.completed');
+      expect(completed.map(({ metadata }) => (metadata as JsonObject)['added'])).toEqual([
+        { importerVersion },
+        { outcome: 'error' },
+      ]);
+      expect((await importing(main)).value).toMatchObject({ accepted: 0, rejected: 0 });
+    },
+  );
 
   it('says how it reads an event that has another type now, and goes on', async () => {
     const interrupted = line('u2', 3, prompt('[Request interrupted by user]'));

@@ -155,3 +155,47 @@ describe('a result that says that it failed', () => {
     expect(outcomes.slice(1)).toEqual(flags.map(() => 'error'));
   });
 });
+
+describe('results without ids, in another order than their calls', () => {
+  const started = (toolName: string, id: string) => ({
+    type: 'tool.execution_start',
+    data: { toolName, arguments: {} },
+    id,
+    timestamp: at,
+    parentId: null,
+  });
+  const ended = (success: boolean, id: string) => ({
+    type: 'tool.execution_complete',
+    data: { success, result: { content: 'x' } },
+    id,
+    timestamp: at,
+    parentId: null,
+  });
+  const called = (name: string) => ({ type: 'function_call', name, arguments: '{}' });
+  const output = (code: number) => ({ type: 'function_call_output', output: `{"exit_code":${code}}` });
+  const items = [called('pay'), called('rm'), output(1), output(0)];
+  const meta = { type: 'session.start', data: { sessionId: 's', producer: 'x' }, id: 'e0', timestamp: at };
+
+  it.each([
+    ['codex', [codexLine({ id: 's', cwd: '/w' }, 'session_meta'), ...items.map((item) => codexLine(item))]],
+    ['openai-responses', [items]],
+    [
+      'copilot-cli',
+      [
+        { ...meta, parentId: null },
+        started('pay', 'e1'),
+        started('rm', 'e2'),
+        ended(false, 'e3'),
+        ended(true, 'e4'),
+      ],
+    ],
+  ])('%s: a call that order alone gave a result has not ended in a known way', (_, lines) => {
+    const text = lines.map((line) => JSON.stringify(line)).join('\n');
+    const runs = importText(text, { sourceName: lines.length > 1 ? 's.jsonl' : 's.json' });
+    const results = runs.flatMap(({ events }) => events).filter((each) => each.eventType === 'tool.result');
+    expect(results.map(({ metadata }) => [metadata?.['matchedBy'], metadata?.['outcome']])).toEqual([
+      ['order', 'unknown'],
+      ['order', 'unknown'],
+    ]);
+  });
+});
