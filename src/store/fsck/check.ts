@@ -114,6 +114,7 @@ export interface CheckedProject {
   readonly no: number;
   readonly projectId: string;
   readonly organizationId: string;
+  readonly environment: string;
   readonly auditOrigin: string;
   readonly meteringOrigin: string;
   /** Both heads from one transaction. Leaves below them never change. */

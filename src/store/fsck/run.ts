@@ -2,6 +2,7 @@
  * Checks a data directory from the records up, `gov log fsck`.
  * It reads only, and a process may serve the directory meanwhile. It checks:
  * - records → leaf hashes → tiles → heads and every signed checkpoint (RFC 6962 §2.1);
+ * - the row of each project against the first leaf of its log;
  * - runs without gaps, monotonic server time, and counters;
  * - the root and the bounds of every index leaf against the map of the leaves below its size;
  * - bodies against the commitments of records;
@@ -146,8 +147,8 @@ async function readable(check: Check, position: string, part: () => void | Promi
 function checkedProjects(db: Connection): CheckedProject[] {
   return db
     .prepare<[], CheckedProject>(
-      `SELECT project.project AS no, project_id AS projectId, organization_id AS organizationId, audit_origin AS auditOrigin,
-         metering_origin AS meteringOrigin, a.size AS auditSize, m.size AS meteringSize
+      `SELECT project.project AS no, project_id AS projectId, organization_id AS organizationId, environment,
+         audit_origin AS auditOrigin, metering_origin AS meteringOrigin, a.size AS auditSize, m.size AS meteringSize
        FROM project
        JOIN head a ON a.project = project.project AND a.tree = 0
        JOIN head m ON m.project = project.project AND m.tree = 1

@@ -2,13 +2,16 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { planeInit } from '../../../plane/data/init.ts';
 import { randomBytes } from '../../../src/host/process/clock.ts';
 import { fsck } from '../../../src/host/data/fsck.ts';
 import { openHeads } from '../../../src/store/file/heads.ts';
 import { createKeys } from '../../../src/host/keys/disk.ts';
 import { engines, startService, type TestService } from '../../support/hosted.ts';
 import { event } from '../../support/serving.ts';
+import { unguarded } from '../../support/unguarded.ts';
 
 describe.each(engines)('a check on %s', (engine) => {
   const folder = mkdtempSync(join(tmpdir(), 'gov-fsck-test-'));
@@ -60,4 +63,33 @@ describe.each(engines)('a check on %s', (engine) => {
     expect(report.ok).toBe(false);
     expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set(['checkpoint_signature']));
   });
+});
+
+it('a check of a plane finds each changed column of its project', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-fsck-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const made = join(folder, 'made');
+  await planeInit({ dataDir: made, listen: '127.0.0.1:0', metricsListen: 'off' });
+  expect((await fsck({ dataDir: made, env: {} })).problems).toEqual([]);
+  const changed = [
+    ['project_id', 'projectId', 'prj_01jzzzzzzzzzzzzzzzzzzzzzzz'],
+    ['organization_id', 'organizationId', 'org_01jzzzzzzzzzzzzzzzzzzzzzzz'],
+    ['environment', 'environment', 'sandbox'],
+    ['audit_origin', 'auditOrigin', 'other.example/audit'],
+    ['metering_origin', 'meteringOrigin', 'other.example/metering'],
+  ] as const;
+  for (const [column, name, value] of changed) {
+    const dataDir = join(folder, column);
+    cpSync(made, dataDir, { recursive: true });
+    const db = new Database(join(dataDir, 'gov.db'));
+    unguarded(db, () => db.exec(`UPDATE project SET ${column} = '${value}'`));
+    db.close();
+    const { problems } = await fsck({ dataDir, env: {} });
+    expect(problems).toContainEqual({
+      position: expect.stringMatching(/^prj_\w+\/project$/),
+      kind: 'project_mismatch',
+      expected: expect.stringMatching(new RegExp(`^${name} (?!${value}$)`)),
+      got: `${name} ${value}`,
+    });
+  }
 });

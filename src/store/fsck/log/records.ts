@@ -1,6 +1,6 @@
 /**
  * `fsck`: reads the records of both trees in index order.
- * Proven by `test/store/fsck/tamper.test.ts`.
+ * Proven by `test/store/fsck/tamper.test.ts` and `test/host/data/fsck.test.ts`.
  */
 import type { CheckedProject } from '../check.ts';
 import type { Check } from '../check.ts';
@@ -8,6 +8,8 @@ import type { TreeName } from '../../port/store.ts';
 import { closedBody } from '../../erasure/body-seal.ts';
 import { bodyReader } from '../../file/body-seal.ts';
 import type { Value } from '../../file/connection.ts';
+import { columnCheck } from '../columns.ts';
+import { parseRecord } from '../record.ts';
 import { eventCheck } from './events.ts';
 import { indexCheck } from './index-leaves.ts';
 import { meterCheck } from './meter.ts';
@@ -42,6 +44,7 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
   const index = indexCheck(check, project);
   const visit = (row: AuditRow): void => {
     index?.visit(row);
+    if (row.idx === 0) checkProject(check, project, row.record);
     const { disclosures, ...rest } = row;
     if (disclosures === null) return events.visit(row);
     const { opened, erased } = read(positionOf(project.no, row.idx), { ...rest, disclosures });
@@ -57,6 +60,25 @@ export async function checkAuditLog(check: Check, project: CheckedProject): Prom
     missing: () => events.pruned(),
   });
   events.finish();
+}
+
+/** Compares the row of a project with the first leaf of its log. A member that the leaf lacks says nothing of the row. */
+function checkProject(check: Check, project: CheckedProject, record: string): void {
+  const { origin, ...named } = textsOf(record);
+  const { projectId, organizationId, environment, auditOrigin, meteringOrigin } = project;
+  const row = { projectId, organizationId, environment, auditOrigin, meteringOrigin };
+  const first = { ...named, ...(origin === undefined ? {} : { auditOrigin: origin }) };
+  const logged = Object.entries(first).filter(([name]) => Object.hasOwn(row, name));
+  columnCheck(check, 'project_mismatch')(`${projectId}/project`, row, Object.fromEntries(logged));
+}
+
+/** The texts in a first leaf; none where it cannot be read, which the walk reports. */
+function textsOf(record: string): Record<string, string> {
+  const genesis = parseRecord(record);
+  if (genesis?.type !== 'gov.genesis/1') return {};
+  return Object.fromEntries(
+    Object.entries(genesis).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
 }
 
 /** Checks the metering log: its tree, its running totals, and that it covers each audit leaf once. */
