@@ -35,7 +35,7 @@ import type { WebhookWork } from './webhooks.ts';
 /**
  * Where a person has to sign. `enrolled`: once an approver was enrolled, as on planes of older releases.
  */
-type PresenceRule = 'signed' | 'enrolled' | 'none';
+export type PresenceRule = 'signed' | 'enrolled' | 'none';
 
 export interface Services {
   readonly store: Store;
