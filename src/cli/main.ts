@@ -6,10 +6,12 @@ import { versionLine } from '../client/version.ts';
 import { processIo } from './terminal/io.ts';
 import type { Io } from './terminal/io.ts';
 import { exit } from './program/exit.ts';
+import { keepHangupIgnored } from './program/hangup.ts';
 import { run } from './run.ts';
 
 /** Runs the tool on these words (without `node` and the script). Never throws. */
 export async function main(argv: readonly string[], given?: Io): Promise<void> {
+  if (given === undefined) keepHangupIgnored();
   const io = given ?? ioOfProcess();
   if (io === null) return;
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {

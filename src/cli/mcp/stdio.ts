@@ -13,6 +13,7 @@ import { isObject } from '../../core/json/object.ts';
 import { failure, notRun } from '../../core/mcp/answer.ts';
 import { readClientMessage, type CallMessage, type ClientMessage } from '../../core/mcp/message.ts';
 import type { Envelope } from '../../core/mcp/envelope.ts';
+import { endingSignals, withHangupOf } from '../program/hangup.ts';
 import type { Gate, Peers } from './gate.ts';
 import { LineTooLong, linesOf, messageIn } from './lines.ts';
 import { listTools, PendingLists } from './listing.ts';
@@ -34,19 +35,19 @@ export interface StdioOptions {
   readonly warn: (text: string) => void;
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 const SERVER_ERROR = -32000;
 const INVALID_REQUEST = -32600;
 
 /** Relays until the server ends. Returns its exit code as a shell does: 128 and the signal's number after a signal. */
 export async function relayStdio(options: StdioOptions): Promise<number> {
-  const [command = '', ...args] = options.command;
+  const [command = '', ...args] = withHangupOf(options.command);
   const child: Child = spawn(command, args, {
     cwd: options.cwd,
     env: { ...options.env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const forwardSignal = (name: NodeJS.Signals): void => void child.kill(name);
+  const signals = endingSignals();
   for (const name of signals) process.on(name, forwardSignal);
   try {
     return await new Relay(child, options).run();

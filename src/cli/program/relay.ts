@@ -8,6 +8,7 @@ import { accessSync, constants as modes, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { CliError, exit } from './exit.ts';
+import { endingSignals, withHangupOf } from './hangup.ts';
 
 /** How a command ended. */
 export interface ProgramEnd {
@@ -18,23 +19,20 @@ export interface ProgramEnd {
   readonly cause?: CliError;
 }
 
-const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
-type Name = (typeof names)[number];
-
 /** Signals end the waiting before the command; once the command runs, it gets them. */
 export class Relay {
   /** How the command ended; null before that. */
   ended: ProgramEnd | null = null;
   readonly #stop = new AbortController();
   readonly #isTerminal: boolean;
-  readonly #handlers: readonly (readonly [Name, () => void])[];
+  readonly #handlers: readonly (readonly [NodeJS.Signals, () => void])[];
   #child: ReturnType<typeof spawn> | undefined;
-  #first: Name | undefined;
+  #first: NodeJS.Signals | undefined;
 
   /** `isTerminal`: whether standard input is one. */
   constructor(isTerminal: boolean) {
     this.#isTerminal = isTerminal;
-    this.#handlers = names.map((name) => [name, () => this.#on(name)] as const);
+    this.#handlers = endingSignals().map((name) => [name, () => this.#on(name)] as const);
     for (const [name, handler] of this.#handlers) process.on(name, handler);
   }
 
@@ -47,7 +45,7 @@ export class Relay {
     return 128 + constants.signals[this.#first ?? 'SIGINT'];
   }
 
-  #on(name: Name): void {
+  #on(name: NodeJS.Signals): void {
     this.#first ??= name;
     if (this.#child === undefined) return this.#stop.abort(new Error(`ended by ${name}`));
     // a terminal sends these to all its foreground processes, including the command
@@ -79,6 +77,7 @@ export class Relay {
 
 /** Part of util-linux, which every distribution has. */
 const setpriv = '/usr/bin/setpriv';
+const tie = [setpriv, '--pdeathsig', 'TERM', '--'];
 
 /**
  * On Linux, the kernel ends the command with SIGTERM when this process is gone, also after SIGKILL: otherwise it would run on
@@ -94,8 +93,10 @@ function tied(
   const paths = program.includes('/')
     ? [resolve(cwd, program)]
     : folders.map((folder) => join(folder, program));
-  const canTie = process.platform === 'linux' && isExecutable(setpriv) && paths.some(isExecutable);
-  return canTie ? [setpriv, ['--pdeathsig', 'TERM', '--', program, ...args]] : [program, args];
+  const canTie = process.platform === 'linux' && isExecutable(setpriv);
+  if (!paths.some(isExecutable)) return [program, args];
+  const [file = program, ...words] = [...(canTie ? tie : []), ...withHangupOf([program, ...args])];
+  return [file, words];
 }
 
 function isExecutable(path: string): boolean {

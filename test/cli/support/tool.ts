@@ -1,5 +1,5 @@
 /** Runs the tool: as a child process, or in this one with streams of its own (quicker, and may be a terminal). */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,6 +65,16 @@ export function gov(argv: readonly string[], options: ToolOptions = {}): Promise
     return result;
   });
 }
+
+/** The tool as `nohup bin/gov` starts it: SIGHUP is ignored. */
+export const underNohup = (
+  argv: readonly string[],
+  { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+): ChildProcessWithoutNullStreams =>
+  spawn('/bin/sh', ['-c', 'trap "" HUP; exec "$0" "$@"', join(projectRoot, 'bin/gov'), ...argv], {
+    env: cleanEnv({ ...env, GOV_NODE: process.execPath }),
+    cwd,
+  });
 
 export function ended(child: ReturnType<typeof spawn>): Promise<Result> {
   const texts = { stdout: '', stderr: '' };

@@ -4,7 +4,7 @@
  * after Ctrl-C and a failure. Tested by `test/cli/commands/quickstart/run.test.ts`.
  */
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { createClient, type Client } from '../../../client/create.ts';
 import { makeFolder } from '../../../files/make-folder.ts';
@@ -15,6 +15,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import { readRunFile } from '../../context/run-file.ts';
 import { CliError, exit, usage } from '../../program/exit.ts';
+import { endingSignals } from '../../program/hangup.ts';
 import { readPolicies } from '../../policies/file.ts';
 import { payInvoices, policies, runId as demoRun, type Payment } from '../../quickstart/agent.ts';
 import { startPlane, type DemoPlane } from '../../quickstart/plane.ts';
@@ -31,6 +32,8 @@ type Call = Invocation<typeof spec>;
 
 /** The whole demonstration takes a few seconds. */
 const deadlineMs = 120_000;
+/** As `gov run` ends when its terminal closes. */
+const hungUp = 128 + constants.signals.SIGHUP;
 
 export const run: Run<typeof spec> = async (call) => {
   const { args, flags, out } = call;
@@ -61,6 +64,7 @@ export const run: Run<typeof spec> = async (call) => {
     if (!out.isJson) await next(call, { folder, dataDir, runId: proved.runId });
     return proved.verified && proved.tamperedRefused ? exit.ok : exit.checkFailed;
   } catch (cause) {
+    if (ended.isHungUp) return hungUp;
     throw ended.causeOf(cause);
   } finally {
     if (!kept) await plane?.stop();
@@ -79,9 +83,13 @@ class QuickstartEnd {
 
   constructor(interrupted: AbortSignal) {
     this.signal = AbortSignal.any([interrupted, this.#hangup.signal, this.#deadline]);
-    process.on('SIGHUP', this.#onHangup);
+    if (endingSignals().includes('SIGHUP')) process.on('SIGHUP', this.#onHangup);
     process.on('SIGINT', this.#again);
     process.on('SIGTERM', this.#again);
+  }
+
+  get isHungUp(): boolean {
+    return this.#hangup.signal.aborted;
   }
 
   causeOf(cause: unknown): unknown {

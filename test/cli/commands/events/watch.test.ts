@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startPlane, type TestPlane } from '../../../support/serving.ts';
-import { cleanEnv, emptyDirectory, ended, govHere, runner } from '../../support/tool.ts';
+import { cleanEnv, emptyDirectory, ended, govHere, runner, underNohup } from '../../support/tool.ts';
 
 let plane: TestPlane;
 let env: Record<string, string>;
@@ -71,6 +71,18 @@ describe('gov events watch, against a plane', () => {
       code: 2,
       stderr: expect.stringContaining('expected ndjson or table for a stream'),
     });
+  });
+
+  it('gov events watch that nohup started lives on at SIGHUP', async () => {
+    appendFileSync(join(cwd, 'x/one.jsonl'), line('nohup-1', 1));
+    const child = underNohup(['events', 'watch', 'x'], { env, cwd });
+    const end = ended(child);
+    await expect.poll(() => promptsOf('nohup-1'), { timeout: 10_000 }).toEqual(['prompt 1']);
+    child.kill('SIGHUP');
+    appendFileSync(join(cwd, 'x/one.jsonl'), line('nohup-1', 2));
+    await expect.poll(() => promptsOf('nohup-1'), { timeout: 10_000 }).toEqual(['prompt 1', 'prompt 2']);
+    child.kill('SIGINT');
+    expect(await end).toMatchObject({ code: 130, stderr: '' });
   });
 
   it('gov events watch, killed at any moment and started again, records each line once', async () => {

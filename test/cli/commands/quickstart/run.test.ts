@@ -76,9 +76,13 @@ describe.concurrent('gov quickstart', () => {
     expect((await gov(['quickstart', '--data', "it's here"], { env, cwd })).code).toBe(0);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'gov quickstart that %s ends leaves no process and no temporary files',
-    async (signal) => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)(
+    'gov quickstart that %s ends has exit code %i, and leaves no process and no temporary files',
+    async (signal, code) => {
       const { folder, env } = workspace();
       const TMPDIR = emptyDirectory();
       const argv = [runner, 'quickstart', '--data', folder];
@@ -91,7 +95,7 @@ describe.concurrent('gov quickstart', () => {
       };
       child.kill(signal);
       child.kill(signal);
-      expect((await done).code).not.toBe(0);
+      expect(await done).toMatchObject({ code, stderr: '' });
       expect(left(TMPDIR)).toEqual([]);
       expect(isRunning(pid)).toBe(false);
     },

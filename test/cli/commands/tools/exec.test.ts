@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
-import { cleanEnv, ended, runner } from '../../support/tool.ts';
+import { cleanEnv, ended, runner, underNohup } from '../../support/tool.ts';
 import type { Result } from '../../support/tool.ts';
 
 let plane: PolicyPlane;
@@ -282,6 +282,17 @@ describe('tools exec', () => {
     expect(await end).toMatchObject({ code: 9, stdout: 'up\ntold\n' });
     expect(await types('x7')).toEqual(['tool.evaluated', 'tool.call', 'tool.result']);
   });
+
+  it.each([['tools exec --tool sh --run x10'], ['mcp proxy --name nohup']])(
+    '%s that nohup started lives on at SIGHUP, and so does its program',
+    async (line) => {
+      const env = { GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key };
+      const script = 'kill -HUP $$ $PPID; echo "lived $GOV_SIGHUP_IGNORED" >&2';
+      const words = [...line.split(' '), '--', '/bin/sh', '-c', script];
+      const child = underNohup(words, { env, cwd: plane.folder });
+      expect(await ended(child)).toMatchObject({ code: 0, stdout: '', stderr: 'lived \n' });
+    },
+  );
 
   it('tools exec stops at a signal while it waits for a person, and runs nothing', async () => {
     const child = start([
