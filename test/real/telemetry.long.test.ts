@@ -106,10 +106,10 @@ it('OpenAI Agents JS: each call and each answer of the model once', async () => 
     const runs = data.filter(({ runId }: { runId: string }) => runId.startsWith('trace:'));
     expect(runs).toHaveLength(1);
     const { calls } = (await plane.call('GET', `/runs/${runs[0].runId}/coverage`)).body;
-    // the tool turns the error into a text for the model, and its span says that it failed
+    // the tool turns the error into a text for the model, and its span says that it failed. The ids are of the model's span
     expect(calls).toMatchObject([
-      { tool: 'pay', ending: 'ok' },
-      { tool: 'pay', ending: 'error' },
+      { callId: 'call_0', tool: 'pay', ending: 'ok' },
+      { callId: 'call_1', tool: 'pay', ending: 'error' },
     ]);
     const count = `/events/count?runId=${runs[0].runId}&eventType=model.invoked`;
     expect((await plane.call('GET', count)).body).toEqual({ count: did.asked });

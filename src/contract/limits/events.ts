@@ -36,6 +36,8 @@ export const events = {
   otlpTraceSpans: 200,
   /** Spans of one call below each other: of the agent, its frameworks, an MCP client and servers. One more is another call. */
   otlpCallLevels: 8,
+  /** Calls that a span of a model asked for, of which tools take their ids. Further ones stay without. */
+  otlpAskedCalls: 64,
   /** Balances of telemetry by day and source that one request appends. */
   sourceDays: 1000,
   /** A source that has sent telemetry for this long is expected to send again within the same time. */

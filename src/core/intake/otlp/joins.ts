@@ -8,7 +8,8 @@ import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import { observedType } from '../../coverage/join.ts';
 import { formatTimestamp } from '../../time.ts';
-import { callIdOf, inputOf, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
+import { matchedBy } from './asked-calls.ts';
+import { inputOf, ownCallId, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
 
 /** What a request made known of a span, for later requests of its trace. */
 export interface KnownSpan extends EarlierSpan {
@@ -76,11 +77,12 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
   tools.sort((a, b) => depthOf(a) - depthOf(b));
   const remembered = new Set(newest([...known.values()], spans).map(({ spanId }) => spanId));
   const own = ownEvents(tools, { traceId, old, ...options });
-  const groups = Map.groupBy(tools, (span) => spans.around(span.spanId).at(-1) ?? span);
+  const groups = Map.groupBy(tools, (span) => spans.rootOf(span));
   const observations = new Set<string>();
   const completions: EventInput[] = [];
   for (const [root, group] of groups) {
-    const sheet: Group = { ...options, traceId, root, old, spans: group, own };
+    const call = spans.callOf(root);
+    const sheet: Group = { ...options, traceId, root, old, spans: group, own, call };
     const isElsewhere = {
       call: group.some((span) => isOfOther(span, 'call', sheet)),
       result: group.some((span) => isOfOther(span, 'result', sheet)),
@@ -102,7 +104,8 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
           input: inputOf(span, own.get(span.spanId)?.call?.metadata?.['arguments']),
           above: spans.around(span.spanId)[0]?.spanId,
           runId: span.runId ?? own.get(span.spanId)?.call?.runId,
-          recordedAs: root === span ? undefined : callIdOf(root),
+          joinedId: call.isAsked ? call.id : undefined,
+          recordedAs: call.id === ownCallId(span) ? undefined : call.id,
           isCall: kept.call === span || undefined,
           isResult: kept.result === span || undefined,
           isCallElsewhere: isElsewhere.call || undefined,
@@ -140,6 +143,7 @@ interface Group extends JoinOptions {
   readonly spans: readonly KnownSpan[];
   readonly old: ReadonlySet<string>;
   readonly own: ReadonlyMap<string, OwnEvents>;
+  readonly call: ReturnType<CallSpans['callOf']>;
 }
 
 /** The events of a span of this request. */
@@ -178,9 +182,9 @@ function completionsOf(
   span: KnownSpan,
   { kept, ...group }: Group & { readonly kept: Readonly<Record<Part, KnownSpan | undefined>> },
 ): EventInput[] {
-  const { traceId, root, atMs, own } = group;
-  const { recordedAs: before = callIdOf(span), runId, startMs } = span;
-  const toolCallId = callIdOf(root);
+  const { traceId, root, atMs, own, call } = group;
+  const { recordedAs: before = ownCallId(span), runId, startMs } = span;
+  const { id: toolCallId, isAsked } = call;
   if (runId === undefined) return [];
   const outer = own.get(root.spanId)?.call;
   const run = root.runId ?? outer?.runId;
@@ -191,6 +195,7 @@ function completionsOf(
     const completes = idOf(traceId, span, part);
     const added = {
       toolCallId,
+      ...(isAsked ? { matchedBy } : {}),
       ...(isCopy ? { readAs: observedType } : {}),
       ...(part === 'call' && input !== undefined ? { arguments: input } : {}),
       ...(run === undefined || run === runId ? {} : { run }),
@@ -206,7 +211,7 @@ function completionsOf(
         metadata: { ...facts, toolCallId: before, added, timestampSource: 'source' },
         causedBy: [completes],
         // a span around the one that it was joined with may come later
-        clientEventId: `${completes}.${isCopy ? 'observed' : `joined.${root.spanId}`}`,
+        clientEventId: `${completes}.${isCopy ? 'observed' : `${isAsked ? 'asked' : 'joined'}.${root.spanId}`}`,
       },
     ];
   });

@@ -6,6 +6,7 @@
  * Tested by `test/core/intake/otlp/tree.test.ts` and `test/http/otlp/one-call.test.ts`.
  */
 import { limits } from '../../../contract/limits.ts';
+import { joinAsked, type AskedCall } from './asked-calls.ts';
 import type { Answer } from './same-answer.ts';
 
 /** A span as far as it tells which call it reports. */
@@ -28,8 +29,11 @@ export interface CallSpan {
   /** Returns the same, for most calls have one span and nothing to compare. `digest`: that of the arguments, if it is known. */
   readonly readInput?: (digest?: unknown) => readonly string[] | undefined;
   readonly hasResult?: boolean | undefined;
+  /** The call of a span that names none (`asked-calls.ts`), as an earlier request found it. */
+  readonly joinedId?: string | undefined;
   /** Of a model. */
   readonly answer?: Answer | undefined;
+  readonly asked?: readonly AskedCall[] | undefined;
 }
 
 /** A span of an earlier request. `above`: the span around it that was found to report the same call. */
@@ -40,7 +44,8 @@ export interface EarlierSpan extends CallSpan {
 export const decidedBefore = (earlier: readonly EarlierSpan[]): Map<string, string> =>
   new Map(earlier.flatMap(({ spanId, above }) => (above === undefined ? [] : [[spanId, above] as const])));
 
-export const callIdOf = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
+/** The id that a span gives its call, or the one that it got from gov. */
+export const ownCallId = ({ callId, spanId }: CallSpan): string => callId ?? `import:${spanId}`;
 
 export const inputOf = ({ input, readInput }: CallSpan, digest?: unknown): readonly string[] | undefined =>
   input ?? readInput?.(digest);
@@ -54,6 +59,7 @@ const none: readonly never[] = [];
 export class CallSpans<Span extends CallSpan = CallSpan> {
   readonly #byId: ReadonlyMap<string, Span>;
   readonly #above: ReadonlyMap<string, Span>;
+  #asked: ReadonlyMap<string, string> | undefined;
 
   /** Of two spans with one id the later counts. `decided`: spans by the id of a span that was found to be below them. */
   constructor(spans: readonly Span[], decided: ReadonlyMap<string, string> = new Map()) {
@@ -85,6 +91,23 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
     return spans;
   }
 
+  /** The outermost span that reports the call of a span. */
+  rootOf(span: Span): Span {
+    return this.around(span.spanId).at(-1) ?? span;
+  }
+
+  /** Returns the id of the call of a span. `isAsked`: the span of a model has it, and no span of the call. */
+  callOf(span: Span): { readonly id: string; readonly isAsked: boolean } {
+    const root = this.rootOf(span);
+    const asked = root.callId === undefined ? this.#joins.get(root.spanId) : undefined;
+    return { id: asked ?? ownCallId(root), isAsked: asked !== undefined };
+  }
+
+  /** The calls of tools that name none, by the outermost span of each. */
+  get #joins(): ReadonlyMap<string, string> {
+    return (this.#asked ??= joinedIn(this));
+  }
+
   /** Returns the model around a span, with nothing between them but spans that say nothing about an agent. */
   modelAround(spanId: string): Span | undefined {
     const span = this.#byId.get(spanId);
@@ -97,6 +120,26 @@ export class CallSpans<Span extends CallSpan = CallSpan> {
     const { end } = wayUp(span, this.#byId);
     return span.role === undefined && (end === undefined || end.role === 'tool');
   }
+}
+
+function joinedIn<Span extends CallSpan>(spans: CallSpans<Span>): ReadonlyMap<string, string> {
+  if (!spans.all.some(({ asked, joinedId }) => (asked ?? joinedId) !== undefined)) return new Map();
+  const calls = Map.groupBy(
+    spans.all.filter(({ role }) => role === 'tool'),
+    (span) => spans.rootOf(span),
+  );
+  const unnamed = [...calls].filter(([root]) => root.callId === undefined);
+  return joinAsked(
+    spans.all.flatMap(({ asked = [] }) => asked),
+    unnamed.map(([{ spanId, tool, startMs }, all]) => ({
+      spanId,
+      tool,
+      startMs,
+      joinedId: all.map((each) => each.joinedId).find((id) => id !== undefined),
+      inputs: () => all.map((each) => inputOf(each)).find((input) => input !== undefined),
+    })),
+    new Set([...calls.keys()].flatMap(({ callId }) => callId ?? [])),
+  );
 }
 
 /**
@@ -202,6 +245,7 @@ function isSameTool(span: CallSpan, outer: CallSpan): boolean {
   return (
     span.tool === outer.tool &&
     (span.callId === undefined || span.callId === outer.callId) &&
+    (span.joinedId === undefined || [undefined, span.joinedId].includes(outer.callId ?? outer.joinedId)) &&
     !isOther('request') &&
     !isOther('session')
   );

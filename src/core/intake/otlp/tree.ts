@@ -10,6 +10,7 @@ import { hasResult } from './outcome.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
 import { callIdIn } from './tool-message.ts';
 import type { KnownSpan } from './joins.ts';
+import { askedIn, type AskedCall } from './asked-calls.ts';
 import { answerOf, modelCopies, type Answer } from './same-answer.ts';
 import { CallSpans, decidedBefore, textMark, type CallSpan } from './same-call.ts';
 
@@ -75,6 +76,13 @@ export class SpanTree {
     return this.calls(traceId).get(spanId);
   }
 
+  /** Returns the id of the call that a span of a tool reports, and how it was found where no span names it. */
+  callOf({ traceId, spanId }: SpanRecord): ReturnType<CallSpans['callOf']> | undefined {
+    const calls = this.calls(traceId);
+    const span = calls.get(spanId);
+    return span === undefined ? undefined : calls.callOf(span);
+  }
+
   /** Spans of models in a trace that report the call of another one, which they name. */
   modelCopies(traceId: string): ReadonlyMap<string, string> {
     let copies = this.#copies.get(traceId);
@@ -108,10 +116,15 @@ function callSpanOf(span: SpanRecord): CallSpan {
   const kind = kindOfSpan(span);
   if (kind === 'model') {
     let answer: Answer | undefined;
+    let asked: readonly AskedCall[] | null | undefined;
     return {
       spanId,
       parentId,
       role: 'model',
+      get asked() {
+        if (asked === undefined) asked = askedIn(attributes, span.start?.unixMs) ?? null;
+        return asked ?? undefined;
+      },
       get answer() {
         return (answer ??= answerOf(attributes));
       },
@@ -144,7 +157,11 @@ function inputIn(attributes: Source, digest: unknown): readonly string[] | undef
   const given = readArguments(text);
   if (given === undefined || given === null) return undefined;
   if (!isSource(given)) return [`${textMark}${hashOf(given)}`];
-  const members = Object.values(given).map(readArguments).filter(isSource);
+  // OpenLLMetry writes the one argument of a function as a list
+  const only = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value);
+  const members = Object.values(given)
+    .map((each) => only(readArguments(each)))
+    .filter(isSource);
   return [given, ...members.slice(0, comparedMembers)].map(hashOf);
 }
 

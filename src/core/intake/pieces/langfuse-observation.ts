@@ -83,7 +83,7 @@ export interface AskedCall {
 }
 
 /** Returns the calls that a model observation asked for, each id once. */
-export function askedCalls({ attributes, source }: Observation): AskedCall[] {
+export function askedCalls({ attributes, source }: Pick<Observation, 'attributes' | 'source'>): AskedCall[] {
   const listed = Array.isArray(source['toolCalls']) ? source['toolCalls'].map(parsed) : [];
   const objects = [...findObjects(listed, () => true), ...findObjects(parsed(source['output']), calls)];
   const read = objects.flatMap((object) => {
@@ -134,7 +134,7 @@ const answers = (object: Source): boolean =>
   (textOf(object['toolUseId']) !== undefined && 'content' in object) ||
   textOf(object['tool_call_id']) !== undefined;
 
-const callIdNames = ['call_id', 'toolCallId', 'toolUseId', 'id'];
+const callIdNames = ['call_id', 'callId', 'toolCallId', 'toolUseId', 'id'];
 const answerIdNames = ['tool_call_id', 'tool_use_id', ...callIdNames];
 
 const idIn = (object: Source, names: readonly string[]): string | undefined =>

@@ -3,6 +3,7 @@
  * a second one at its end. Tested by `test/core/intake/formats/otlp.test.ts`.
  */
 import { readArguments } from '../conversation.ts';
+import { matchedBy } from '../otlp/asked-calls.ts';
 import {
   attributeOf,
   indexedMessages,
@@ -12,7 +13,6 @@ import {
   type SpanKind,
 } from '../otlp/dialects.ts';
 import type { SpanRecord } from '../otlp/records.ts';
-import { callIdOf } from '../otlp/same-call.ts';
 import { outcomeOf } from '../otlp/outcome.ts';
 import { isLoggedToo, toolNameOf, type SpanTree } from '../otlp/tree.ts';
 import { isSource, textOf, type Draft, type Party, type RunBuilder, type Source } from '../run.ts';
@@ -40,7 +40,8 @@ export function describeSpan(
   const actor = actorOf(span, above);
   const around = tree.sameCall(span);
   const own = kind === 'tool' ? tree.callSpan(span) : undefined;
-  const toolCallId = own === undefined ? undefined : callIdOf(around.at(-1) ?? own);
+  const call = own === undefined ? undefined : tree.callOf(span);
+  const called = { toolCallId: call?.id, matchedBy: call?.isAsked === true ? matchedBy : undefined };
   const shared = { actor, mergeable: kind === 'tool', ...calleeOf(span, kind) };
   const result = readArguments(toolOutputOf(span.attributes)[0]);
   const outcome = outcomeOf(span, { isTool: kind === 'tool' });
@@ -55,7 +56,7 @@ export function describeSpan(
       importer: 'otlp',
       signal: 'span',
       parentEventId: parent === undefined ? undefined : run.idOf(keyOf(parent)),
-      toolCallId,
+      ...called,
       ...contentOf(span, kind),
       traceId: span.traceId,
       spanId: span.spanId,
@@ -84,7 +85,7 @@ export function describeSpan(
         importer: 'otlp',
         signal: 'span',
         parentEventId: run.idOf(keyOf(span)),
-        toolCallId,
+        ...called,
         content: result ?? statusMessage ?? exceptionIn(span),
         outcome,
       },
