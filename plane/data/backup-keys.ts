@@ -6,8 +6,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { codeOf } from '../../src/files/write-fault.ts';
 import { makeFolder } from '../../src/files/make-folder.ts';
-import type { GovError } from '../../src/contract/problems.ts';
 import type { KeyHistory } from '../../src/core/note/key-history.ts';
 import { syncDirectory } from '../../src/files/durable.ts';
 import { logKeyFiles, readKeys, telemetryKeyFile } from '../../src/host/keys/disk.ts';
@@ -52,7 +52,7 @@ export async function copyLogKeys(dataDir: string, copy: string, history: KeyHis
       refuseKeysOf(copy, history);
       return;
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException | GovError;
+      const code = codeOf(error);
       if (attempt === attempts || (code !== 'ENOENT' && code !== 'STORAGE_FAULT')) throw error;
       await delay(againMs); // it was moved between the look and the copy
     }

@@ -6,6 +6,7 @@
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { codeOf } from '../../src/files/write-fault.ts';
 import { makeFolder } from '../../src/files/make-folder.ts';
 import { build } from '../../src/client/version.ts';
 import { GovError } from '../../src/contract/problems.ts';
@@ -165,7 +166,7 @@ function copyArtifacts({ dataDir, draft, copied }: BackupCopy): void {
         copied(statSync(join(draft, path)).size);
         return true;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (codeOf(error) !== 'ENOENT') throw error;
         return false;
       }
     });

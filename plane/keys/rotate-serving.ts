@@ -8,6 +8,7 @@
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { codeOf } from '../../src/files/write-fault.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { GovError, problems, type ProblemCode } from '../../src/contract/problems.ts';
 import { now, randomBytes } from '../../src/host/process/clock.ts';
@@ -106,7 +107,7 @@ function placeOrder(dataDir: string, order: Order): void {
     replacePrivate(draft, `${JSON.stringify(order)}\n`);
     linkSync(draft, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
     throw new GovError(
       'CONFLICT',
       'expected no other order to change the keys, but one waits; check its result, then repeat',

@@ -6,6 +6,7 @@
 import { open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../../files/write-fault.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
 import {
@@ -133,7 +134,7 @@ async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
   } catch (cause) {
     if (cause instanceof GovError) throw cause;
     if (isOutOfFiles(cause)) throw problemOf('files', cause);
-    const isFull = fullCodes.has((cause as NodeJS.ErrnoException).code);
+    const isFull = fullCodes.has(codeOf(cause));
     const detail = isFull
       ? 'the disk has no room for the artifact; free space, then create the export again'
       : 'expected to write the artifact, but the disk refused';
@@ -142,6 +143,6 @@ async function writing<Value>(work: () => Promise<Value>): Promise<Value> {
 }
 
 function noneWhereAbsent(error: unknown): string[] {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  if (codeOf(error) === 'ENOENT') return [];
   throw error;
 }

@@ -7,7 +7,7 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GovError } from '../../contract/problems.ts';
-import { whyUnwritable } from '../../files/write-fault.ts';
+import { codeOf, whyUnwritable } from '../../files/write-fault.ts';
 import { takeLock, type Lock } from '../../store/file/lock.ts';
 import { fitting, makeDirectory } from './private.ts';
 
@@ -62,7 +62,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (['ENOENT', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    if (['ENOENT', 'EACCES'].includes(codeOf(error))) return [];
     throw error;
   }
 }

@@ -13,6 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from '../../files/write-fault.ts';
 import { syncDirectory, writeAll } from '../../files/durable.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { GovError } from '../../contract/problems.ts';
@@ -63,7 +64,7 @@ function isOther(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

@@ -6,6 +6,7 @@
 import { closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import { codeOf } from '../../files/write-fault.ts';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import type { Connection } from './connection.ts';
@@ -38,7 +39,7 @@ const outOfFiles: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
 
 /** Whether the error says that the process, or the machine, has no free file descriptor. */
 export const isOutOfFiles = (error: unknown): boolean =>
-  outOfFiles.has((error as { code?: unknown } | null)?.code) ||
+  outOfFiles.has(codeOf(error)) ||
   (error instanceof Database.SqliteError && error.code === 'SQLITE_CANTOPEN' && !canOpen());
 
 /** SQLite does not say why it could not open a file. Tries it with one that exists. */
@@ -47,7 +48,7 @@ function canOpen(): boolean {
     closeSync(openSync(process.execPath, 'r'));
     return true;
   } catch (error) {
-    return !outOfFiles.has((error as NodeJS.ErrnoException).code);
+    return !outOfFiles.has(codeOf(error));
   }
 }
 

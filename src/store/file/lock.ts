@@ -8,6 +8,7 @@
  * Proven by `test/store/file/lock.test.ts`.
  */
 import { existsSync } from 'node:fs';
+import { codeOf } from '../../files/write-fault.ts';
 import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import { opening, troubleOf } from './faults.ts';
@@ -81,7 +82,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it runs as another user
+    return codeOf(error) === 'EPERM'; // it runs as another user
   }
 }
 

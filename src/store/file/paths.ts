@@ -4,6 +4,7 @@
  */
 import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../files/write-fault.ts';
 import { GovError } from '../../contract/problems.ts';
 
 export const storeFiles = (dataDir: string) => ({
@@ -26,7 +27,7 @@ export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 

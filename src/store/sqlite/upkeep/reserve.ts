@@ -6,6 +6,7 @@
  */
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from '../../../files/write-fault.ts';
 import { limits } from '../../../contract/limits.ts';
 import { diskBytes, freeBytes } from '../../file/faults.ts';
 
@@ -48,7 +49,7 @@ export function openReserve(
       return true;
     } catch (error) {
       release();
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
+      if (codeOf(error) === 'ENOSPC') return false;
       throw error;
     }
   };
