@@ -74,12 +74,19 @@ interface Comparing extends CheckWork {
   readonly newest: () => Promise<Newest>;
 }
 
-/** What became of the kept trees, then of the receipts. */
-export async function checkHeld(work: CheckWork): Promise<CheckedReceipt[]> {
+export interface CheckedSpool {
+  /** What became of the kept trees that do not agree, then of the receipts. */
+  readonly rows: readonly CheckedReceipt[];
+  /** How many kept trees agree with the newest one. */
+  readonly agreed: number;
+}
+
+export async function checkHeld(work: CheckWork): Promise<CheckedSpool> {
   let asked: Promise<Newest> | undefined;
   const comparing = { ...work, newest: () => (asked ??= newestOf(work)) };
-  const rows = [...(await checkHeads(comparing)), ...(await checkReceipts(comparing))];
-  return [...(asked === undefined ? [] : await splitFrom(asked, work)), ...rows];
+  const { rows: trees, agreed } = await checkHeads(comparing);
+  const rows = [...trees, ...(await checkReceipts(comparing))];
+  return { rows: [...(asked === undefined ? [] : await splitFrom(asked, work)), ...rows], agreed };
 }
 
 /** A split view of the newest tree and one that this machine has seen elsewhere. */
@@ -124,19 +131,22 @@ const rotated =
   'If the log rotated its keys, the trust file needs the keys of both times: gov trust fetch gets those of now, to which you add the log lines of the file that you have';
 
 /** Trees that the log showed before: only those that it contradicts or did not sign are listed. */
-async function checkHeads(work: Comparing): Promise<CheckedReceipt[]> {
+async function checkHeads(work: Comparing): Promise<CheckedSpool> {
   const { directory } = work;
-  if (directory === null) return [];
-  const { newest, contradicted } = readKeptHeads(keptPath({ directory }));
   const rows: CheckedReceipt[] = [];
+  let agreed = 0;
+  if (directory === null) return { rows, agreed };
+  const { newest, contradicted } = readKeptHeads(keptPath({ directory }));
   for (const note of [...contradicted, ...(newest === null ? [] : [newest])]) {
     const row = await checkHead(note, work);
-    if (row !== null) rows.push(row);
+    if (row === 'agrees') agreed += 1;
+    else if (row !== null) rows.push(row);
   }
-  return rows;
+  return { rows, agreed };
 }
 
-async function checkHead(note: string, work: Comparing): Promise<CheckedReceipt | null> {
+/** Null where nothing is compared: the newest tree is smaller, or gives no path to the kept one. */
+async function checkHead(note: string, work: Comparing): Promise<CheckedReceipt | 'agrees' | null> {
   const row = { first: null, last: null, signedAt: null, lost: 0, evidence: null };
   try {
     const kept = SignedHead.open(note, work.trust);
@@ -144,7 +154,8 @@ async function checkHead(note: string, work: Comparing): Promise<CheckedReceipt 
     if (kept.size > head.size || kept.size === 0) return null;
     head.add(await log.leaf(kept.size - 1));
     const compared = compareHeads(kept, head);
-    if (compared.result !== 'split') return null;
+    if (compared.result === 'unknown') return null;
+    if (compared.result !== 'split') return 'agrees';
     const text = splitViewText({ heads: [kept, head], paths: compared.paths });
     return {
       ...row,

@@ -37,13 +37,18 @@ export async function replayed(call: ReplayCall, client: Client, jobId: string):
   // the result of a completed replay
   const result = job.result as ReplayResult;
   out.verdict = isBad(result, flags.failOn) ? exit.checkFailed : exit.ok;
-  if (!(await reported({ out, io, flags }, () => checksOf(result, flags.failOn))))
-    await printReplay(out, result);
+  if (await reported({ out, io, flags }, () => checksOf(result, flags.failOn))) return out.verdict;
+  await printReplay(out, result);
+  if (severitiesOf(flags.failOn).length > 0 && !comparedSnapshots(result.warnings))
+    await out.note(safe`${notCompared}`);
   return out.verdict;
 }
 
 /** A step that does not match, or a drift, is a check that failed if --fail-on names it, else a warning. */
-function checksOf({ runId, steps, driftDiagnostics }: ReplayResult, failOn: readonly string[]): Checks {
+function checksOf(
+  { runId, steps, driftDiagnostics, warnings }: ReplayResult,
+  failOn: readonly string[],
+): Checks {
   const isStepBad = failOn.includes('mismatch');
   const severities = severitiesOf(failOn);
   return {
@@ -74,14 +79,27 @@ function checksOf({ runId, steps, driftDiagnostics }: ReplayResult, failOn: read
           },
         };
       }),
+      ...(comparedSnapshots(warnings) ? [] : [noSnapshotCheck(runId, severities.length > 0)]),
     ],
   };
 }
 
-function isBad({ summary, driftDiagnostics }: ReplayResult, failOn: readonly string[]): boolean {
+const notCompared =
+  'no snapshot was compared, so drift is unknown: record the run with one, or give --snapshot FILE';
+
+const noSnapshotCheck = (runId: string, isRequired: boolean): Check => ({
+  group: runId,
+  name: 'drift of the snapshot',
+  outcome: isRequired ? 'failed' : 'skipped',
+  finding: { rule: 'replay/no_snapshot', level: isRequired ? 'error' : 'warning', message: notCompared },
+});
+
+/** Drift that nothing could have shown does not pass. */
+function isBad({ summary, driftDiagnostics, warnings }: ReplayResult, failOn: readonly string[]): boolean {
   const { mismatch, missing, extra } = summary;
   if (failOn.includes('mismatch') && mismatch + missing + extra > 0) return true;
   const severities = severitiesOf(failOn);
+  if (severities.length > 0 && !comparedSnapshots(warnings)) return true;
   return driftDiagnostics.some(({ severity }) => failsOn(severities, severity, driftSeverities));
 }
 

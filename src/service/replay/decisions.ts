@@ -60,6 +60,9 @@ export async function replayDecisions(
   const { given, collector } = options;
   const recorded = await snapshotOf(context.reader, run);
   const other = await otherPolicies(context, run, { recorded, given });
+  const isCompared = recorded !== null || given !== null;
+  // the first warning: a result keeps the first ones alone
+  if (!isCompared) collector.warn(noSnapshot.ofRun);
   for (const text of other.warnings) collector.warn(text);
   const steps = new DecisionSteps(context, run, { collector, other: other.set });
   const altered: number[] = [];
@@ -75,8 +78,7 @@ export async function replayDecisions(
     }
   }
   if (count === 0) throw noEvents(run.runId);
-  if (recorded === null && given === null) collector.warn(noSnapshot.ofRun);
-  else {
+  if (isCompared) {
     const findings = steps.findings(recorded?.policyHash !== other.actual?.policyHash);
     const { driftDiagnostics, warnings } = snapshotDrift(recorded, other.actual, findings);
     for (const diagnostic of driftDiagnostics) collector.drift(diagnostic);

@@ -49,15 +49,17 @@ export async function replayAgainst(
   ] as const) {
     if (steps.length === 0) throw noEvents(of.runId);
   }
+  const snapshot = given ?? (await snapshotOf(context.reader, run));
+  const wanted = await snapshotOf(context.reader, other);
+  const isCompared = wanted !== null || snapshot !== null;
+  // the first warning: a result keeps the first ones alone
+  if (!isCompared) collector.warn(noSnapshot.ofEither);
   const alignment = align(expected, actual);
   if (!alignment.longest)
     collector.warn('the runs differ in so much that more of their steps may belong together');
   const compared = compareRuns(alignment, stepsOf(context, other), stepsOf(context, run));
   for await (const { source, outcome } of compared) collector.add(source, outcome);
-  const snapshot = given ?? (await snapshotOf(context.reader, run));
-  const wanted = await snapshotOf(context.reader, other);
-  if (wanted === null && snapshot === null) collector.warn(noSnapshot.ofEither);
-  else {
+  if (isCompared) {
     // no decision ran again, so the drift of other policies is unknown
     const findings = { ...collector.findings(), notReplayable: 1 };
     const { driftDiagnostics, warnings } = snapshotDrift(wanted, snapshot, findings);

@@ -41,13 +41,23 @@ export const run: Run<typeof spec> = async (call) => {
     now: io.now(),
     signal,
   };
-  const rows = await checkHeld(work);
+  const { rows, agreed } = await checkHeld(work);
   async function* pages() {
     yield { items: rows.map((row) => ({ ...row })), nextCursor: null };
   }
-  await out.list(pages(), out.isHuman ? shown : plainView(members), 'receipts');
+  if (rows.length > 0 || !out.isHuman)
+    await out.list(pages(), out.isHuman ? shown : plainView(members), 'receipts');
+  const looked = [directory, answered === null ? null : folder].filter((each) => each !== null);
+  if (rows.length === 0) {
+    const kept = `${looked.join(' and ')}: no receipt`;
+    await out.note(
+      agreed === 0
+        ? safe`nothing was compared: ${kept}, and no signed tree of its log`
+        : safe`${kept}, and the log has kept the signed tree`,
+    );
+  }
   if (out.isHuman) await out.lines(rows.flatMap(explained));
-  out.verdict = exitOf(rows);
+  out.verdict = rows.length + agreed === 0 ? exit.partial : exitOf(rows);
   return out.verdict;
 };
 

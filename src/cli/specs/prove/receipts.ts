@@ -68,6 +68,7 @@ export const receiptsCheck = command({
     3: 'a receipt is broken, leaves are lost, or a stored event differs',
     6: 'another process uses the spool, and checks its receipts itself',
     8: 'a receipt is pending, none is worse',
+    9: 'nothing was compared: there is no receipt and no signed tree',
     10: 'the log gives no valid proof, or cannot be reached',
   },
 });

@@ -14,7 +14,7 @@ const failOn = flag.list(
 );
 const exitCodes = {
   1: 'the job failed',
-  3: 'a mismatch or drift that --fail-on names',
+  3: 'a mismatch or drift that --fail-on names, or --fail-on drift where no snapshot was compared',
   8: 'the job did not end within --timeout; it continues',
 } as const;
 

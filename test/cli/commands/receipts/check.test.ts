@@ -67,6 +67,18 @@ describe('gov receipts check', () => {
     expect(await check('--checkpoint', 'seen')).toMatchObject([0, [{ outcome: 'kept' }]]);
   });
 
+  it('where nothing is kept it says what it looked at, and that nothing was compared', async () => {
+    new HeldSpool(join(cwd, 'spool')).close();
+    expect(await check()).toEqual([9, []]);
+    const named = ['receipts', 'check', '--spool=spool', '--trust', 'keys'];
+    for (const argv of [named, [...named, '-o', 'table']]) {
+      const { code, stderr, stdout } = await run(...argv);
+      expect([code, stdout]).toEqual([9, '']);
+      expect(stderr).toContain(`nothing was compared: ${join(cwd, 'spool')}: no receipt, and no signed tree`);
+      expect(stderr).not.toContain('nothing found');
+    }
+  });
+
   it('a stored event that is not what the spool sent ends with 3', async () => {
     const held = new HeldSpool(join(cwd, 'spool'));
     const receipts = await recorded(plane.client(), [sentEvent(1)]);
