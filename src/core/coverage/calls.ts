@@ -112,11 +112,11 @@ const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
 export class Calls {
   readonly #byId = new Map<string, CallFacts>();
   readonly #all = new Set<CallFacts>();
-  /** False for the first rules: they knew refusals and errors alone. */
-  readonly #hasEndings: boolean;
+  /** As `CoverageRules`. */
+  readonly #rules: number;
 
-  constructor({ hasEndings }: { readonly hasEndings: boolean }) {
-    this.#hasEndings = hasEndings;
+  constructor(rules: number) {
+    this.#rules = rules;
   }
 
   get all(): readonly CallFacts[] {
@@ -132,8 +132,8 @@ export class Calls {
     if (call === null) return null;
     const sighting = call.sightings.get(event.source) ?? unseen();
     call.sightings.set(event.source, sighting);
-    if (event.type === 'tool.result' && !this.#hasEndings) noteFirst(event.metadata, sighting);
-    else note(event, call, sighting);
+    if (event.type === 'tool.result' && this.#rules === 1) noteFirst(event.metadata, sighting);
+    else note(event, call, { sighting, rules: this.#rules });
     call.tool ??= event.tool;
     call.firstMs = Math.min(call.firstMs, event.atMs, event.serverMs);
     call.lastMs = Math.max(call.lastMs, event.atMs);
@@ -227,10 +227,16 @@ const unseen = (): Sighting => ({
   refused: false,
 });
 
+interface Noting {
+  readonly sighting: Sighting;
+  readonly rules: number;
+}
+
 /** Programs whose telemetry has a call that its user refused, or a tool that it lacks, as a call that failed. */
 const mistaking = /^(?:claude_code|gemini_cli)\.|^(?:com\.anthropic\.claude_code|gemini-cli)\b/;
 
-function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: Sighting): void {
+function note({ type, source, metadata }: ReadEvent, call: CallFacts, by: Noting): void {
+  const { sighting } = by;
   const { scope, record } = metadata;
   if (source === 'otlp')
     sighting.mistakesRefusals ||= [scope, record].some((each) => mistaking.test(String(each)));
@@ -246,7 +252,7 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, sighting: 
       break;
     }
     case 'tool.result':
-      noteEnd(metadata, call, sighting);
+      noteEnd(metadata, call, by);
       break;
     case 'tool.denied':
       sighting.requested = true;
@@ -270,7 +276,7 @@ function noteFirst({ outcome, ok, extra }: ReadEvent['metadata'], sighting: Sigh
   else sighting.ran = true;
 }
 
-function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, sighting: Sighting): void {
+function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, { sighting, rules }: Noting): void {
   const stated = endingOf(metadata['outcome']);
   const said = isRefusal(metadata['extra']) && stated !== 'denied' ? 'refused' : stated;
   const ending = said ?? (metadata['ok'] === false ? 'error' : metadata['ok'] === true ? 'ok' : 'unknown');
@@ -279,7 +285,7 @@ function noteEnd(metadata: ReadEvent['metadata'], call: CallFacts, sighting: Sig
   else if (isFailure(ending)) sighting.failed = true;
   else {
     sighting.ran = true;
-    sighting.succeeded = true;
+    sighting.succeeded ||= ending === 'ok' || rules === 2;
   }
 }
 

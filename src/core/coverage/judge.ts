@@ -14,11 +14,12 @@ import { SourceFacts, type NumberGap } from './sources.ts';
 export const alarms: ReadonlySet<CoverageVerdict> = new Set(['denied_but_ran', 'ungoverned', 'gap']);
 
 /**
- * Verdicts of 1 knew no `unknown`, `failed` and `user_refused`, and few endings. A layer of a proof names its rules, so that
- * one from before still recomputes.
+ * Verdicts of 1 knew no `unknown`, `failed` and `user_refused`, and few endings. By 2 a result that does not say how the call
+ * ended was one that ended well, and a layer with an `unknown` call passed. A layer of a proof names its rules, so that one
+ * from before still recomputes.
  */
-export const newestRules = 2;
-export type CoverageRules = 1 | typeof newestRules;
+export const newestRules = 3;
+export type CoverageRules = 1 | 2 | typeof newestRules;
 
 export interface CoveredCall {
   /** The id that the client gave it; null where a source gave none. */
@@ -77,7 +78,7 @@ export class CoverageJudge {
 
   constructor(rules: CoverageRules = newestRules) {
     this.#rules = rules;
-    this.#calls = new Calls({ hasEndings: rules > 1 });
+    this.#calls = new Calls(rules);
   }
 
   add(event: RunEvent): void {
@@ -138,25 +139,20 @@ export class CoverageJudge {
     // a client reports a refusal as a failure too, and one of the proxy as a call that ended
     if (call.decision === 'denied') return [ran && !call.isStopped ? 'denied_but_ran' : 'governed', null];
     const hasFailed = seen.some((each) => each.failed);
-    if (this.#rules === 1) return this.#firstVerdictOf(call, ran || (hasFailed && !isRefused));
-    const isSure =
-      seen.some((each) => each.ran && !isMistakable(each)) ||
-      (seen.some((each) => each.failed && !isMistakable(each)) && !isRefused);
-    const hasRun = isSure || (hasFailed && !isRefused);
+    // the first rules had no doubt, and knew no refusal and no failure of an allowed call
+    const isFirst = this.#rules === 1;
+    const mayHaveRun = hasFailed && !isRefused;
+    const isSure = isFirst
+      ? ran || mayHaveRun
+      : seen.some((each) => (each.ran || (each.failed && !isRefused)) && !isMistakable(each));
+    const hasRun = isSure || mayHaveRun;
     if (call.decision === null) return [isSure ? 'ungoverned' : hasRun ? 'unknown' : 'not_run', null];
     const missing = this.#missing(call, hasRun);
     if (missing !== null) return ['gap', missing];
-    if (isRefused && !isSure) return ['user_refused', null];
+    if (!isFirst && isRefused && !isSure) return ['user_refused', null];
     if (seen.length === 1) return ['single_source', null];
-    return [hasFailed && !seen.some((each) => each.succeeded) ? 'failed' : 'governed', null];
-  }
-
-  /** By the first rules. */
-  #firstVerdictOf(call: CallFacts, hasRun: boolean): readonly [CoverageVerdict, string | null] {
-    if (call.decision === null) return [hasRun ? 'ungoverned' : 'not_run', null];
-    const missing = this.#missing(call, hasRun);
-    if (missing !== null) return ['gap', missing];
-    return [call.sightings.size === 1 ? 'single_source' : 'governed', null];
+    const isFailed = !isFirst && hasFailed && !seen.some((each) => each.succeeded);
+    return [isFailed ? 'failed' : 'governed', null];
   }
 
   /** What a source lacks of a call that it has to have; null if nothing, or if its report may still come. */
@@ -169,8 +165,8 @@ export class CoverageJudge {
       const sighting = sightings.get(source);
       if (sighting === undefined) return `${source} does not have the call`;
       if (!sighting.requested) return `${source} has the result, not the call`;
-      const isEnded = sighting.ran || sighting.failed || sighting.refused;
-      if (hasRun && !isEnded) return `${source} has the call, not its result`;
+      const mayHaveRun = sighting.ran || sighting.failed || sighting.refused;
+      if (hasRun && !mayHaveRun) return `${source} has the call, not its result`;
     }
     return null;
   }

@@ -85,11 +85,11 @@ describe('the layer x-coverage', () => {
     const events = [governed('1'), timedOut, seen('1'), ending];
     const newest = coverageLayer(judged(events)).claims;
     const first = coverageLayer(judged(events, undefined, 1)).claims;
-    expect(newest).toMatchObject({ rules: 2, counts: { failed: 1, governed: 0 } });
+    expect(newest).toMatchObject({ rules: 3, counts: { failed: 1, governed: 0 } });
     expect(first).toMatchObject({ counts: { governed: 1 } });
     expect(Object.keys(first)).not.toContain('rules');
     expect(Object.keys(first['counts'] ?? {})).not.toContain('failed');
-    expect([coverageRules(newest), coverageRules(first), coverageRules({ rules: 3 })]).toEqual([2, 1, null]);
+    expect([newest, { rules: 2 }, first, { rules: 4 }].map(coverageRules)).toEqual([3, 2, 1, null]);
   });
 
   it('by the first rules an ending that they did not know is a call that ran', () => {
@@ -109,6 +109,35 @@ describe('the layer x-coverage', () => {
     ]);
   });
 
+  it('does not pass with a call of which no source says whether it ran, which passed by the rules before', () => {
+    const mistaken = {
+      importer: 'otlp',
+      signal: 'log',
+      timestampSource: 'source',
+      record: 'gemini_cli.tool_call',
+    };
+    const events = [event('tool.result', { toolCallId: '1', ...mistaken, outcome: 'error' })];
+    const layerBy = (rules: CoverageRules) => coverageLayer(judged(events, undefined, rules));
+    expect([layerBy(2), layerBy(3)]).toMatchObject([
+      { verdict: 'pass', claims: { counts: { unknown: 1 }, firstFinding: null } },
+      { verdict: 'fail', claims: { counts: { unknown: 1 }, firstFinding: { index: 0, verdict: 'unknown' } } },
+    ]);
+    expect(layerBy(3).checks[0]).toEqual({ id: 'nothing_ran_ungoverned', pass: false });
+  });
+
+  it('a failed call whose other result does not say how it ended is failed, and was governed by the rules before', () => {
+    const unsaid = event('tool.result', { toolCallId: '1' });
+    const failed = { ...seen('1'), eventType: 'tool.result' };
+    const events = [
+      governed('1'),
+      unsaid,
+      seen('1'),
+      { ...failed, metadata: { ...failed.metadata, ok: false } },
+    ];
+    const verdicts = ([2, 3] as const).map((rules) => judged(events, undefined, rules).calls[0]?.verdict);
+    expect(verdicts).toEqual(['governed', 'failed']);
+  });
+
   it('of a proof from before recomputes in its bundle by its own rules', () => {
     const log = new ProofLog();
     log.record({ ...governed('1'), runId: 'r' });
@@ -123,20 +152,21 @@ describe('the layer x-coverage', () => {
       const stated = coverageLayer(judge.finish());
       return log.prove('r', { layers: ['x-coverage'], graph: false, disclose: () => true, stated });
     };
-    const [before, now] = [proved(1), proved(2)];
+    const [before, now] = [proved(1), proved(3)];
     const layerOf = (bundle: Bundle) => verify(bundle).layers.find(({ name }) => name === 'x-coverage');
     // whoever makes a proof could choose the rules, so the verdict says which
     for (const [bundle, rules] of [
       [before, 1],
-      [now, 2],
+      [proved(2), 2],
+      [now, 3],
     ] as const)
       expect(layerOf(bundle)).toEqual({
         name: 'x-coverage',
         passed: true,
         basis: 'recomputed',
-        says: `judged by rules ${rules} of 2`,
+        says: `judged by rules ${rules} of 3`,
       });
     const [first, second] = [before, now].map(({ layerStatements }) => layerStatements['x-coverage'] ?? '');
-    expect([first?.includes('"rules"'), second?.includes('"rules":2')]).toEqual([false, true]);
+    expect([first?.includes('"rules"'), second?.includes('"rules":3')]).toEqual([false, true]);
   });
 });

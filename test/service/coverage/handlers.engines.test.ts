@@ -173,7 +173,7 @@ describe('coverage of a run', () => {
       name: 'x-coverage',
       passed: true,
       basis: 'recomputed',
-      says: 'judged by rules 2 of 2',
+      says: 'judged by rules 3 of 3',
     });
     const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
     const trust = parseTrust([...keys.map((key) => `log ${key}`), 'quorum none', ''].join('\n'));
