@@ -25,7 +25,7 @@ import Database from 'better-sqlite3';
 import { GovError } from '../../contract/problems.ts';
 import { Organizations } from './tenants/organization-life.ts';
 import { checkConfig } from './decided/config.ts';
-import { checkCosignatures } from './log/cosignatures.ts';
+import { checkCosignatures, checkStrayCosignatures } from './log/cosignatures.ts';
 import { checkHeads, checkSigned } from './log/heads.ts';
 import { checkAuditLog, checkMeteringLog } from './log/records.ts';
 import { checkRuns } from './log/runs.ts';
@@ -116,6 +116,7 @@ export async function fsckStore(options: FsckOptions): Promise<FsckReport> {
       await readable(check, `${projectId}/risk_config`, () => checkConfig(check, project));
       await readable(check, `${projectId}/data_plane`, () => checkTelemetry(check, project));
     }
+    await readable(check, 'cosignature', () => checkStrayCosignatures(check));
     if (options.organizations === undefined) checkOrganizations(check, check.organizations);
     await readable(check, 'heads', async () => {
       const heads = opening(files.heads, () => openHeads(files.heads, { readonly: true }));

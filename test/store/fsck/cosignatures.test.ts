@@ -40,6 +40,7 @@ describe('fsck of cosignatures', () => {
 
   it.each([
     ['of no checkpoint', 'UPDATE cosignature SET size = 7', 'prj_a/audit/checkpoint/7', 'no checkpoint'],
+    ['of no project', 'UPDATE cosignature SET project = 7', 'cosignature/7', key],
     ['of another key', "UPDATE cosignature SET key = 'x'", 'prj_a/audit/checkpoint/1', key],
     ['that are none', "UPDATE cosignature SET line = 'x'", 'prj_a/audit/checkpoint/1', 'note: expected'],
     ['twice', 'UPDATE cosignature SET line = line || line', 'prj_a/audit/checkpoint/1', '2 lines'],

@@ -32,6 +32,18 @@ export function checkCosignatures({ db, problem }: Check, { no, projectId }: Che
   }
 }
 
+/** Cosignatures of no project, which the check of a project does not read. */
+export function checkStrayCosignatures({ db, problem }: Check): void {
+  const rows = db.prepare<[], { project: number; key: string }>(
+    'SELECT DISTINCT project, key FROM cosignature WHERE project NOT IN (SELECT project FROM project) LIMIT 100',
+  );
+  for (const { project, key } of rows.iterate())
+    problem(`cosignature/${project}`, 'checkpoint_mismatch', {
+      expected: 'a project',
+      got: `none, of ${key}`,
+    });
+}
+
 /** Returns `<name>+<key id>` of the one signature line in a text, or a text with its fault. */
 function signerOf(line: string): string {
   try {
