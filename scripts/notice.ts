@@ -7,6 +7,7 @@
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { inPackages } from './sbom.ts';
 
 interface Manifest {
   readonly name: string;
@@ -62,7 +63,10 @@ function section(folder: string, modules: readonly string[]): string {
   const license = manifest.license ?? (text.startsWith('MIT License\n') ? 'MIT' : undefined);
   if (typeof license !== 'string' || license === '' || license === 'UNLICENSED')
     throw new Error(`expected a licence in ${join(folder, 'package.json')}, found ${license || 'none'}`);
-  const all = [text, ...foreign(modules, text)].join('\n\n');
+  const others = foreign(modules, text);
+  if (others.size > 0 && inPackages[manifest.name] === undefined)
+    throw new Error(`expected in scripts/sbom.ts whose work ${manifest.name} contains: ${[...others][0]}`);
+  const all = [text, ...others].join('\n\n');
   return `${manifest.name} ${manifest.version}, licence ${license}\n\n${all}\n`;
 }
 

@@ -26,13 +26,13 @@ export function publishedPackages(project: string): string[] {
 /** `name@version` of each package in a bundle, or whose declarations are in `dist`, as dist/NOTICE names it. */
 function bundled(project: string): string[] {
   const notice = readFileSync(join(project, 'dist/NOTICE'), 'utf8');
-  return [...notice.matchAll(/^(?:The declarations of )?(\S+) (\S+), (?:licence |in types\/)/gm)].map(
+  return [...notice.matchAll(new RegExp(packageTitle, 'gm'))].map(
     ([, name, version]) => `${name}@${version}`,
   );
 }
 
 const part = (purl: string, license: string, description: string): Component & Record<string, unknown> => {
-  const [, name = '', version = ''] = /([^/]+)@(.+)$/.exec(purl) ?? [];
+  const [, name = '', version = 'unknown'] = /([^/@]+)(?:@([^/]+))?$/.exec(purl) ?? [];
   return {
     'bom-ref': purl,
     type: 'library',
@@ -74,6 +74,54 @@ const contents: Readonly<Record<string, readonly Component[]>> = {
   'sRGB_IEC61966_2_1.icc': [part('pkg:generic/sRGB2014@2015', 'LicenseRef-ICC', 'colour profile of reports')],
   'NotoSansMono-Regular.ttf': [part('pkg:generic/NotoSansMono@2.006', 'OFL-1.1', 'font of reports')],
 };
+
+/**
+ * What a bundled package contains of other authors, by comments of its files that dist/NOTICE repeats. Empty where the
+ * comment is by the author of the package. `notice.ts` ends the build at a package with such a comment that is not here.
+ */
+export const inPackages: Readonly<Record<string, readonly Component[]>> = {
+  brotli: [part('pkg:github/google/brotli', 'Apache-2.0', 'decodes Brotli, in brotli')],
+  nodemailer: [
+    part(
+      'pkg:github/mathiasbynens/punycode.js@ef3505c8abb5143a00d53ce59077c9f7f4b2ac47',
+      'MIT',
+      'names of hosts, in nodemailer',
+    ),
+  ],
+  '@fastify/deepmerge': [part('pkg:github/TehShrike/deepmerge', 'MIT', 'in @fastify/deepmerge')],
+  '@fastify/proxy-addr': [],
+  '@jsquash/jpeg': [],
+  'd3-path': [],
+  'd3-shape': [],
+  fontkit: [],
+  'pg-connection-string': [],
+  'toad-cache': [],
+  'yoga-layout': [],
+};
+
+/** Works of dist/NOTICE that are in no bundle, by the beginning of their title. Empty where `contents` or `machineCode` has them. */
+const works: Readonly<Record<string, readonly Component[]>> = {
+  'Words of phrases, ': [part('pkg:npm/%40scure/bip39@2.4.0', 'MIT', 'words of phrases')],
+  'Noto Sans ': [],
+  'The colour profile sRGB2014,': [],
+  'jq 1.7.1 ': [],
+  'Oniguruma, ': [],
+};
+
+const packageTitle = /^(?:The declarations of )?(\S+) (\S+), (?:licence |in types\/)/;
+
+/** What works and packages of dist/NOTICE contain. Throws for a work that `works` does not have. */
+export function partsOfNotice(notice: string): Component[] {
+  const [, ...titles] = notice.split(/^-{78}\n/m).map((section) => section.trim().split('\n', 1)[0] ?? '');
+  return titles.flatMap((title) => {
+    const [, name] = packageTitle.exec(title) ?? [];
+    if (name !== undefined) return inPackages[name] ?? [];
+    const known = Object.entries(works).find(([beginning]) => title.startsWith(beginning));
+    if (known === undefined)
+      throw new Error(`expected the work "${title}" of dist/NOTICE in scripts/sbom.ts`);
+    return known[1];
+  });
+}
 
 /** The contents of all codecs, fonts and profiles in `dist`. Throws for a file that `contents` does not have. */
 export function partsOf(dist: string): Component[] {
@@ -146,7 +194,11 @@ export function sbom(of: { project: string; epoch: string; nodeVersion: string }
   const present = publishedPackages(project)
     .map((path) => join(project, path))
     .filter((path) => existsSync(path));
-  const parts = [...partsOf(join(project, 'dist')), ...machineCodeOf(present)];
+  const parts = [
+    ...partsOf(join(project, 'dist')),
+    ...partsOfNotice(readFileSync(join(project, 'dist/NOTICE'), 'utf8')),
+    ...machineCodeOf(present),
+  ];
   const components = [...packages.map(plain), ...parts, nodeOf(nodeVersion)];
   const component = plain(all.metadata.component);
   const dependencies = [{ ref: component['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }];

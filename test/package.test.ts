@@ -130,6 +130,10 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
     expect(bare({ license: 'Apache-2.0' })).toThrow(/text of a licence of bare/);
     writeFileSync(join(at, 'LICENSE'), 'text');
     expect(bare({})).toThrow('expected a licence in');
+    writeFileSync(join(at, 'index.js'), '/* Copyright 2020 Eve */\n');
+    expect(bare({ license: 'MIT' })).toThrow(
+      'in scripts/sbom.ts whose work bare contains: /* Copyright 2020 Eve',
+    );
     rmSync(at, { recursive: true });
   });
 

@@ -1,10 +1,10 @@
 /** The list of contents names what no package of npm does: codecs in WebAssembly, and fonts. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { machineCodeOf, partsOf, publishedPackages } from '../scripts/sbom.ts';
+import { machineCodeOf, partsOf, partsOfNotice, publishedPackages } from '../scripts/sbom.ts';
 import { projectRoot } from './paths.ts';
 
 const dist = join(projectRoot, 'dist');
@@ -15,6 +15,18 @@ describe('the list of contents', () => {
     for (const name of ['libwebp', 'mozjpeg', 'png', 'miniz_oxide', 'NotoSans', 'NotoSansMono', 'sRGB2014'])
       expect(named).toContain(name);
     expect(new Set(named).size).toBe(named.length);
+  });
+
+  it.skipIf(!existsSync(join(dist, 'NOTICE')))('names each work of other authors in NOTICE, once', () => {
+    const refs = partsOfNotice(readFileSync(join(dist, 'NOTICE'), 'utf8')).map((each) => each['bom-ref']);
+    expect(refs).toContain('pkg:github/google/brotli');
+    expect(refs).toContain('pkg:npm/%40scure/bip39@2.4.0');
+    expect(new Set(refs).size).toBe(refs.length);
+  });
+
+  it('ends the release at a work of NOTICE that nobody wrote down', () => {
+    const text = `preface\n\n${'-'.repeat(78)}\n\nSongs of birds, by Ada\n\ntext\n`;
+    expect(() => partsOfNotice(text)).toThrow('expected the work "Songs of birds, by Ada" of dist/NOTICE');
   });
 
   it('ends the release at a codec or font whose contents nobody wrote down', () => {
