@@ -18,6 +18,11 @@ const unstored = new Set<string>([
   'signOut',
   'challengeApprover',
   'startSignIn',
+  'finishSignIn',
+  'enrollDataPlane',
+  'reportUsage',
+  'attestUsage',
+  'importTelemetry',
   'runReportSchedules',
   'runReportExecutions',
   'runReportDeliveries',
@@ -36,7 +41,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes with one Idempoten
   beforeAll(async () => {
     started = await startTwoProcesses();
   }, 120_000);
-  afterAll(() => started.service.end());
+  afterAll(() => started.end());
 
   const contenderOf = async (id: OperationId, race: Race | string): Promise<Contender> => {
     const { racing } = started;

@@ -21,7 +21,7 @@ describe.skipIf(!engines.includes('postgres'))('two processes at once', () => {
   beforeAll(async () => {
     started = await startTwoProcesses();
   }, 120_000);
-  afterAll(() => started.service.end());
+  afterAll(() => started.end());
 
   it.each(raced)('%s has its stated outcomes', async (_, race) => {
     const { racing, send } = started;

@@ -157,16 +157,21 @@ export class Sender {
     this.#call = call;
   }
 
-  /** Signs and posts a body. */
-  post(path: string, body: unknown, options: Signed = {}): Promise<Answer> {
+  /** Signs a body, and returns what posts it. */
+  signed(body: unknown, options: Signed = {}) {
     const { timestamp = seconds(), headers = {}, key, secret } = options;
     const text = canonical(body);
     const signed = signatureOf(secret ?? this.credentials.signingSecret, text, timestamp);
-    return this.#call('POST', path, {
+    return {
       raw: options.raw ?? text,
       key: key ?? this.credentials.key,
       headers: { ...signed, ...headers },
-    });
+    };
+  }
+
+  /** Signs and posts a body. */
+  post(path: string, body: unknown, options: Signed = {}): Promise<Answer> {
+    return this.#call('POST', path, this.signed(body, options));
   }
 
   /** Asks, signed over no body. */

@@ -8,6 +8,7 @@ import { event } from '../../support/serving.ts';
 import { logo, upload } from '../../support/upload.ts';
 import { withCookie } from './accounts.ts';
 import { cancelledJob } from './filled.ts';
+import { planeRaces } from './plane-races.ts';
 import {
   completeExport,
   type Contender,
@@ -29,10 +30,12 @@ import {
   type NoRace,
   publishedPolicy,
   type Race,
+  raceFor,
   requestOf,
   same,
 } from './racing.ts';
 import { cronSecret } from './scenarios.ts';
+import { told } from './tenants.ts';
 
 type Writing = {
   [Id in OperationId]: Table[Id]['method'] extends 'GET' ? never : Id;
@@ -44,6 +47,7 @@ const ok = (id: OperationId, ...statuses: number[]): Race => ({ statuses, conten
 const reads = 'computes and stores nothing';
 
 export const races: { readonly [Id in Writing]: Race | NoRace } = {
+  ...planeRaces,
   createEvent: {
     statuses: [201],
     contenders: each((at) => ({
@@ -272,7 +276,6 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
     statuses: [200],
     contenders: same('startSignIn', undefined, { key: null, headers: ownPage }),
   },
-  finishSignIn: 'one browser has the state: test/service/console/sign-in.test.ts',
   signOut: { statuses: [200], contenders: same('signOut', undefined, { key: null, headers: ownPage }) },
   createConsoleLink: 'at a plane, which is one process',
   openConsoleSession: 'at a plane, which is one process',
@@ -308,13 +311,19 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
   revokeApiKey: { statuses: [204, 404], contenders: same('revokeApiKey', newKey) },
   rotateApiKey: { statuses: [201, 404], contenders: same('rotateApiKey', newKey) },
   putThresholds: ok('putThresholds', 200),
-  openBillingPortal: 'the customer is made once: test/service/billing/portal.test.ts',
+  openBillingPortal: raceFor({
+    statuses: [200],
+    make: async ({ call }) => (await told(call, 'billing.portal_opened')).length,
+    contender: () => requestOf('openBillingPortal', {}),
+    after: async (before, { call }, answers) => {
+      const opened = (await told(call, 'billing.portal_opened')).length - before;
+      if (opened !== answers.length) failWith(`expected ${answers.length} openings, got ${opened}`);
+    },
+  }),
   putRetention: {
     statuses: [200],
     contenders: same('putRetention', undefined, { body: { retentionDays: null, legalHold: false } }),
   },
-  reportUsage: 'a data plane reports: test/service/planes/reports.test.ts',
-  attestUsage: 'a data plane answers: test/service/planes/attested.test.ts',
   createDataPlane: {
     statuses: [201],
     contenders: same('createDataPlane'),
@@ -322,10 +331,6 @@ export const races: { readonly [Id in Writing]: Race | NoRace } = {
   },
   issueEnrolmentToken: { statuses: [201], contenders: same('issueEnrolmentToken', newPlane) },
   revokeDataPlane: { statuses: [204, 404], won: 'one', contenders: same('revokeDataPlane', newPlane) },
-  enrollDataPlane: 'a data plane enrols: test/service/planes/registry.test.ts',
-  enrollDataPlaneByFile: 'a data plane enrols: test/service/planes/enrol-by-file.test.ts',
-  rotatePlaneCredentials: 'a data plane asks: test/service/planes/registry.test.ts',
-  importTelemetry: 'of what a data plane signed: test/service/planes/import.test.ts',
   createWebhookEndpoint: {
     statuses: [201],
     contenders: same('createWebhookEndpoint'),

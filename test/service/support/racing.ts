@@ -3,11 +3,14 @@ import type { OperationId } from '../../../src/contract/table.ts';
 import { nobodysIds, rowRequest, unknownReceiver, type Ids } from '../../support/rows.ts';
 import { event, type CallOptions } from '../../support/serving.ts';
 import type { Answer } from '../../support/answer.ts';
+import type { TestService } from '../../support/hosted.ts';
 import { exportEnd, type Filled } from './filled.ts';
 
 /** The first process, with the key of the project; `idToken` of a person of this name. */
 export interface Racing {
+  readonly service: TestService;
   readonly filled: Filled;
+  readonly projectId: string;
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
   readonly made: (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
   readonly idToken: (name: string) => Promise<string>;
@@ -58,6 +61,32 @@ export const each =
   (request: (at: number, racing: Racing) => Contender): Race['contenders'] =>
   async (racing, count) =>
     Array.from({ length: count }, (_, at) => request(at, racing));
+
+/** A race about one thing, which `contender` and `after` know. */
+export function raceFor<Thing>({
+  make,
+  contender,
+  after,
+  ...race
+}: Pick<Race, 'statuses' | 'won'> & {
+  readonly make: (racing: Racing) => Promise<Thing>;
+  readonly contender: (thing: Thing, at: number) => Contender;
+  readonly after: (thing: Thing, racing: Racing, answers: readonly Answer[]) => Promise<void>;
+}): Race {
+  let made: { readonly thing: Thing } | undefined;
+  return {
+    ...race,
+    contenders: async (racing, count) => {
+      const thing = await make(racing);
+      made = { thing };
+      return Array.from({ length: count }, (_, at) => contender(thing, at));
+    },
+    after: async (racing, answers) => {
+      if (made === undefined) failWith('expected contenders before');
+      else await after(made.thing, racing, answers);
+    },
+  };
+}
 
 let named = 0;
 export const fresh = (kind: string): string => `race-${kind}-${++named}`;
