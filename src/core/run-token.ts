@@ -9,6 +9,8 @@
  * Proven by `test/core/run-token.test.ts`.
  */
 import { createHmac } from 'node:crypto';
+import { isReservedRun } from '../contract/system-runs.ts';
+import { clientIdPattern } from '../contract/text-patterns.ts';
 import { equalHash, sha256 } from './hash.ts';
 import { isObject } from './json/object.ts';
 import { canonicalize, parseJson, type Json } from './json/parse.ts';
@@ -31,6 +33,7 @@ export interface RunToken extends RunClaims {
   isOf(keyHash: Uint8Array): boolean;
 }
 
+const runIdPattern = new RegExp(clientIdPattern);
 const pattern = /^gov_run_(key_[0-7][0-9a-hjkmnp-tv-z]{25})\.([A-Za-z0-9_-]{1,2048})\.([A-Za-z0-9_-]{43})$/;
 
 export const isRunToken = (token: string): boolean => token.startsWith('gov_run_');
@@ -68,7 +71,9 @@ function readClaims(encoded: string): RunClaims | null {
   }
   if (!isObject(claims)) return null;
   const { r: runId, p: projectId, e: expiresMs, s: scopes } = claims;
-  if (typeof runId !== 'string' || runId === '' || typeof projectId !== 'string') return null;
+  if (typeof runId !== 'string' || typeof projectId !== 'string') return null;
+  // no schema checks a run that a request does not name
+  if (!runIdPattern.test(runId) || isReservedRun(runId)) return null;
   if (!Number.isSafeInteger(expiresMs) || typeof expiresMs !== 'number' || !Array.isArray(scopes))
     return null;
   const known = runScopes.filter((scope) => scopes.includes(scope));

@@ -41,6 +41,11 @@ describe('a run token', () => {
     expect(read?.scopes).toEqual(['tools:evaluate']);
   });
 
+  it('names a run as any client may name one', () => {
+    const runId = `a.b:c_${'d'.repeat(122)}`;
+    expect(readRunToken(over({ r: runId, p: 'b', e: 1, s: [] }))?.runId).toBe(runId);
+  });
+
   it.each([
     'gov_run_',
     `gov_run_${keyId}`,
@@ -53,7 +58,10 @@ describe('a run token', () => {
     over({ r: 'a', p: 'b', e: '1', s: [] }),
     over({ r: 'a', e: 1, s: [] }),
     over({ r: 'a', p: 'b', e: 1, s: 'events:write' }),
-    over({ r: 'a'.repeat(2048), p: 'b', e: 1, s: [] }),
+    over({ r: 'a'.repeat(129), p: 'b', e: 1, s: [] }),
+    over({ r: '../a', p: 'b', e: 1, s: [] }),
+    over({ r: 'a\nb', p: 'b', e: 1, s: [] }),
+    over({ r: 'Gov.system', p: 'b', e: 1, s: [] }),
   ])('other text is none: %s', (text) => {
     expect(readRunToken(text)).toBeNull();
   });

@@ -67,10 +67,13 @@ export async function readIdempotencyInSlices(
 }
 
 function scopedKey(header: string, { caller, method, route }: KeyedRequest): string {
-  const who = caller === null ? [] : [caller.project.projectId, caller.id];
+  const who = caller === null ? [] : [caller.project.projectId, caller.id, ...runOf(caller)];
   const scope = ['gov.idempotency/1', ...who, method, route, unwrap(header)];
   return sha256(JSON.stringify(scope)).toString('hex');
 }
+
+/** A run token's own: a request that names no run is of another run with another token of the same key. */
+const runOf = ({ run }: Caller): readonly string[] => (run === undefined ? [] : [`run ${run}`]);
 
 const beforeBody = ({ method, url }: KeyedRequest): string => `gov.request/1\n${method}\n${url}\n`;
 

@@ -63,6 +63,17 @@ describe.each(worlds)('a run token on %s', (world) => {
     expect(await eventsOf('other')).toEqual([]);
   });
 
+  it('repeats no answer of another run of its key', async () => {
+    const ask = async (run: string) => {
+      const key = tokenOf(undefined, undefined, { runId: run });
+      const headers = { 'idempotency-key': 'one-for-all' };
+      return (await at.call('POST', '/mcp/tools/evaluate', { key, headers, body: call })).body.evaluationId;
+    };
+    const [first, other, again] = [await ask('keyed-1'), await ask('keyed-2'), await ask('keyed-1')];
+    expect([other === first, again]).toEqual([false, first]);
+    expect((await eventsOf('keyed-2')).map(({ eventType }) => eventType)).toEqual(['tool.evaluated']);
+  });
+
   it('sends telemetry to its own run, whatever run the telemetry names', async () => {
     const key = tokenOf(undefined, undefined, { runId: 'told' });
     expect((await post(at, 'traces', traces(tool(1)), { key })).status).toBe(200);
