@@ -43,6 +43,30 @@ const patternFirst = new Set(
 /** They read all operands but the last. */
 const copying = new Set('cp rsync scp install ln tar'.split(' '));
 
+/** Options that name what a program writes: the name ends with the value, or with the next word. */
+const into = new Map<string, RegExp>([
+  ...['cp', 'mv', 'install', 'ln'].map(
+    (name) => [name, /^(?:--t[a-z-]*(?:=(.*))?|-[A-Za-z]*?t(.*))$/s] as const,
+  ),
+  ['tar', /^(?:--(?:dir[a-z]*|one-top[a-z-]*)(?:=(.*))?|-[A-Za-z]*?C(.*))$/s],
+  ['sort', /^(?:--o[a-z]*(?:=(.*))?|-[A-Za-z]*?o(.*))$/s],
+  ['git', /^--output(?:-directory)?(?:=(.*))?$/s],
+]);
+
+/** The words of such options; null for one that only the running shell knows. */
+function targetsOf({ program, args, flags }: ActionCommand): (string | null)[] {
+  const option = into.get(program);
+  const keeps = program === 'tar' && flags.some((flag) => /^(?:-[ct]|--create|--list)$/.test(flag ?? ''));
+  if (option === undefined || keeps) return [];
+  return args.flatMap((arg, at) => {
+    const match = arg === null ? null : option.exec(arg);
+    if (match === null) return [];
+    const [, long, short] = match;
+    const value = (long ?? short ?? '') === '' ? args[at + 1] : (long ?? short);
+    return value === undefined ? [] : [value];
+  });
+}
+
 /** Returns the paths of a command, each once for each reading. Cost: linear in its words. */
 export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
   const { program, args, redirects, cwd } = command;
@@ -57,7 +81,12 @@ export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
     return found;
   }
   if (program === 'git' && command.verb === 'clean') found.push(...pathUses('.', 'delete', place));
+  const targets = targetsOf(command);
+  found.push(...targets.flatMap((target) => pathUses(target, 'write', place)));
   found.push(...operandUses(command, access, place));
+  // what `mv -t DIR` moves ends where it was; which word is a value of another option, nobody reads here
+  if (command.program === 'mv' && targets.length > 0)
+    found.push(...pathUses(command.operands.at(-1) ?? null, 'delete', place));
   // an option of a known program may hold a file as well
   if (access !== 'any')
     for (const arg of args)
