@@ -45,7 +45,8 @@ when
   has(action) && (
     some(action.paths, @.access == "delete" && (!("workspace" in @.places) && !("temp" in @.places) || "above-workspace" in @.places))
     || some(action.commands, @.program in ["shred", "dd", "wipefs", "fdisk", "parted", "mkswap", "shutdown", "reboot", "halt", "poweroff", "killall", "pkill"]
-         || starts_with(@.program, "mkfs"))
+         || starts_with(@.program, "mkfs")
+         || @.program == "systemctl" && @.verb in ["poweroff", "reboot", "halt", "kexec"])
   )
 `,
   },
