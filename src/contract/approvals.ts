@@ -95,7 +95,9 @@ const ShownApproval = Type.Object({
       description: 'Who made the tool call',
     }),
   ),
-  context: seen('What else the policies saw; null where it was erased'),
+  context: seen(
+    'What else the policies saw, without the action of the call, which follows from it; null where it was erased',
+  ),
   policies: Type.Array(
     Type.Object({
       policyId: Type.String(),

@@ -64,6 +64,8 @@ const sqliteAlone: Reasons = {
   'the lock file has its holder': /\bholder\b/,
   'a check of a file goes through all projects, one after the other':
     /^SELECT project\.project\b.* ORDER BY project\.project$/,
+  'a check of a file looks for cosignatures of no project':
+    /^SELECT DISTINCT project, key FROM cosignature WHERE project NOT IN \(SELECT project FROM project\)/,
   'a check of a file asks whose home a project is':
     /^SELECT \* FROM organization WHERE home_production = \?$/,
   'a random id names one key of all tenants': /\bsubject_key (?:SET .* )?WHERE key_id = \?$/,

@@ -22,10 +22,20 @@ export interface CallView {
 /** Fingerprints of replaced values by their JSON pointer in the input: `{"/arguments/card": "hmac-sha256:…"}`. */
 export type MaskFingerprints = Readonly<Record<string, string>>;
 
-/** What is shown of the input of an evaluation; of one that is not of a tool call, the whole input. Null: it was erased. */
+/**
+ * What is shown of the input of an evaluation; of one that is not of a tool call, the whole input. Null: it was erased. The
+ * action of a call follows from its other members, and would repeat their text, also where a project redacts it.
+ */
 export function shownOf(input: JsonObject | null, { isCall }: { readonly isCall: boolean }): CallView {
   if (input === null || !isCall) return { tool: null, arguments: null, actor: null, context: input };
-  const { tool = null, arguments: given = null, actor = null, runId: _run, ...context } = input;
+  const {
+    tool = null,
+    arguments: given = null,
+    actor = null,
+    runId: _run,
+    action: _action,
+    ...context
+  } = input;
   // the input was recorded from a checked body
   return { tool, arguments: given, actor, context } as CallView;
 }

@@ -27,6 +27,17 @@ describe('the view of an approval', () => {
     expect(new Set([shownHash(shown), ...others]).size).toBe(5);
   });
 
+  it('leaves out the action, which would repeat a value that the project redacts', () => {
+    const input = {
+      tool: { name: 'pay' },
+      arguments: { to: 'x' },
+      facts: { cwd: '/w' },
+      action: { money: 'x' },
+    };
+    expect(shownOf(input, { isCall: true }).context).toEqual({ facts: { cwd: '/w' } });
+    expect(shownOf(input, { isCall: false }).context).toEqual(input);
+  });
+
   it('is ASCII whatever the arguments are, and parses to them', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })), (given) => {

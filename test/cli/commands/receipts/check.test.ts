@@ -348,10 +348,8 @@ describe('gov receipts check', () => {
     expect([code, new Set(outcomes)]).toEqual([0, new Set(['kept'])]);
     expect(outcomes.length).toBeGreaterThanOrEqual(5);
     await plane.restore();
-    await recorded(
-      plane.client(),
-      Array.from({ length: 30 }, (_, n) => sentEvent(n, 'others')),
-    );
+    const others = Array.from({ length: 30 }, (_, n) => sentEvent(n, 'others'));
+    await recorded(plane.client(), others);
     const [after, lost] = await checkAll();
     expect([after, new Set(lost)]).toEqual([3, new Set(['broken'])]);
   });
@@ -374,10 +372,8 @@ describe('gov receipts check', () => {
     await plane.save();
     (await hold(1)).close();
     await plane.restore();
-    await recorded(
-      plane.client(),
-      [1, 2, 3, 4, 5, 6].map((n) => sentEvent(n, 'others')),
-    );
+    const others = [1, 2, 3, 4, 5, 6].map((n) => sentEvent(n, 'others'));
+    await recorded(plane.client(), others);
     (await hold(2)).close();
     const { stdout } = await govHere(['receipts', 'check', '--spool=spool', '--trust', 'keys'], {
       ...settings(),
