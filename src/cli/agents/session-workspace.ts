@@ -3,9 +3,10 @@
  * beside the connection file. Tested by `test/cli/agents/facts.test.ts`.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { limits } from '../../contract/limits.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 /** The folder of these files, beside the connection file. */
 export const sessionsFolder = (config: string): string => join(dirname(config), 'sessions');
@@ -20,7 +21,7 @@ export function sessionWorkspace(folder: string, session: string, find: () => st
   if (kept !== undefined) return kept;
   const found = find();
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     removeOld(folder);
     writeFileSync(path, JSON.stringify({ workspace: found }), { flag: 'wx', mode: 0o600 });
     return found;

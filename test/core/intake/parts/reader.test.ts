@@ -60,9 +60,9 @@ function kept(place: PartsPlace | undefined): PartsPlace | undefined {
   return read && { state: read, names };
 }
 
-const sessions: [string, SessionLine[]][] = [1, 2, 3].flatMap((seed) => [
-  [`claude ${seed}`, claudeSession({ turns: 7, seed })],
-  [`codex ${seed}`, codexSession({ turns: 7, seed })],
+const sessions: [string, SessionLine[]][] = [1, 2].flatMap((seed) => [
+  [`claude ${seed}`, claudeSession({ turns: 5, seed })],
+  [`codex ${seed}`, codexSession({ turns: 5, seed })],
 ]);
 
 describe('a recording that is read in parts', () => {
