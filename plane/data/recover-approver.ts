@@ -1,7 +1,7 @@
 /**
  * `gov approvers recover`: enrols an approver at the files of a stopped plane, where no approver can sign its enrolment. The
- * log says so (`approver.recovered`), and health for `limits.approverRecoveredDays`. Whoever can write the files of a plane
- * can do this: the event is the evidence. One append; a crash before it leaves an unused API key.
+ * log says so (`approver.recovered`), and health for `limits.approverRecoveredDays`. Any program that may write the
+ * files of a plane can do this: the event is the evidence. One append; a crash before it leaves an unused API key.
  * Proven by `test/plane/data/recover-approver.test.ts`.
  */
 import { join, resolve } from 'node:path';

@@ -19,7 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 };
 
-/** Codes of a path that cannot be one of this kind, whoever tries. ENOENT is none: it may be a file of gov itself. */
+/** Codes of a path that no user can make. ENOENT is not one: the missing file may be one of gov itself. */
 const impossible: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'EEXIST', 'ENAMETOOLONG', 'ELOOP']);
 export const isImpossible = (cause: unknown): boolean => impossible.has(codeOf(cause));
 

@@ -1,6 +1,6 @@
 /**
- * The workspace of a session, as it was when the session began: later an agent can make another folder a git root. It is a small file
- * beside the connection file. Tested by `test/cli/agents/facts.test.ts`.
+ * The workspace in which a session began. An agent can make another folder a git root later, so a small file beside the
+ * connection file keeps it. Tested by `test/cli/agents/facts.test.ts`.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -8,7 +8,7 @@ export const hooks = {
   hookSeconds: 5,
   hookClientSeconds: 15,
   hookAnswerBytes: 1 * MiB,
-  /** A session without a call for so long begins anew. */
+  /** After so long without a call, gov reads the workspace of a session again. */
   agentSessionDays: 30,
   /** One drill of one client. A quiet machine needs 5 s. */
   drillSeconds: 45,

@@ -2,7 +2,7 @@
  * The action of a call in the context that policies see: `{tool, arguments, facts}` give `action`. The plane computes it
  * when it decides, and a replay computes it again. Proven by `test/core/action/recorded.test.ts`.
  */
-import { canonicalize, type JsonObject } from '../json/canonical.ts';
+import { canonicalize, canonicalText, jsonOf, type JsonObject } from '../json/canonical.ts';
 import { isObject } from '../json/object.ts';
 import { actionHash, actionOf } from './canonical.ts';
 import { joined } from './places.ts';
@@ -43,10 +43,8 @@ export function actionRecomputes(checkpoint: JsonObject | null): boolean | null 
   const context = checkpoint?.['context'];
   const action = isObject(context) ? context['action'] : undefined;
   if (!isObject(context) || !isObject(action) || action['engine'] !== actionEngine) return null;
-  return canonicalize(action) === canonicalize(jsonOf(actionOfContext(context)));
+  return canonicalize(action) === canonicalText(actionOfContext(context));
 }
-
-const jsonOf = (action: Action): JsonObject => action as unknown as JsonObject; // `readonly` apart, it is JSON
 
 const objectIn = (value: JsonObject, name: string): JsonObject => {
   const member = Object.hasOwn(value, name) ? value[name] : undefined;

@@ -36,8 +36,11 @@ export type JsonShapeOf<T> = T extends null | boolean | number | string
       ? { readonly [Name in keyof T]: JsonShapeOf<T[Name]> }
       : never;
 
+/** The value as JSON, by its type; the same object. */
+export const jsonOf = <T>(value: T & JsonShapeOf<T>): Json => value as unknown as Json;
+
 /** `canonicalize` for JSON by type: bigint, bytes, undefined or unknown anywhere in the value do not compile. */
-export const canonicalText = <T>(value: T & JsonShapeOf<T>): string => canonicalize(value as unknown as Json);
+export const canonicalText = <T>(value: T & JsonShapeOf<T>): string => canonicalize(jsonOf(value));
 
 /**
  * Returns the value itself if all its names are in order, else an ordered copy that shares the ordered parts; undefined if

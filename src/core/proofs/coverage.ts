@@ -22,7 +22,7 @@ export function coverageRules({ rules = 1 }: { readonly rules?: Json }): Coverag
   return rules === 1 || rules === 2 || rules === newestRules ? rules : null;
 }
 
-/** Which rules judged the calls: whoever makes a proof could choose those that know fewer verdicts. */
+/** Which rules judged the calls. The maker of a proof could choose older rules, which know fewer verdicts. */
 export const rulesText = ({ rules = 1 }: { readonly rules?: Json }): string =>
   `judged by rules ${Number(rules)} of ${newestRules}`;
 

@@ -48,7 +48,7 @@ export const approversRecover = command({
   changes: true,
   details: [
     'For a forgotten phrase, and for a plane on which an agent asked before there was an approver. Stop the plane first. Asks at the terminal for a new phrase.',
-    'The log has an event approver.recovered, and health is degraded for 30 days: whoever can write the files of a plane can do this.',
+    'The log has an event approver.recovered, and health is degraded for 30 days, because any program that may write the files of a plane can do this.',
   ],
   flags: { data },
   examples: ['sudo gov approvers recover --data /var/lib/gov'],

@@ -59,7 +59,7 @@ function placeIn(table: Float64Array, number: number): number {
   return place;
 }
 
-/** Two rounds of FNV-1a with other beginnings. Not for secrets: whoever finds two equal names slows down a push. */
+/** Two rounds of FNV-1a with other beginnings. Not for secrets: two names with one hash only slow down a push. */
 function numberOf(name: string): number {
   let [a, b] = [0x811c9dc5, 0x9747b28c];
   for (let at = 0; at < name.length; at += 1) {
