@@ -316,11 +316,17 @@ const excerpt = (value: unknown): string => {
   return text.length <= excerptChars ? text : `${text.slice(0, excerptChars)}…`;
 };
 
+const byOtherVersion = {
+  older: ' (an older version of gov recorded it, and read this recording otherwise)',
+  same: '',
+  newer: ' (a newer version of gov recorded it: use that version to add to it)',
+};
+
 const conflictOf = (
   { runId }: ImportedRun,
-  { clientEventId, isOlder, pointer, stored, given }: Difference,
+  { clientEventId, recordedBy, pointer, stored, given }: Difference,
 ): string =>
   `run_exists: the run ${runId} exists with other content, so nothing of this recording was stored` +
-  `${isOlder ? ' (an older version of gov recorded it, and read this recording otherwise)' : ''}: ` +
+  `${byOtherVersion[recordedBy]}: ` +
   `${pointer} of ${clientEventId} is ${excerpt(stored)} there and ${excerpt(given)} here; ` +
   `--run NAME records it as a run of its own`;

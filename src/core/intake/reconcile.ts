@@ -33,10 +33,12 @@ export type StoredEvent = Pick<
   | 'erased'
 >;
 
+type Version = 'older' | 'same' | 'newer';
+
 export interface Difference {
   readonly clientEventId: string;
-  /** Whether an older version of gov recorded the run. */
-  readonly isOlder: boolean;
+  /** The version of gov that recorded the run, beside this one. */
+  readonly recordedBy: Version;
   /** JSON pointer into the event. */
   readonly pointer: string;
   readonly stored: unknown;
@@ -59,7 +61,8 @@ export function reconcile(
 ): ReconcileResult | Difference {
   const known = new Known(stored);
   const events: (EventInput | null)[] = [];
-  const isOlder = hasOlderReading(run.events[0], known);
+  const recordedBy = versionIn(known, run.events[0]);
+  const isOlder = recordedBy === 'older';
   let completed = 0;
   let merged = 0;
   let corrected = 0;
@@ -80,7 +83,7 @@ export function reconcile(
     }
     const event = isObservation(before.eventType) ? observationOf(given) : given;
     const found = compare(before, event, isOlder);
-    if ('pointer' in found) return { clientEventId: id, isOlder, ...found };
+    if ('pointer' in found) return { clientEventId: id, recordedBy, ...found };
     if (found.isCorrected && isOlder) corrected += 1;
     const isComplete = Object.keys(found.added).length === 0;
     if (!isComplete) completed += 1;
@@ -89,11 +92,15 @@ export function reconcile(
   return { events, completed, merged, corrected };
 }
 
-/** Whether the stored events come from an importer that read recordings in another way. The first event says which. */
-function hasOlderReading(first: EventInput | undefined, { byId }: Known): boolean {
+/**
+ * Whether the stored events come from importers that read recordings in another way. The first event says which. Those of a
+ * newer one differ by their version at least, so an older gov adds nothing to them.
+ */
+function versionIn({ byId }: Known, first: EventInput | undefined): Version {
   const stored = byId.get(first?.clientEventId ?? '');
-  if (stored === undefined) return false;
-  return versionOf(stored.metadata) < versionOf(first?.metadata ?? {});
+  if (stored === undefined) return 'same';
+  const newer = versionOf(stored.metadata) - versionOf(first?.metadata ?? {});
+  return newer === 0 ? 'same' : newer < 0 ? 'older' : 'newer';
 }
 
 /** An event of another recording's part, which may lack members and causes that the part itself has. */
@@ -197,7 +204,7 @@ const merge = (base: JsonObject, added: JsonObject): JsonObject => {
   return merged;
 };
 
-type FieldDifference = Omit<Difference, 'clientEventId' | 'isOlder'>;
+type FieldDifference = Omit<Difference, 'clientEventId' | 'recordedBy'>;
 type EventComparison = { readonly added: JsonObject; readonly isCorrected: boolean } | FieldDifference;
 
 /** Returns what an event says more than the stored one, or where it says something else. */

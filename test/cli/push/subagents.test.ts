@@ -206,7 +206,7 @@ describe('files of subagents of Codex', () => {
   });
 });
 
-describe('a session that an older version of gov imported', () => {
+describe('a session that another version of gov imported', () => {
   /** As an older version read it: without what is read since. Version 1 wrote no version. */
   const age = (version?: number) => {
     for (const event of service.recorded) {
@@ -269,6 +269,18 @@ describe('a session that an older version of gov imported', () => {
     const again = await importing('chat.json');
     expect(again.code).toBe(9);
     expect(again.stderr).toContain('an older version of gov recorded it, and read this recording otherwise');
+  });
+
+  it('is refused where a newer version recorded it, and names that', async () => {
+    write(main, failing);
+    await importing(main);
+    const count = service.recorded.length;
+    age(importerVersion + 1);
+    write(main, [...failing, line('a2', 3, said('m2', text('It failed.'), null))]);
+    const again = await importing(main);
+    expect(again.code).toBe(9);
+    expect(again.stderr).toContain('a newer version of gov recorded it: use that version to add to it');
+    expect(service.recorded).toHaveLength(count);
   });
 
   it('is refused where the recording has changed since', async () => {

@@ -111,7 +111,7 @@ describe('the events that a recording adds to its run', () => {
     const [a, b] = [one(chat('a', 'b')), one(chat('a', 'x'))];
     expect(reconcile(b, stored(a))).toEqual({
       clientEventId: `${a.runId}:3`,
-      isOlder: false,
+      recordedBy: 'same',
       pointer: '/metadata/content',
       stored: 'b',
       given: 'x',
