@@ -67,7 +67,7 @@ export const ToolCall = exact({
       {
         additionalProperties: false,
         description:
-          'The program whose tool it is: claude-code, codex, gemini, opencode or cursor. Tools of others have an action of kind unknown',
+          'The program whose tool it is: claude-code, codex, gemini, opencode or cursor; kernel for what a sandbox asks. Tools of others have an action of kind unknown',
       },
     ),
   ),

@@ -18,7 +18,7 @@ import {
   type PathUse,
   type ToolUse,
 } from './shape.ts';
-import { clientTools, type ClientTool } from './client-tools.ts';
+import { clientTool, type ClientTool } from './client-tools.ts';
 import { hostOf } from './host.ts';
 import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
 import { patchText } from './large-content.ts';
@@ -35,17 +35,18 @@ export function actionOf(use: ToolUse): Action {
   const { tool, server, client, facts } = use;
   const base = (kind: ActionKind): Action => ({ ...nothing, kind, plane: endpointOf(facts.plane ?? '') });
   if (server !== null) return mcpAction(use, server, base('mcp'));
-  const known = client === null ? undefined : clientTools.get(client)?.tools.get(tool);
+  const known = clientTool(client, tool);
   const kind = known?.kind ?? 'unknown';
   if (known === undefined) return { ...base(kind), ...hidden, code: null };
   switch (kind) {
     case 'shell':
+    case 'exec':
       return shellAction(use, known.command ?? 'command', base(kind));
     case 'terminal':
     case 'code':
       return { ...base(kind), ...hidden, code: [kind === 'code' ? `inline ${tool}` : 'terminal input'] };
     default:
-      return bounded({ ...base(kind), paths: toolPaths(use, known), hosts: toolHosts(use, known) });
+      return bounded({ ...base(kind), paths: toolPaths(use, known), ...toolHosts(use, known) });
   }
 }
 
@@ -60,7 +61,7 @@ export interface NamedPaths {
  */
 export function namedPaths(use: ToolUse): NamedPaths {
   const named: ToolUse = { ...use, facts: { ...use.facts, namesLinks: true } };
-  const known = use.client === null ? undefined : clientTools.get(use.client)?.tools.get(use.tool);
+  const known = clientTool(use.client, use.tool);
   if (use.server !== null) return pathsOnly(mcpTexts(named).paths, false);
   if (known?.kind !== 'shell') return pathsOnly(known === undefined ? [] : toolPaths(named, known), false);
   const { commands, here } = shellReading(named, known.command ?? 'command');
@@ -177,13 +178,24 @@ function patchPaths(patch: Json | undefined, place: Parameters<typeof pathUses>[
   return found.length === 0 ? pathUses(null, 'write', place) : distinct(found);
 }
 
-function toolHosts({ arguments: given }: ToolUse, { url }: ClientTool): (string | null)[] {
-  if (url === undefined) return [];
+function toolHosts(
+  { arguments: given }: ToolUse,
+  { url, host }: ClientTool,
+): Partial<Pick<Action, 'hosts' | 'endpoints'>> {
+  if (host !== undefined) return hostAndPort(given[host], given['port']);
+  if (url === undefined) return {};
   const text = given[url];
-  if (typeof text !== 'string') return [null];
-  if (/^\S+$/.test(text)) return [hostOf(text)];
+  if (typeof text !== 'string') return { hosts: [null] };
+  if (/^\S+$/.test(text)) return { hosts: [hostOf(text)] };
   const urls = text.match(/https?:\/\/[^\s"'<>)]+/g);
-  return urls === null ? [null] : [...new Set(urls.map(hostOf))];
+  return { hosts: urls === null ? [null] : [...new Set(urls.map(hostOf))] };
+}
+
+function hostAndPort(host: Json | undefined, port: Json | undefined): Pick<Action, 'hosts' | 'endpoints'> {
+  if (typeof host !== 'string') return { hosts: [null], endpoints: [null] };
+  const name = hostOf(host);
+  const isPort = typeof port === 'number' || typeof port === 'string';
+  return { hosts: [name], endpoints: [name === null || !isPort ? null : endpointOf(`${host}:${port}`)] };
 }
 
 /** Members of arguments whose texts are paths. */

@@ -16,6 +16,8 @@ export interface ClientTool {
   readonly patch?: readonly string[];
   /** The member with a URL, or with a text that has URLs. */
   readonly url?: string;
+  /** The member with a host as URLs have it; `port` has its port. */
+  readonly host?: string;
 }
 
 export interface ClientTable {
@@ -115,3 +117,18 @@ export const clientTools: ReadonlyMap<string, ClientTable> = new Map([
   ['opencode', { seenVersion: null, tools: opencode }],
   ['cursor', { seenVersion: null, tools: cursor }],
 ]);
+
+/** `client.name` of what `gov run --sandbox` asks about: files that a program may reach, programs that started, and hosts. */
+export const kernelClient = 'kernel';
+const kernelTools = new Map([
+  ...named('exec', { kind: 'exec', command: 'argv' }),
+  ...named('connect', { kind: 'connect', host: 'host' }),
+  ...files('read', 'path', 'read'),
+  ...files('write', 'path', 'write'),
+]);
+
+/** Undefined for a tool that the client's table does not have. */
+export function clientTool(client: string | null, tool: string): ClientTool | undefined {
+  if (client === kernelClient) return kernelTools.get(tool);
+  return client === null ? undefined : clientTools.get(client)?.tools.get(tool);
+}

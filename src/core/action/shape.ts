@@ -6,7 +6,7 @@ import type { Json } from '../json/canonical.ts';
 
 export const actionEngine = 'gov.action/1';
 
-/** What a tool is for. `unknown`: a tool that no table has. */
+/** What a tool is for. `exec` and `connect`: what a kernel or a proxy saw. `unknown`: a tool that no table has. */
 export type ActionKind =
   | 'shell'
   | 'read'
@@ -22,6 +22,8 @@ export type ActionKind =
   | 'wrapper'
   | 'terminal'
   | 'code'
+  | 'exec'
+  | 'connect'
   | 'unknown';
 
 /** `any`: the program may read, write or delete it. */

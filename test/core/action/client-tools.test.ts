@@ -3,6 +3,7 @@ import type { ActionKind } from '../../../src/core/action/shape.ts';
 import { clientTools } from '../../../src/core/action/client-tools.ts';
 import { agentClients } from '../../../src/core/agents/clients.ts';
 import { toolAction } from './shell-lines.ts';
+import type { JsonObject } from '../../../src/core/json/canonical.ts';
 
 /** The tools of each client by kind, as its own version shows them. */
 const expected: Readonly<Record<string, Partial<Record<ActionKind, string>>>> = {
@@ -94,6 +95,40 @@ describe('the tools of clients', () => {
     expect(toolAction('claude-code', 'Grep', { pattern: 'x' }).paths).toMatchObject([{ path: '/w/app' }]);
     expect(toolAction('claude-code', 'Write', {}).paths).toEqual([
       { path: null, access: 'write', places: null },
+    ]);
+  });
+
+  it('a connection that a proxy saw has its host and endpoint', () => {
+    const connect = (given: JsonObject) => toolAction('kernel', 'connect', given);
+    expect(connect({ host: 'GitHub.com', port: 443 })).toMatchObject({
+      kind: 'connect',
+      hosts: ['github.com'],
+      endpoints: ['github.com:443'],
+      paths: [],
+      commands: [],
+    });
+    expect(connect({ host: '[::1]', port: 80 }).endpoints).toEqual(['127.0.0.1:80']);
+    expect(connect({ host: 'a\\@b', port: 80 })).toMatchObject({ hosts: [null], endpoints: [null] });
+    expect(connect({})).toMatchObject({ hosts: [null], endpoints: [null] });
+  });
+
+  it('a program that the kernel saw is read word by word, and a shell in it by its line', () => {
+    const exec = (argv: string[]) => toolAction('kernel', 'exec', { argv });
+    expect(exec(['/usr/bin/rm', '-rf', '/w/app/a b'])).toMatchObject({
+      kind: 'exec',
+      commands: [{ program: 'rm', operands: ['/w/app/a b'] }],
+      paths: [{ path: '/w/app/a b', access: 'delete', places: ['workspace'] }],
+    });
+    expect(exec(['/bin/bash', '-c', 'git push && cat x']).commands).toMatchObject([
+      { program: 'git' },
+      { program: 'cat' },
+    ]);
+    expect(toolAction('kernel', 'exec', {})).toMatchObject({ commands: null, code: ['unreadable'] });
+  });
+
+  it('a file that a sandbox may open has the places of its path', () => {
+    expect(toolAction('kernel', 'read', { path: '/home/a/.ssh' }).paths).toEqual([
+      { path: '/home/a/.ssh', access: 'read', places: ['home', 'secret'] },
     ]);
   });
 
