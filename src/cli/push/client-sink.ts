@@ -38,13 +38,12 @@ export const clientSink = (client: Client): Sink => {
         return undefined;
       }
     },
-    async newest(runId, { eventType, signal }) {
+    async newest(runId, { signal, ...of }) {
       try {
-        const query = { runId, eventType, order: 'desc' as const, limit: 1 };
-        const { body } = await client.listEvents({ query, signal });
-        return body.events[0];
+        const { body } = await client.listEvents({ query: { runId, order: 'desc', ...of }, signal });
+        return body.events;
       } catch (failure) {
-        if (failure instanceof GovApiError) return undefined;
+        if (failure instanceof GovApiError) return [];
         throw failure;
       }
     },

@@ -95,7 +95,8 @@ export async function* readInParts(
 async function unchanged({ file, reading, note, digests }: Request): Promise<Note | undefined> {
   const { recorded, signal } = reading;
   if (recorded === undefined || note?.bytes !== file.size || signal === undefined) return undefined;
-  return digests.sha256 === note.sha256 && (await recorded.isWhole(note, signal)) ? note : undefined;
+  const isLogged = digests.sha256 === note.sha256 && (await recorded.balanceOf(note, signal)) !== undefined;
+  return isLogged ? note : undefined;
 }
 
 /** What a file holds, before its first event is sent. */
@@ -144,7 +145,7 @@ async function surveyOf(request: Request): Promise<Survey | undefined> {
 
 /**
  * Returns the note of a file that has grown since, if the file begins with the noted bytes, the service has as many events as
- * then, and the place with the lines after it gives the newest balance that the log has of the run, to the last count.
+ * then, and the place with the lines after it gives the balance that the log has of these bytes, to the last count.
  */
 async function grownFrom(
   { file, reading, note, digests }: Request,
@@ -154,8 +155,8 @@ async function grownFrom(
   if (recorded === undefined || note?.place === undefined || signal === undefined) return undefined;
   const { place, bytes, sha256, runId } = note;
   const isBeginning = place.state.bytes <= bytes && bytes < file.size && hexOf(digests, bytes) === sha256;
-  if (!isBeginning || !(await recorded.isWhole(note, signal))) return undefined;
-  const logged = await recorded.balanceOf(runId, signal);
+  const logged = isBeginning ? await recorded.balanceOf(note, signal) : undefined;
+  if (logged === undefined) return undefined;
   let after = place.state;
   let hashes = '';
   for (const part of new PartsReader(file.to(bytes), options, { from: place }).parts()) {
@@ -164,7 +165,7 @@ async function grownFrom(
   }
   const name = options.sourceName;
   const noted = balanceOfParts(after.balance, { name, sha256 });
-  const isLogged = logged !== undefined && noted !== undefined && isSameBalance(noted, logged);
+  const isLogged = noted !== undefined && isSameBalance(noted, logged);
   return isLogged && hashes === note.hashes && after.runId === runId ? note : undefined;
 }
 

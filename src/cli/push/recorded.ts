@@ -1,12 +1,16 @@
 /**
- * What the service has of a large recording, without asking for it again: a note in the state directory has the length and
- * hash of the file, a hash of each event that was made of it, and how many events the run has. If the file still begins so,
- * its importer makes the same events of it, and the service counts as many, then these events are what the service has.
- * Any doubt, such as events of another source in the run, leads to asking for all of them.
+ * What the service has of a large recording, without asking for all of it again: a note in the state directory has the length
+ * and hash of the file, a hash of each event that was made of it, and how many events the run has. If the file still begins
+ * so, its importer makes the same events of it, and the log has what the note claims, then these events are what the service
+ * has. Any doubt, such as events of another source in the run, leads to asking for all of them.
+ *
+ * A note is no evidence: each program of the user can write one. So the log is asked for what it claims, in two or three
+ * requests: as many events of the run, a balance of the noted bytes by their hash, and, where the note lists events, the last
+ * one as the newest of its type.
  *
  * A file that is read in parts (`in-parts.ts`) is read on after it has grown: its note has the place where its last lines
  * begin, and the hashes of their events alone. What the lines before became is the word of the log, not of the note: with
- * these last lines, the place must give the newest balance of the run in the log.
+ * these last lines, the place must give that balance.
  *
  * A note has no content but ids. The hash at its beginning shows damage, and a note of another build of gov is not read.
  * A crash before it is written leaves an older one, whose count differs.
@@ -105,22 +109,31 @@ export class RecordedFiles {
     if (bytes.length < limits.pushNotedBytes) return undefined;
     const note = this.noteOf(path);
     if (note?.bytes !== bytes.length || hash('sha256', bytes, 'hex') !== note.sha256) return undefined;
-    return (await this.isWhole(note, signal)) ? { ...note, events: note.events + 1 } : undefined;
+    const balance = await this.balanceOf(note, signal);
+    return balance === undefined ? undefined : { ...note, events: note.events + 1 };
   }
 
   noteOf(path: string): Note | undefined {
     return readNote(this.#pathOf(path));
   }
 
-  /** Whether the service has as many events of the run as it had after the push that a note is of. */
-  async isWhole({ runId, total }: Note, signal: AbortSignal): Promise<boolean> {
-    return (await this.#options.count(runId, signal)) === total;
-  }
-
-  /** Returns the newest balance that the log has of a run. */
-  async balanceOf(runId: string, signal: AbortSignal): Promise<Balance | undefined> {
-    const newest = await this.#options.newest?.(runId, { eventType: balanceType, signal });
-    return readBalance(newest?.metadata);
+  /**
+   * Returns the balance that the log has of the noted bytes; undefined if it has none, or another number of events of the run
+   * than after the push that the note is of. Subagents have balances in the run of their session, so a few are looked at.
+   */
+  async balanceOf(
+    { runId, total, sha256 }: Pick<Note, 'runId' | 'total' | 'sha256'>,
+    signal: AbortSignal,
+  ): Promise<Balance | undefined> {
+    const { count, newest } = this.#options;
+    const [events, balances = []] = await Promise.all([
+      count(runId, signal),
+      newest?.(runId, { eventType: balanceType, limit: limits.pushNewestBalances, signal }),
+    ]);
+    if (events !== total) return undefined;
+    return balances
+      .map(({ metadata }) => readBalance(metadata))
+      .find((balance) => balance?.source.sha256 === sha256);
   }
 
   /** Returns the events that the service has of a file's run; undefined if it has to be asked for them. */
@@ -135,8 +148,12 @@ export class RecordedFiles {
     if (note.runId !== run.runId || note.bytes > bytes.length) return undefined;
     if (hash('sha256', bytes.subarray(0, note.bytes), 'hex') !== note.sha256) return undefined;
     const stored = storedIn(run, note);
-    if (stored === undefined) return undefined;
-    return (await this.isWhole(note, signal)) ? stored : undefined;
+    if (stored === undefined || (await this.balanceOf(note, signal)) === undefined) return undefined;
+    const last = stored.findLast(({ eventType }) => eventType !== balanceType);
+    if (last === undefined) return undefined;
+    const { runId } = note;
+    const found = await this.#options.newest?.(runId, { eventType: last.eventType, limit: 1, signal });
+    return found?.[0]?.clientEventId === last.clientEventId ? stored : undefined;
   }
 
   /** Takes a file whose events follow. `stored`: what the service has of its run. */

@@ -23,11 +23,11 @@ export interface Sink {
   /** Returns whether an event exists; undefined if the caller may not know. Absent: this destination cannot be read. */
   readonly has?: (eventId: string, signal: AbortSignal) => Promise<boolean | undefined>;
   readonly stored?: (runId: string, signal: AbortSignal) => Promise<readonly StoredEvent[]>;
-  /** Returns the newest event of a type in a run; undefined: there is none, or the caller may not know. */
+  /** Returns the newest events of a type in a run, the newest first; none also if the caller may not know. */
   readonly newest?: (
     runId: string,
-    of: { readonly eventType: string; readonly signal: AbortSignal },
-  ) => Promise<StoredEvent | undefined>;
+    of: { readonly eventType: string; readonly limit: number; readonly signal: AbortSignal },
+  ) => Promise<readonly StoredEvent[]>;
   /** Returns how many events a run has; undefined if the caller may not know. */
   readonly count?: (runId: string, signal: AbortSignal) => Promise<number | undefined>;
 }

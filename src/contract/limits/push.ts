@@ -22,6 +22,8 @@ export const push = {
   pushHeadBytes: 64 * 1024,
   /** A smaller recording is compared with all events of its run each time. */
   pushNotedBytes: 0.25 * MiB,
+  /** Balances of a run in which a push looks for that of a file: its session and subagents have one each. */
+  pushNewestBalances: 10,
   /** How often `events watch` looks at all files, also where the system reports no change. */
   watchPollSeconds: 5,
   /** How long it waits after a change, and between two readings of one file: at least, and in times of the last reading. */

@@ -28,8 +28,11 @@ class Asked extends Listing {
   count = async (runId: string): Promise<number> =>
     this.recorded.filter((event) => event['runId'] === runId).length;
 
-  newest = async (runId: string, { eventType }: { eventType: string }) =>
-    (await this.list(runId)).findLast((event) => event.eventType === eventType);
+  newest = async (runId: string, { eventType, limit }: { eventType: string; limit: number }) =>
+    (await this.list(runId))
+      .filter((event) => event.eventType === eventType)
+      .toReversed()
+      .slice(0, limit);
 }
 
 let folder: Folder;
@@ -159,12 +162,13 @@ describe('a long recording', () => {
     delete torn.place.state.own.conversation;
     appendFileSync(path(), textOf(claude.slice(begun)));
     const grown = readFileSync(path());
+    const all = { bytes: grown.length, sha256: hash('sha256', grown, 'hex') };
     const log = [...service.recorded];
     for (const written of [
       `${before}\n`,
       before.slice(0, -100),
       sums(text, 'another build'),
-      ...[wrong, later, other, torn].map((each) => sums(JSON.stringify(each))),
+      ...[wrong, later, other, torn, { ...parsed(), ...all }].map((each) => sums(JSON.stringify(each))),
     ]) {
       service = new Asked();
       for (const event of log)
@@ -179,6 +183,20 @@ describe('a long recording', () => {
       expect(events(service)).toEqual(events(once));
       expect(balances(service).at(-1)?.['metadata']).toEqual(balances(once)[0]?.['metadata']);
     }
+  });
+
+  it.each([
+    ['the last one that is looked at', limits.pushNewestBalances - 1, []],
+    ['one more', limits.pushNewestBalances, ['session-1']],
+  ])('is known by its balance among those of its subagents: %s', async (_, subagents, asked) => {
+    writeFileSync(path(), textOf(claude));
+    for (let at = 0; at < subagents; at++)
+      folder.write(
+        `s/subagents/agent-a${at}.jsonl`,
+        textOf([{ ...prompt, uuid: `s${at}`, isSidechain: true, agentId: `a${at}` }]),
+      );
+    expect(await importing(['s.jsonl', 's'])).toMatchObject({ code: 0, rejected: 0 });
+    expect(await importing()).toMatchObject({ code: 0, accepted: 0, asked });
   });
 
   it('a beginning that was changed is compared with what the service has', async () => {

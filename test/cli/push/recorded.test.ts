@@ -1,6 +1,9 @@
+import { hash } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { build } from '../../../src/client/version.ts';
+import { importerVersion } from '../../../src/core/intake/run.ts';
 import type { JsonObject } from '../../../src/core/json/parse.ts';
 import { limits } from '../../../src/contract/limits.ts';
 import { Folder, push } from './harness.ts';
@@ -9,18 +12,25 @@ import { Listing } from './service.ts';
 /** A service that notes what it is asked for. */
 class Asked extends Listing {
   readonly asked: string[] = [];
+  readonly list: Listing['stored'];
 
   constructor() {
     super();
-    const { stored } = this;
+    this.list = this.stored;
     this.stored = (runId) => {
       this.asked.push(runId);
-      return stored(runId);
+      return this.list(runId);
     };
   }
 
   count = async (runId: string): Promise<number | undefined> =>
     this.recorded.filter((event) => event['runId'] === runId).length;
+
+  newest = async (runId: string, { eventType, limit }: { eventType: string; limit: number }) =>
+    (await this.list(runId))
+      .filter((event) => event.eventType === eventType)
+      .toReversed()
+      .slice(0, limit);
 }
 
 let folder: Folder;
@@ -104,6 +114,37 @@ describe('what was recorded of a large file', () => {
     const notes = join(folder.path, 'state/recorded');
     for (const name of readdirSync(notes)) writeFileSync(join(notes, name), '{"bytes":');
     expect(await importing()).toMatchObject({ accepted: 0, asked: ['one'] });
+  });
+
+  it.each([
+    ['its growth was recorded', 1],
+    ['all of it was recorded', 3],
+  ])('a note that says %s, which the log has not, hides nothing', async (_, lines) => {
+    // a line that is there twice makes the file be read as a whole
+    writeFileSync(path(), `${large}${line(0, `0 ${long}`)}`);
+    await importing();
+    const [note = ''] = readdirSync(join(folder.path, 'state/recorded')).map((name) =>
+      join(folder.path, 'state/recorded', name),
+    );
+    const honest = JSON.parse(readFileSync(note, 'utf8').split('\n')[1] ?? '');
+    const growth = [100, 101, 102].map((more) => line(more, 'more'));
+    appendFileSync(path(), growth.join(''));
+    const other = new Folder();
+    other.write('one.jsonl', readFileSync(path()));
+    await push({ files: ['one.jsonl'], from: 'auto' }, { folder: other, service: new Asked() });
+    const [ofAll = ''] = readdirSync(join(other.path, 'state/recorded')).map((name) =>
+      join(other.path, 'state/recorded', name),
+    );
+    const { hashes, ...all } = JSON.parse(readFileSync(ofAll, 'utf8').split('\n')[1] ?? '');
+    const forged =
+      lines === 3
+        ? { ...honest, ...all, hashes, total: honest.total }
+        : { ...honest, hashes: hashes.slice(0, honest.hashes.length + 16) };
+    const text = JSON.stringify(forged);
+    writeFileSync(note, `${hash('sha256', `${build} ${importerVersion}\n${text}`, 'hex')}\n${text}`);
+    other.remove();
+    expect(await importing()).toMatchObject({ code: 0, asked: ['one'] });
+    expect(ids(service.recorded)).toEqual(ids(await atOnce()));
   });
 
   it('a note has no content of the file', async () => {
