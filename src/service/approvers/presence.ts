@@ -13,8 +13,11 @@ import {
   readChangeSignature,
 } from '../../core/approvals/change-statement.ts';
 import { sshSignatureFault } from '../../core/approvals/ssh.ts';
+import { openEvaluation } from '../../core/decided/evaluation.ts';
+import { openLeaf } from '../../core/decided/leaf.ts';
 import { openEvent, systemRun } from '../../core/events/record.ts';
 import { parseTimestamp } from '../../core/time.ts';
+import type { StoredApproval } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import { changeSigned } from '../writes/system.ts';
 import type { Caller } from '../call/caller.ts';
@@ -88,18 +91,21 @@ export async function requirePersonToEnrol(
   throw new GovError('FORBIDDEN', detail);
 }
 
+/**
+ * Whether an agent has asked for an approval: the evaluation that opened it says so, also for a run token of a key with more
+ * rights. Evaluations of releases without presence do not; the scopes of their key tell. Cost: a leaf for each approval.
+ */
 async function hasAgentAsked({ store }: Services, { project }: Caller): Promise<boolean> {
   const { projectId } = project;
-  const seen = new Map<string, boolean>();
+  const askedByAgent = async ({ evaluationId, requestedBy }: StoredApproval): Promise<boolean> => {
+    const leaf = await store.leafOf(projectId, 'gov.evaluation/1', evaluationId);
+    if (leaf === null || openEvaluation(openLeaf(leaf)).approval?.presence !== undefined) return true;
+    return isAgents((await store.apiKeyOf(projectId, requestedBy))?.scopes ?? ['*']);
+  };
   for (let after: { ms: number; id: string } | undefined; ;) {
     const page = { ...(after === undefined ? {} : { after }), limit: limits.pageMax };
     const rows = await store.approvals(projectId, { atMs: 0 }, page);
-    for (const { requestedBy } of rows) {
-      const known =
-        seen.get(requestedBy) ?? isAgents((await store.apiKeyOf(projectId, requestedBy))?.scopes ?? ['*']);
-      if (known) return true;
-      seen.set(requestedBy, known);
-    }
+    for (const row of rows) if (await askedByAgent(row)) return true;
     const last = rows.at(-1);
     if (last === undefined || rows.length < limits.pageMax) return false;
     after = { ms: last.requestedMs, id: last.approvalId };

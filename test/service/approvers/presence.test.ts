@@ -218,6 +218,25 @@ describe('the first approver', () => {
   });
 });
 
+describe('the first approver of a plane with runs', () => {
+  it('is refused after a run token of the operator has asked, and not after the operator', async () => {
+    const world = await planeWith({ presence: 'signed' });
+    const { plane } = world;
+    await world.asked(plane.key, 'f2');
+    const { id: keyId, projectId } = (await plane.call('GET', '/auth/identity')).body;
+    const claims = { runId: 'f3', projectId, expiresMs: Date.now() + 60_000, scopes: runScopes };
+    await world.asked(createRunToken({ keyId, key: plane.key }, claims), 'f3');
+    const { privateKey } = generateKeyPairSync('ed25519');
+    expect((await world.post('/approvers', enrolment(world, privateKey, 'one'))).status).toBe(403);
+    await plane.end();
+
+    const untouched = await planeWith({ presence: 'signed' });
+    await untouched.asked(untouched.plane.key, 'f4');
+    expect((await untouched.post('/approvers', enrolment(untouched, privateKey, 'one'))).status).toBe(201);
+    await untouched.plane.end();
+  });
+});
+
 describe('a plane of an older release', () => {
   it('approves by key until its first approver is enrolled, although an agent has asked', async () => {
     const dataDir = join(mkdtempSync(join(tmpdir(), 'gov-older-')), 'plane');
