@@ -130,7 +130,7 @@ async function execute(parsed: ParsedCommand, { settings, out, io, signal }: Sur
     signal,
     role: roleOf(parsed.spec.name),
     signChange: async (dataDir, change) =>
-      (await import('./approvals/sign-change.ts')).signedChange(dataDir, change),
+      (await import('./approvals/sign-change.ts')).signedChange(dataDir, change, io.env),
     observe: (note) => void observe(note, out),
     warn: (text) => void out.warn(safe`${text}`),
   });

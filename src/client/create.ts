@@ -3,6 +3,7 @@
  * All methods share retries, idempotency keys, problems and limits.
  * Tested by `test/client/create.test.ts` against a real server.
  */
+import { isObject } from '../core/json/object.ts';
 import type { Agent } from 'node:http';
 import { cronHeader, projectHeader } from '../contract/auth-words.ts';
 import { limits } from '../contract/limits.ts';
@@ -70,6 +71,8 @@ export interface UnsignedChange {
   readonly body: unknown;
   /** Why: `expected …, got …`. */
   readonly reason: string;
+  /** What to sign, without the members of the signer: `src/core/approvals/change-statement.ts`. */
+  readonly change: Readonly<Record<string, string | null>> | undefined;
 }
 
 /** An event on the wire, without header values that authenticate, or one that governed calls could not record. */
@@ -203,11 +206,28 @@ async function call(target: Target, input: UncheckedInput): Promise<UncheckedAns
     const header = isApiError(cause) ? cause.problem['signatureRequired'] : undefined;
     if (!isApiError(cause) || typeof header !== 'string' || options.signChange === undefined) throw cause;
     const { path } = request;
-    const reason = cause.detail;
-    const signed = await options.signChange({ method: row.method, path, body: input.body, reason });
+    const { detail: reason, problem } = cause;
+    const { method } = row;
+    const signed = await options.signChange({
+      method,
+      path,
+      body: input.body,
+      reason,
+      change: changeIn(problem),
+    });
     if (signed === null) throw cause;
     return attempt({ [header]: signed });
   }
+}
+
+/** Absent from planes of older releases. */
+function changeIn({ change }: Readonly<Record<string, unknown>>): UnsignedChange['change'] {
+  if (!isObject(change)) return undefined;
+  const members = Object.entries(change).map(([name, value]) => [
+    name,
+    value === null ? null : String(value),
+  ]);
+  return Object.fromEntries(members);
 }
 
 const isApiError = (cause: unknown): cause is GovApiError => cause instanceof GovApiError;

@@ -180,6 +180,47 @@ describe.skipIf(!hasBrowser)('approvals signed by passkeys in the console', () =
     expect(errors).toEqual([]);
   });
 
+  it('a passkey signs a change that loosens a plane, and another one is refused without it', async () => {
+    const own = await startConsole({ presence: 'signed' });
+    await publishPolicy(own.plane, { policyId: 'stop', tool: 'refund', action: 'deny' });
+    const opened = await own.open('/approvers');
+    const user = await addAuthenticator(opened.page);
+    await opened.page.getByRole('button', { name: 'Enrol a passkey' }).click();
+    await opened.page.getByLabel('Name of the person and the device').fill('Ada, laptop');
+    await opened.page.getByRole('button', { name: 'Create the passkey' }).click();
+    await opened.page.getByRole('row').filter({ hasText: 'Ada, laptop' }).waitFor();
+    const disable = async () => {
+      await opened.page.getByRole('button', { name: 'Disable' }).click();
+      await opened.page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    };
+    await opened.page.evaluate("location.hash = '#/policies/stop'");
+    await user.verifiesUser(false);
+    await disable();
+    await opened.page.getByRole('alert').getByText('Nothing was sent').waitFor();
+    await opened.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await user.verifiesUser(true);
+    await disable();
+    await opened.page.getByRole('button', { name: 'Enable' }).waitFor();
+    const { body } = await own.plane.call('GET', '/events?runId=gov.system&eventType=change.signed');
+    expect(body.events).toMatchObject([
+      { metadata: { what: 'end policy stop', passkey: { signature: expect.any(String) } } },
+    ]);
+    const [{ metadata }] = body.events;
+    const signedAgain = Buffer.from(
+      JSON.stringify({ ...JSON.parse(metadata.statement), passkey: metadata.passkey }),
+    ).toString('base64url');
+    await own.plane.call('POST', '/governance/policies/stop/transition', {
+      body: { targetStatus: 'active' },
+    });
+    const repeated = await own.plane.call('POST', '/governance/policies/stop/transition', {
+      body: { targetStatus: 'disabled' },
+      headers: { 'gov-change-signature': signedAgain },
+    });
+    expect(repeated.status).toBe(403);
+    expect(opened.errors).toEqual([]);
+    await own.end();
+  });
+
   it('at an IP address the page says that passkeys need a name', async () => {
     const { plane, browser } = world;
     const context = await browser.newContext({ baseURL: plane.origin });

@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '../../client/create.ts';
 import type { ApprovalOutcome, ApprovalSignature, ShownApproval } from '../../contract/approvals.ts';
+import type { Approver } from '../../contract/approvers.ts';
 import { sshSignatureFault, readPublicKey } from '../../core/approvals/ssh.ts';
 import { readStatement, sshNamespace } from '../../core/approvals/statement.ts';
 import { firstShownHash, shownHash } from '../../core/decided/view-hash.ts';
@@ -30,14 +31,14 @@ type SignCall = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'ou
 export interface Signer {
   /** `type base64`. */
   readonly publicKey: string;
-  /** Returns an armored SSH signature in the namespace of approvals. */
-  sign(statement: string): Promise<string>;
+  /** Returns an armored SSH signature; `namespace`: of approvals by default. */
+  sign(statement: string, namespace?: string): Promise<string>;
 }
 
 /** The key of ssh that signs, of the flag --ssh-key or the first one of the user. */
 export function sshSigner(given: string | undefined, env: Variables): Signer {
-  const file = given ?? ownKey(env);
-  return { publicKey: publicKeyOf(file), sign: (statement) => signature(file, statement) };
+  const file = given ?? requireOwnKey(env);
+  return { publicKey: publicKeyOf(file), sign: (...of) => signature(file, ...of) };
 }
 
 /** Errors: exit 2 without a usable key, 3 where the statement is about something else than the service shows. */
@@ -132,10 +133,14 @@ export function otherCountNotice({ view, hidden }: JsonObject, shown: ShownAppro
 const isRedacted = (value: object): boolean => JSON.stringify(value).includes('"redacted":true');
 
 /** The first key that ssh looks for, too. */
-function ownKey(env: Variables): string {
+export function ownSshKey(env: Variables): string | undefined {
   const names = ['id_ed25519', 'id_ed25519_sk', 'id_ecdsa', 'id_ecdsa_sk', 'id_rsa'];
   const files = names.map((name) => join(homeOf(env), '.ssh', name));
-  const found = files.find((file) => existsSync(`${file}.pub`));
+  return files.find((file) => existsSync(`${file}.pub`));
+}
+
+function requireOwnKey(env: Variables): string {
+  const found = ownSshKey(env);
   if (found !== undefined) return found;
   throw usage(`--ssh-key: expected a key, got none in ${join(homeOf(env), '.ssh')}`, 'ssh-keygen -t ed25519');
 }
@@ -154,17 +159,21 @@ export function publicKeyOf(file: string): string {
   return read.publicKey;
 }
 
-/** The active approver with a public key. Errors: exit 5. */
-export async function approverWith(client: Client, publicKey: string) {
-  let cursor: string | undefined;
-  for (;;) {
+/** The active approver with a public key; undefined for none. */
+export async function activeApprover(client: Client, publicKey: string): Promise<Approver | undefined> {
+  for (let cursor: string | undefined; ;) {
     const query = { status: 'active', ...(cursor === undefined ? {} : { cursor }) } as const;
     const { body } = await client.listApprovers({ query });
     const found = body.data.find((each) => each.publicKey === publicKey);
-    if (found !== undefined) return found;
-    if (body.nextCursor === null) break;
+    if (found !== undefined || body.nextCursor === null) return found;
     cursor = body.nextCursor;
   }
+}
+
+/** The active approver with a public key. Errors: exit 5. */
+export async function approverWith(client: Client, publicKey: string): Promise<Approver> {
+  const found = await activeApprover(client, publicKey);
+  if (found !== undefined) return found;
   throw new CliError(
     exit.notFound,
     `expected an active approver with the key ${clipped(publicKey)}, got none`,
@@ -176,8 +185,8 @@ export async function approverWith(client: Client, publicKey: string) {
 }
 
 /** What `ssh-keygen -Y sign` writes for these bytes. It asks for a passphrase or a touch on the terminal. */
-function signature(keyFile: string, statement: string): Promise<string> {
-  const args = ['-Y', 'sign', '-q', '-n', sshNamespace, '-f', keyFile];
+function signature(keyFile: string, statement: string, namespace = sshNamespace): Promise<string> {
+  const args = ['-Y', 'sign', '-q', '-n', namespace, '-f', keyFile];
   return new Promise((resolve, reject) => {
     const child = spawn('ssh-keygen', args, { stdio: ['pipe', 'pipe', 'inherit'] });
     let text = '';

@@ -41,7 +41,7 @@ export interface SessionOptions {
   readonly role?: Role;
   readonly observe: (note: ClientNote) => void;
   /** Signs a change of a plane of this machine that has a sealed approver key; returns the header. */
-  readonly signChange?: (dataDir: string, change: UnsignedChange) => Promise<string>;
+  readonly signChange?: (dataDir: string, change: UnsignedChange) => Promise<string | null>;
   readonly warn: (text: string) => void;
 }
 
@@ -292,8 +292,7 @@ export class Session {
 
   #changeSigner(dataDir: string): ClientOptions['signChange'] {
     const { signChange } = this.#options;
-    const isSealed = existsSync(join(dataDir, 'approver.sealed'));
-    return signChange !== undefined && isSealed ? (change) => signChange(dataDir, change) : undefined;
+    return signChange === undefined ? undefined : (change) => signChange(dataDir, change);
   }
 
   async #receiptKeeper(): Promise<(answer: ReceiptedAnswer) => void> {

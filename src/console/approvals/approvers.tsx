@@ -14,7 +14,8 @@ import { PageHead } from '../parts/page-head.tsx';
 import { Status } from '../parts/status.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Time } from '../parts/time.tsx';
-import { enrolPasskey, hasPasskeys, passkeysNeed } from './passkey.ts';
+import { hasPasskeys, passkeysNeed } from '../browser/passkey.ts';
+import { enrolPasskey } from './passkey.ts';
 
 export function Approvers() {
   const { client, can } = useSession();

@@ -14,7 +14,8 @@ import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { RemoteLine } from '../parts/remote-text.tsx';
 import { Principal } from './principal.tsx';
-import { hasPasskeys, ownPasskeys, passkeysNeed, sendDecision } from './passkey.ts';
+import { hasPasskeys, passkeysNeed } from '../browser/passkey.ts';
+import { ownPasskeys, sendDecision } from './passkey.ts';
 
 interface DecideProps {
   readonly approval: ShownApproval;

@@ -6,14 +6,8 @@ import type { Client } from '../../client/create.ts';
 import type { ApprovalOutcome, ShownApproval } from '../../contract/approvals.ts';
 import type { Approver } from '../../contract/approvers.ts';
 import { limits } from '../../contract/limits.ts';
+import { assertionOf, base64url, hasPasskeys, keepOwnCredential, ofBrowser } from '../browser/passkey.ts';
 import { readAll } from '../parts/read-all.ts';
-
-/** Whether this page may use passkeys: only over HTTPS or on localhost, and not at an IP address. */
-export const hasPasskeys = (): boolean =>
-  isSecureContext && 'PublicKeyCredential' in globalThis && !/^[\d.]+$|^\[/.test(location.hostname);
-
-export const passkeysNeed =
-  'Passkeys need HTTPS and a host name, or http://localhost instead of http://127.0.0.1.';
 
 interface PasskeyRequest {
   readonly principal: string;
@@ -66,6 +60,7 @@ export async function enrolPasskey(client: Client, name: string): Promise<void> 
       },
     },
   });
+  keepOwnCredential(credential.id);
 }
 
 interface Decision {
@@ -86,39 +81,6 @@ export async function sendDecision(client: Client, decision: Decision): Promise<
   const { approverId } = signer;
   const stated = (await client.stateApproval({ params, body: { ...body, approverId } })).body;
   if (stated.passkey === null) throw new Error('expected a statement for a passkey, got one for an SSH key');
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(stated.passkey);
-  const credential = await ofBrowser(navigator.credentials.get({ publicKey }));
-  const response = credential instanceof PublicKeyCredential ? credential.response : null;
-  if (!(response instanceof AuthenticatorAssertionResponse))
-    throw new Error('expected a signature of the passkey, got none');
-  const passkey = {
-    clientDataJSON: base64url(response.clientDataJSON),
-    authenticatorData: base64url(response.authenticatorData),
-    signature: base64url(response.signature),
-  };
+  const passkey = await assertionOf(PublicKeyCredential.parseRequestOptionsFromJSON(stated.passkey));
   await client.decideApproval({ params, body: { ...body, signature: { approverId, passkey } } });
 }
-
-const base64url = (bytes: ArrayBuffer): string =>
-  btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
-
-/** Rejects with words where the browser or its user refuses: a passkey that is unknown here, or that exists already. */
-async function ofBrowser<Value>(asked: Promise<Value>): Promise<Value> {
-  try {
-    return await asked;
-  } catch (cause) {
-    if (!(cause instanceof DOMException)) throw cause;
-    const reason = refusals[cause.name] ?? cause.message;
-    throw new Error(`expected a passkey, got none: ${reason}. Nothing was sent; try again.`, { cause });
-  }
-}
-
-/** By the name of the exception (WebAuthn Level 3, sections 5.1.3 and 5.1.4). */
-const refusals: Readonly<Record<string, string>> = {
-  NotAllowedError: 'the browser refused, or nobody answered in time',
-  InvalidStateError: 'this authenticator holds an enrolled one already',
-  SecurityError: 'this address may not use it',
-};

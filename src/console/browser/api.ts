@@ -4,6 +4,7 @@
  */
 import type { Environment } from '../../contract/auth-words.ts';
 import { createClient, type Client } from '../../client/create.ts';
+import { changeSignedByPasskey } from './sign-change.ts';
 
 /** The page is at `<base>/console/`, the API beside it. */
 const paths = { production: '../api/v1', sandbox: '../sandbox/api/v1' } as const;
@@ -13,5 +14,12 @@ export const apiBase = (environment: Environment): string =>
   new URL(paths[environment], document.baseURI).href;
 
 /** `project`: of a person, who may have several; null for a key, which has its own. */
-export const clientOf = (environment: Environment, project: string | null): Client =>
-  createClient({ baseUrl: apiBase(environment), project: project ?? undefined, retries: 1 });
+export function clientOf(environment: Environment, project: string | null): Client {
+  const client = createClient({
+    baseUrl: apiBase(environment),
+    project: project ?? undefined,
+    retries: 1,
+    signChange: (change) => changeSignedByPasskey(client, change),
+  });
+  return client;
+}

@@ -44,14 +44,15 @@ export class Approvers {
   }
 }
 
-/** Why this key did not sign this statement; null if it did. */
+/** Why this key did not sign this statement; null if it did. `namespace`: of a signature of an SSH key. */
 export function signatureFault(
   { statement, ssh, passkey }: SignatureRecord,
   { kind, publicKey, passkey: enrolled }: EnrolledKey,
+  namespace = sshNamespace,
 ): string | null {
   if (kind === 'ssh') {
     if (ssh === undefined) return 'expected a signature of an SSH key, got another kind';
-    return sshSignatureFault(ssh, { publicKey, namespace: sshNamespace, message: statement });
+    return sshSignatureFault(ssh, { publicKey, namespace, message: statement });
   }
   if (passkey === undefined || enrolled === null)
     return 'expected a signature of a passkey, got another kind';

@@ -155,7 +155,7 @@ const conditionsOf = ({ method, headers }: FastifyRequest): Conditions => ({
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : String(header);
 
-/** Hashes the body only where the request has a signature of an approver. */
+/** Hashes the body only where somebody asks, which few requests need. */
 function signedRequestOf(
   { row: { method }, basePath }: Route,
   { originalUrl, headers }: FastifyRequest,
@@ -163,8 +163,14 @@ function signedRequestOf(
 ): SignedRequest {
   const header = textOf(headers[changeHeader]);
   const path = originalUrl.startsWith(basePath) ? originalUrl.slice(basePath.length) : originalUrl;
-  // a parsed body is JSON
-  return { method, path, header, bodyHash: header === null ? null : bodyHashOf(body as Json | undefined) };
+  return {
+    method,
+    path,
+    header,
+    get bodyHash() {
+      return bodyHashOf(body as Json | undefined); // a parsed body is JSON
+    },
+  };
 }
 
 /** The text that a data plane signed, or null where the operation needs no signature. */

@@ -6,7 +6,6 @@
 import type { ApprovalOutcome, ApprovalSignature } from '../../contract/approvals.ts';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { asserted } from '../../core/approvals/passkey.ts';
 import { signatureFault, type Approver } from '../../core/approvals/signature.ts';
 import { sshNamespace, statementHash, statementText } from '../../core/approvals/statement.ts';
 import { shownOf } from '../../core/decided/view.ts';
@@ -28,7 +27,7 @@ import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
 import { masking } from '../events/redaction.ts';
 import { loggedApproval, type LoggedApproval } from './logged.ts';
-import { approverKind, countedSignature } from '../approvers/document.ts';
+import { approverKind, counterOf, countedSignature } from '../approvers/document.ts';
 import { loggedApprovers } from '../approvers/logged.ts';
 
 interface DecisionInput {
@@ -115,16 +114,6 @@ export async function signedDecision(
   const change = countedSignature(document, counterOf(signature, signer));
   const signed = { approverId, statementHash: statementHash(statement) };
   return { signer, signature, signed, change };
-}
-
-/** Null for an SSH key, which does not count. */
-function counterOf(
-  { statement, passkey }: SignatureRecord,
-  { publicKey, passkey: key }: Approver,
-): number | null {
-  if (passkey === undefined || key === null) return null;
-  const result = asserted(passkey, { ...key, publicKey }, sha256(statement));
-  return 'fault' in result ? null : result.counter;
 }
 
 /** CONFLICT where an approval is decided or has expired: nothing of it is left to sign. */

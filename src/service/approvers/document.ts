@@ -4,7 +4,10 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { asserted } from '../../core/approvals/passkey.ts';
+import type { SignatureRecord } from '../../core/decided/approval.ts';
 import type { EnrolledKey } from '../../core/decided/approver.ts';
+import { sha256 } from '../../core/hash.ts';
 import type { DocumentChange, StoredDocument } from '../../store/port/store.ts';
 import { keyFingerprint } from './logged.ts';
 
@@ -31,6 +34,16 @@ export const keyDocument = (
 export const withoutDocument = ({ kind, documentId, version }: StoredDocument): DocumentChange => ({
   remove: { kind, documentId, version },
 });
+
+/** The counter in a signature that holds; null for an SSH key, which does not count. */
+export function counterOf(
+  { statement, passkey }: SignatureRecord,
+  { publicKey, passkey: key }: EnrolledKey,
+): number | null {
+  if (passkey === undefined || key === null) return null;
+  const result = asserted(passkey, { ...key, publicKey }, sha256(statement));
+  return 'fault' in result ? null : result.counter;
+}
 
 /**
  * The change that counts a signature, so that the decision fails where the approver was revoked meanwhile. FORBIDDEN where

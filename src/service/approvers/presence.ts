@@ -9,10 +9,11 @@ import { agentScopes } from '../../core/agents/clients.ts';
 import {
   changeHeader,
   changeNamespace,
+  changeOf,
   changeStatement,
   readChangeSignature,
 } from '../../core/approvals/change-statement.ts';
-import { sshSignatureFault } from '../../core/approvals/ssh.ts';
+import { signatureFault } from '../../core/approvals/signature.ts';
 import { openEvaluation } from '../../core/decided/evaluation.ts';
 import { openLeaf } from '../../core/decided/leaf.ts';
 import { openEvent, systemRun } from '../../core/events/record.ts';
@@ -23,6 +24,7 @@ import { changeSigned } from '../writes/system.ts';
 import type { Caller } from '../call/caller.ts';
 import type { SignedRequest } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
+import { approverKind, counterOf, countedSignature } from './document.ts';
 import { loggedApprovers, shownApprovers } from './logged.ts';
 
 const isAgents = (scopes: readonly string[]): boolean =>
@@ -123,13 +125,14 @@ async function acceptSigned(
 ): Promise<void> {
   const { projectId, auditOrigin: origin } = caller.project;
   const refuse = (got: string): never => {
-    const detail = `expected the signature of an approver to ${what}, got ${got}; run it with gov at the terminal of the plane's machine`;
-    throw new GovError('FORBIDDEN', detail, { extensions: { signatureRequired: changeHeader } });
+    const detail = `expected the signature of an approver to ${what}, got ${got}; run it with gov at the terminal of the plane's machine, or in the console with a passkey`;
+    const change = changeOf(request, origin);
+    throw new GovError('FORBIDDEN', detail, { extensions: { signatureRequired: changeHeader, change } });
   };
   if (request.header === null) return refuse('none');
   const given = readChangeSignature(request.header);
   if (given === null) return refuse(`another text in ${changeHeader}`);
-  const { approverId, at, ssh } = given;
+  const { approverId, at } = given;
   const nowMs = services.now();
   const atMs = parseTimestamp(at);
   if (atMs === null || Math.abs(nowMs - atMs) > usedMs)
@@ -138,15 +141,21 @@ async function acceptSigned(
   if (approver === undefined || approver.revokedIndex !== Infinity)
     return refuse('one of an unknown or revoked approver');
   const statement = changeStatement(request, { origin, approverId, at });
-  const { publicKey } = approver;
-  const fault = sshSignatureFault(ssh, { publicKey, namespace: changeNamespace, message: statement });
+  const signature = { statement, ...('ssh' in given ? { ssh: given.ssh } : { passkey: given.passkey }) };
+  const fault = signatureFault(signature, approver, changeNamespace);
   if (fault !== null) return refuse(`another one: ${fault}`);
   // one look and one append at a time: a signature is good for one request
   await services.runs.inTurn({ projectId, runId: changeTurn }, async () => {
     if (await wasUsed(services, projectId, statement)) refuse('one that was used before');
-    const signed = { approverId, statement, ssh, what };
-    const told = changeSigned(signed, { nowMs, salt: services.salt, by: caller });
-    await append(services, { projectId, leaves: [told] });
+    const document = await services.store.document(projectId, approverKind, approverId);
+    if (document === null) return refuse('one of a revoked approver');
+    const counted = countedSignature(document, counterOf(signature, approver));
+    const told = changeSigned({ approverId, ...signature, what }, { nowMs, salt: services.salt, by: caller });
+    await append(services, {
+      projectId,
+      leaves: [told],
+      effects: [{ kind: 'saveDocuments', changes: [counted] }],
+    });
   });
 }
 

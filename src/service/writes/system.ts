@@ -2,7 +2,7 @@
  * Events of the service itself (contract O8): in run `gov.system`, unmetered, appended in the transaction of
  * the change that they record. Proven by `test/service/graphs/handlers.engines.test.ts`.
  */
-import type { ApprovalRecord } from '../../core/decided/approval.ts';
+import type { ApprovalRecord, SignatureRecord } from '../../core/decided/approval.ts';
 import type { ApproverChange } from '../../core/decided/approver.ts';
 import type { ErasureRecord } from '../../core/decided/erasure.ts';
 import type { PolicyChange, PolicyChangeEvent } from '../../core/decided/policy-change.ts';
@@ -157,7 +157,7 @@ export const approverRecovered = (
 
 /** An approver signed a change of the plane. The statement and the signature are whole, so anybody can verify them. */
 export const changeSigned = (
-  { approverId, ...signed }: { approverId: string; statement: string; ssh: string; what: string },
+  { approverId, ...signed }: { approverId: string; what: string } & SignatureRecord,
   context: { nowMs: number; salt: () => string; by: Caller },
 ): EventDraft =>
   systemEvent(

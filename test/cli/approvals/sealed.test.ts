@@ -1,5 +1,6 @@
 /** The sealed approver key of a plane of this machine, at a real terminal. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { offeredPhrase } from '../../../src/cli/approvals/phrase.ts';
@@ -123,6 +124,34 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
     expect(text).toContain('POST /governance/policies/ask/transition {"targetStatus":"disabled"}');
     const { events } = await plane.json('events list --run gov.system --type change.signed');
     expect(events).toHaveLength(1);
+  });
+
+  it('an SSH key signs a change where the plane has no sealed key, after its person said yes', async () => {
+    const fresh = await startPolicyPlane({ presence: 'signed' });
+    fresh.write('p/ask.policy', 'deny "ask" high\nwhen has(tool) && tool.name == "pay"');
+    await fresh.json('policy create p --publish');
+    fresh.write('config/config.json', {
+      currentContext: 'here',
+      contexts: { here: { kind: 'plane', dataDir: fresh.dataDir } },
+    });
+    const place = {
+      env: { GOV_CONFIG_DIR: join(fresh.folder, 'config'), HOME: fresh.folder },
+      cwd: fresh.folder,
+    };
+    mkdirSync(join(fresh.folder, '.ssh'));
+    const file = join(fresh.folder, '.ssh/id_ed25519');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', file]);
+    const change = ['policy', 'transition', 'ask', '--to', 'disabled', '--yes'];
+    const added = await gov(['approvers', 'add', 'Ada', '--ssh-key', file], place);
+    expect(added.code).toBe(0);
+    const unattended = await gov(change, place);
+    expect([unattended.code, unattended.stderr]).toEqual([4, expect.stringContaining('expected a terminal')]);
+    const at = (answer: string) =>
+      govAtTerminal(change, { answers: [['(yes or no; it does not show): ', answer]], ...place });
+    expect((await at('no')).code).toBe(4);
+    const { code, text } = await at('yes');
+    expect([code, text]).toEqual([0, expect.stringContaining('Sign it with Ada, SHA256:')]);
+    await fresh.end();
   });
 
   it('gov approvers seal makes no second key', async () => {

@@ -151,6 +151,13 @@ describe('a plane with presence', () => {
     const lateMs = limits.changeSignatureMinutes * 60_000;
     const refused = [
       { [changeHeader]: 'x' },
+      {
+        [changeHeader]: writeChangeSignature({
+          approverId,
+          at: new Date().toISOString(),
+          passkey: { clientDataJSON: 'e30', authenticatorData: 'e30', signature: 'e30' },
+        }),
+      },
       signed(world.plane, { key: other, approverId }, of),
       signed(world.plane, { key, approverId: 'apv_01jzzzzzzzzzzzzzzzzzzzzzzz' }, of),
       signed(world.plane, by, { ...of, path: '/governance/policies/ask/transition' }),
