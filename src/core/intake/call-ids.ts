@@ -55,6 +55,13 @@ const isCall = (value: unknown): value is Call =>
 /** How a result found its call. `none`: the recording does not contain the call. */
 export type MatchKind = 'id' | 'name' | 'order' | 'ambiguous' | 'none';
 
+/** What a result says of its call. */
+interface AnsweredCall {
+  readonly sourceId: string | undefined;
+  readonly name?: string | undefined;
+  readonly own?: string | undefined;
+}
+
 const numbered = (id: string, uses: number): string => (uses === 1 ? id : `${id}~${uses}`);
 
 export class CallIds {
@@ -111,15 +118,15 @@ export class CallIds {
   /**
    * Returns the call that a result answers: the open call with its id, else with its name, else the oldest open call, if
    * one message asked for all of them. Anything else is ambiguous, and has no call. A result whose id no call has answers
-   * only the one call of its name that has no id. `isGuess`: several calls were open, so that this may be the result of
-   * another one of them.
+   * only the one call of its name that has no id. `own`: the id that `called` returned, where the source has call and result
+   * in one place. `isGuess`: several calls were open, so that this may be the result of another one of them.
    */
-  answered({ sourceId, name }: { sourceId: string | undefined; name?: string | undefined }): {
+  answered({ sourceId, name, own }: AnsweredCall): {
     readonly id: string | undefined;
     readonly matched: MatchKind;
     readonly isGuess: boolean;
   } {
-    const found = sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
+    const found = own === undefined ? this.#found({ sourceId, name }) : { id: own, matched: 'id' as const };
     const isRival = (call: Call): boolean =>
       sourceId === undefined ? name === undefined || call.name === name : call.sourceId === sourceId;
     if (found.matched === 'order') {
@@ -132,6 +139,10 @@ export class CallIds {
     if (found.matched === 'none') this.#changes.add('call_unknown');
     this.#open = this.#open.filter(({ id }) => id !== found.id);
     return { ...found, isGuess };
+  }
+
+  #found({ sourceId, name }: AnsweredCall): { id: string | undefined; matched: MatchKind } {
+    return sourceId === undefined ? this.#byName(name) : this.#byId(sourceId, name);
   }
 
   #byId(sourceId: string, name: string | undefined): { id: string | undefined; matched: MatchKind } {

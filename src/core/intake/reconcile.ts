@@ -244,10 +244,15 @@ function compare(stored: StoredEvent, event: EventInput, isOlder: boolean): Even
   return 'pointer' in found ? found : { ...found, added: { ...causes.added, ...found.added } };
 }
 
-/** Whether a call that the importer found by itself is another one, now that the source says more. */
-const hasOtherGuess = (stored: JsonObject, given: JsonObject): boolean =>
-  stored['toolCallId'] !== given['toolCallId'] &&
-  (stored['matchedBy'] !== undefined || String(stored['toolCallId']).startsWith('import:'));
+/**
+ * Whether a call that the importer found by itself is another one, or is found in another way, now that the source says more.
+ * Its outcome may be known then.
+ */
+const hasOtherGuess = (stored: JsonObject, given: JsonObject): boolean => {
+  const isOther = (name: string): boolean => stored[name] !== given[name];
+  if (stored['matchedBy'] !== undefined) return ['toolCallId', 'matchedBy', 'outcome'].some(isOther);
+  return isOther('toolCallId') && String(stored['toolCallId']).startsWith('import:');
+};
 
 /** Whether the source named the event, so that no other reading gives its id to another part of the source. */
 const isNamed = ({ clientEventId = '' }: EventInput): boolean => !/:\d+$/.test(clientEventId);

@@ -107,6 +107,31 @@ describe('the events that a recording adds to its run', () => {
     }
   });
 
+  it('a trace whose later observation shows that a guess was right says so, and is not refused', () => {
+    const at = (second: number) => `2026-01-05T09:00:0${second}Z`;
+    const calls = [5, 6].map((amount) => ({
+      id: `c${amount}`,
+      function: { name: 'pay', arguments: JSON.stringify({ amount }) },
+    }));
+    const model = { id: 'g', type: 'GENERATION', startTime: at(1), output: { tool_calls: calls } };
+    const tool = (id: string, second: number, input: object) => ({
+      id,
+      type: 'TOOL',
+      name: 'pay',
+      startTime: at(second),
+      endTime: at(second),
+      level: 'DEFAULT',
+      input,
+      output: 'paid',
+    });
+    const trace = (...observations: object[]) => one({ trace: { id: 't', timestamp: at(0) }, observations });
+    const [guess, other] = [tool('b', 3, {}), tool('a', 2, { amount: 6 })];
+    const found = reconcile(trace(model, other, guess), stored(trace(model, guess)));
+    const added =
+      'events' in found ? found.events.flatMap((event) => event?.metadata?.['added'] ?? []) : [found];
+    expect(added).toEqual([{ matchedBy: 'name' }, { matchedBy: 'name', outcome: 'ok' }]);
+  });
+
   it('a recording that contradicts its run is refused with the first difference', () => {
     const [a, b] = [one(chat('a', 'b')), one(chat('a', 'x'))];
     expect(reconcile(b, stored(a))).toEqual({

@@ -77,7 +77,7 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
   const given = observationsOf(entry).filter(isObservation);
   const observations = buildTree(distinct(given, run.changes));
   const asked = innermostCalls(observations);
-  const joined = joinCalls(observations, asked);
+  const joined = joinCalls(observations, { asked, changes: run.changes });
   const { input, output, scores, metadata, timestamp, ...facts } = trace;
   const members = Object.entries(facts);
   const agent: Party = { name: textOf(trace['name']) ?? name, role: 'agent' };
@@ -152,7 +152,7 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
   const depth = [...ancestors(observation)].length;
   const result = kind === 'tool' ? resultOf(observation) : undefined;
   // the output may contain the id, and may come later
-  const call =
+  const call: JoinedCall | undefined =
     joined.get(observation) ?? (result === undefined ? undefined : { id: `import:${observation.id}` });
   const shared = { actor: actorOf(observation, agent), ...callee(observation, kind) };
   const first: OrderedDraft = {
@@ -186,7 +186,10 @@ function describe(observation: Observation, { run, agent, asked, joined }: Surro
       toolCallId: call?.id,
       matchedBy: call?.matchedBy,
       ...result,
+      // another call may have ended so
+      ...(call?.isGuess === true ? { outcome: 'unknown' } : {}),
     },
+    marks: call?.isAmbiguous === true ? ['ambiguous'] : [],
   };
   return [first, returned];
 }

@@ -159,8 +159,9 @@ class StepWriter {
   #unread: string[] = [];
   /** The step or message that is being written: ids of events come from the source's order. */
   #key = '';
-  /** The command of the last assistant message, until a message answers it. */
-  #asked: { id: string; tool: Party } | undefined;
+  /** The calls of the last assistant message, and how many of them messages have still to answer. */
+  #asked: readonly WrittenCall[] = [];
+  #left = 0;
 
   constructor(run: RunBuilder, history: readonly Source[]) {
     this.#run = run;
@@ -205,14 +206,16 @@ class StepWriter {
     const { state: _state, execution_time: executionSeconds, ...others } = rest;
     const shownAt = aligned.shown[index] ?? [];
     const shown = shownAt.map((at) => this.#history[at]?.['content']);
-    this.#observation(calls[0], {
+    const metadata = {
       stepIndex: index,
       historyIndex: shownAt.length === 0 ? undefined : shownAt.length === 1 ? shownAt[0] : shownAt,
       content: observation,
       shownToModel: shown.every((content) => content === observation) ? undefined : shown,
       executionSeconds,
       extra: Object.keys(others).length === 0 ? undefined : others,
-    });
+    };
+    if (calls.length === 0) this.#observed(metadata);
+    else this.#returned({ sourceId: undefined, own: ownOf(calls) }, metadata);
   }
 
   /** Writes a message of the history without a step, or any message if there are no steps. */
@@ -235,7 +238,8 @@ class StepWriter {
     });
     for (const [at, call] of calls.entries())
       this.#toolCall(call, { at, metadata: { historyIndex: index, command } });
-    this.#asked = calls[0];
+    this.#asked = calls;
+    this.#left = calls.length;
   }
 
   /** Writes a message to the model: the system's, a demonstration, the task, or the output of a command. */
@@ -247,15 +251,12 @@ class StepWriter {
       : [message['tool_call_id']];
     const known = ['role', 'content', 'agent', 'tool_call_ids', 'tool_call_id'];
     const metadata = { historyIndex: index, content: message['content'], extra: aside(message, known) };
-    if (message['role'] === 'tool' || this.#asked !== undefined) {
+    if (message['role'] === 'tool' || this.#left > 0) {
       const sourceId = textOf(ids[0]);
-      const answered =
-        sourceId === undefined && this.#asked !== undefined
-          ? this.#asked.id
-          : this.#callIds.answered({ sourceId, name: textOf(message['name']) }).id;
-      const tool: Party = { name: this.#callIds.nameOf(answered) ?? 'unknown', type: 'tool' };
-      this.#observation(answered === undefined ? undefined : { id: answered, tool }, metadata);
-      this.#asked = undefined;
+      const own = sourceId === undefined && this.#left > 0 ? ownOf(this.#asked) : undefined;
+      // messages that name their calls say so themselves
+      this.#left = sourceId === undefined ? Math.max(0, this.#left - 1) : 0;
+      this.#returned({ sourceId, name: textOf(message['name']), own }, metadata);
       return;
     }
     const captured = message['role'] === 'system' || message['is_demo'] === true;
@@ -316,16 +317,37 @@ class StepWriter {
     });
   }
 
-  /** Writes an observation: the result of a call, or a message to the model if it named no command. */
-  #observation(call: { id: string; tool: Party } | undefined, metadata: Source): void {
-    if (call !== undefined) this.#unread.push(call.id);
+  /** Writes a message to the model that named no command. */
+  #observed(metadata: Source): void {
     this.#run.add({
       key: `${this.#key}.result`,
-      eventType: call === undefined ? 'agent.step' : 'tool.result',
+      eventType: 'agent.step',
       actor: this.agent,
-      action: call === undefined ? 'observe' : 'return',
-      resource: call?.tool,
-      metadata: { ...metadata, toolCallId: call?.id, outcome: outcomeOf(metadata['content']) },
+      action: 'observe',
+      metadata: { ...metadata, outcome: outcomeOf(metadata['content']) },
+    });
+  }
+
+  #returned(of: Parameters<CallIds['answered']>[0], metadata: Source): void {
+    const { id, matched, isGuess } = this.#callIds.answered(of);
+    if (id === undefined) {
+      this.#observed(metadata);
+      return;
+    }
+    this.#unread.push(id);
+    this.#run.add({
+      key: `${this.#key}.result`,
+      eventType: 'tool.result',
+      actor: this.agent,
+      action: 'return',
+      resource: { name: this.#callIds.nameOf(id) ?? 'unknown', type: 'tool' },
+      metadata: {
+        ...metadata,
+        toolCallId: id,
+        matchedBy: matched === 'order' ? matched : undefined,
+        // another call may have ended so
+        outcome: isGuess ? 'unknown' : outcomeOf(metadata['content']),
+      },
     });
   }
 
@@ -334,6 +356,10 @@ class StepWriter {
     return digest(value);
   }
 }
+
+/** The id of the only call: a step and a message of SWE-agent have one, and the observation follows it. */
+const ownOf = ([call, ...others]: readonly WrittenCall[]): string | undefined =>
+  others.length === 0 ? call?.id : undefined;
 
 interface WrittenCall {
   readonly id: string;

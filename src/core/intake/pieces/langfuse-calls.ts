@@ -1,8 +1,12 @@
 /**
  * The call ids of tool observations: their own, else that of a call that a model asked for before. Langfuse's own spans of
- * tools have no id of the call. Tested by `test/core/intake/formats/langfuse.test.ts`.
+ * tools have no id of the call. The call with the arguments of a tool is found as among spans of OTLP, the others as in a
+ * conversation. Tested by `test/core/intake/formats/langfuse.test.ts`.
  */
-import { isSource } from '../run.ts';
+import { digestOf } from '../../json/digest.ts';
+import { CallIds } from '../call-ids.ts';
+import type { Changes } from '../fit.ts';
+import { joinAsked, type AskedCall as TimedCall } from '../otlp/asked-calls.ts';
 import { readTime } from '../time.ts';
 import {
   calledName,
@@ -16,11 +20,11 @@ import {
 export interface JoinedCall {
   readonly id: string;
   /** How it was found; absent: the observation has the id itself. */
-  readonly matchedBy?: 'arguments' | 'name' | 'order';
-}
-
-interface OpenCall extends AskedCall {
-  readonly askedAtMs: number;
+  readonly matchedBy?: 'arguments' | 'name' | 'order' | undefined;
+  /** Another tool may be the one of this call. */
+  readonly isGuess?: boolean;
+  /** Several answers may have asked for it, so that it has an id of its own. */
+  readonly isAmbiguous?: boolean;
 }
 
 const startOf = ({ source }: Observation): number => readTime(source['startTime'])?.unixMs ?? 0;
@@ -30,59 +34,83 @@ export const hasEnded = ({ source }: Observation): boolean =>
   (source['output'] ?? null) !== null || readTime(source['endTime']) !== null;
 
 /**
- * Returns the call of each tool observation that has one. A tool without an id takes a call of its name that no other has:
- * the one with its arguments, else, of those that are left, the only one or the oldest.
+ * Returns the call of each tool observation that has one. A tool without an id takes the one call of its name with its
+ * arguments that no other tool has. Of the calls that are left, it takes one as a result without an id does.
  */
 export function joinCalls(
   observations: readonly Observation[],
-  asked: ReadonlyMap<Observation, readonly AskedCall[]>,
+  { asked, changes }: { asked: ReadonlyMap<Observation, readonly AskedCall[]>; changes: Changes },
 ): Map<Observation, JoinedCall> {
   const joined = new Map<Observation, JoinedCall>();
-  const tools = observations.filter((each) => kindOf(each) === 'tool');
-  const taken = new Set<string>();
+  const tools = observations
+    .filter((each) => kindOf(each) === 'tool')
+    .toSorted((a, b) => startOf(a) - startOf(b));
   for (const tool of tools) {
     const id = callIdOf(tool);
-    if (id === undefined) continue;
-    taken.add(id);
-    joined.set(tool, { id });
+    if (id !== undefined) joined.set(tool, { id });
   }
-  const open: OpenCall[] = [...asked].flatMap(([model, calls]) =>
-    calls.map((call) => ({ ...call, askedAtMs: startOf(model) })),
+  const named = new Set([...joined.values()].map(({ id }) => id));
+  const waiting = tools.filter((tool) => !joined.has(tool));
+  const calls = timedCalls(asked);
+  const byArguments = joinAsked(calls, waiting.map(spanOf), named);
+  const taken = new Set([...named, ...byArguments.values()]);
+  const others = new OtherCalls(
+    calls.filter(({ id }) => !taken.has(id)),
+    changes,
   );
-  const waiting = tools.filter((tool) => !joined.has(tool)).toSorted((a, b) => startOf(a) - startOf(b));
-  const without = new Set(waiting);
-  // equal arguments say more than an order, which observations that come late may change
-  for (const bestOf of [byArguments, byName]) {
-    for (const tool of waiting) {
-      const name = calledName(tool, 'tool');
-      const isOpen = (call: OpenCall) =>
-        !taken.has(call.id) && call.name === name && call.askedAtMs < startOf(tool);
-      const found = without.has(tool) ? bestOf(open.filter(isOpen), tool) : undefined;
-      if (found === undefined) continue;
-      without.delete(tool);
-      // one that still runs keeps its call from the others, so that they have the same one when it has ended
-      taken.add(found.id);
-      if (hasEnded(tool)) joined.set(tool, found);
-    }
+  for (const tool of waiting) {
+    const id = byArguments.get(tool.id);
+    const found: JoinedCall | undefined =
+      id === undefined ? others.answered(tool) : { id, matchedBy: 'arguments' };
+    // one that still runs keeps its call from the others, so that they have the same one when it has ended
+    if (found !== undefined && hasEnded(tool)) joined.set(tool, found);
   }
   return joined;
 }
 
-/** As JSON, with the members of each object in one order. */
-const sorted = (value: unknown): string =>
-  JSON.stringify(value, (_, each: unknown) =>
-    isSource(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
-  );
+const hashOf = (value: unknown): string => digestOf(value ?? null).hash;
 
-function byArguments(calls: readonly OpenCall[], { source }: Observation): JoinedCall | undefined {
-  const input = sorted(parsed(source['input']));
-  const equal = calls.find((call) => call.arguments !== undefined && sorted(call.arguments) === input);
-  return equal === undefined ? undefined : { id: equal.id, matchedBy: 'arguments' };
+const spanOf = (tool: Observation) => ({
+  spanId: tool.id,
+  tool: calledName(tool, 'tool'),
+  startMs: startOf(tool),
+  inputs: () => [hashOf(parsed(tool.source['input']))],
+});
+
+/** Calls with a name, in the order in which models asked for them. */
+function timedCalls(asked: ReadonlyMap<Observation, readonly AskedCall[]>): TimedCall[] {
+  const calls = [...asked].flatMap(([model, each]) =>
+    each.flatMap(({ id, name, arguments: input }) =>
+      name === undefined
+        ? []
+        : [{ id, tool: name, input: input === undefined ? '' : hashOf(input), atMs: startOf(model) }],
+    ),
+  );
+  return calls.toSorted((a, b) => a.atMs - b.atMs);
 }
 
-function byName(calls: readonly OpenCall[]): JoinedCall | undefined {
-  const [oldest] = calls.toSorted((a, b) => a.askedAtMs - b.askedAtMs);
-  return oldest === undefined
-    ? undefined
-    : { id: oldest.id, matchedBy: calls.length === 1 ? 'name' : 'order' };
+/** Calls that no arguments give to a tool. */
+class OtherCalls {
+  readonly #calls: readonly TimedCall[];
+  readonly #ids: CallIds;
+  #next = 0;
+
+  constructor(calls: readonly TimedCall[], changes: Changes) {
+    this.#calls = [...new Map(calls.map((call) => [call.id, call])).values()];
+    this.#ids = new CallIds(changes);
+  }
+
+  /** Tools come in the order of their times. */
+  answered(tool: Observation): JoinedCall | undefined {
+    const name = calledName(tool, 'tool');
+    for (let call = this.#calls[this.#next]; call !== undefined; call = this.#calls[(this.#next += 1)]) {
+      if (call.atMs >= startOf(tool)) break;
+      if (call.atMs !== this.#calls[this.#next - 1]?.atMs) this.#ids.message();
+      this.#ids.called(call.id, call.tool);
+    }
+    if (!this.#ids.state().open.some((call) => call.name === name)) return undefined;
+    const { id, matched, isGuess } = this.#ids.answered({ sourceId: undefined, name });
+    if (id === undefined) return { id: `import:${tool.id}`, isAmbiguous: true };
+    return { id, matchedBy: matched === 'name' ? 'name' : 'order', isGuess };
+  }
 }

@@ -212,6 +212,50 @@ describe('importing observations', () => {
     ]);
   });
 
+  const ended = (calls: object[], inputs: readonly unknown[]) => {
+    const models = calls.map((call, at) => ({
+      ...asking,
+      id: `g${at}`,
+      startTime: `2025-12-31T23:59:5${at}.000Z`,
+      output: call,
+    }));
+    const tools = inputs.map((input, at) =>
+      version({ ...newer, id: `t${at}`, input, level: at === 0 ? 'ERROR' : 'DEFAULT' }),
+    );
+    const [run] = importValue({ trace: { id: 't' }, observations: [...models, ...tools] });
+    return ofType([run!], 'tool.result').map((event) => {
+      const { toolCallId, matchedBy, outcome, importMarks } = meta(event);
+      return [toolCallId, matchedBy, outcome, ...(importMarks ?? [])];
+    });
+  };
+  const pay = (...amounts: number[]) => ({
+    tool_calls: amounts.map((amount, at) => ({
+      id: `c${at}`,
+      function: { name: 'pay', arguments: JSON.stringify({ amount }) },
+    })),
+  });
+
+  it('the Langfuse importer does not know the outcome of calls that only the order of tools tells apart', () => {
+    expect(ended([pay(5, 6)], [{}, {}])).toEqual([
+      ['c0', 'order', 'unknown'],
+      ['c1', 'name', 'unknown'],
+    ]);
+    expect(ended([pay(5, 5)], [{ amount: 5 }, { amount: 5 }])).toEqual([
+      ['c0', 'order', 'unknown'],
+      ['c1', 'name', 'unknown'],
+    ]);
+    expect(ended([pay(5, 6)], [{ amount: 6 }, {}])).toEqual([
+      ['c1', 'arguments', 'error'],
+      ['c0', 'name', 'ok'],
+    ]);
+  });
+
+  it('the Langfuse importer gives no call to a tool whose call several answers may have asked for', () => {
+    const later = { tool_calls: [{ id: 'd0', function: { name: 'pay', arguments: '{"amount":6}' } }] };
+    expect(ended([pay(5), later], [{}])).toEqual([['import:t0', undefined, 'error', 'ambiguous']]);
+    expect(ended([pay(5), later], [{ amount: 6 }])).toEqual([['d0', 'arguments', 'error']]);
+  });
+
   it('the Langfuse importer leaves a tool the same call while another one of its name runs', () => {
     const callOf = (first: Source) => {
       const tools = [
@@ -262,10 +306,10 @@ describe('importing observations', () => {
   });
 
   it('the Langfuse importer ends a run when its outermost observations ended or it has output', () => {
-    const ended = (document: Source) =>
+    const hasEnded = (document: Source) =>
       importValue(document)[0]?.events.some(({ eventType }) => eventType === 'run.ended');
-    expect(ended({ trace: { id: 't' }, observations: [version({})] })).toBe(false);
-    expect(ended({ trace: { id: 't' }, observations: [version(newer)] })).toBe(true);
-    expect(ended({ trace: { id: 't', output: 'x' }, observations: [version({})] })).toBe(true);
+    expect(hasEnded({ trace: { id: 't' }, observations: [version({})] })).toBe(false);
+    expect(hasEnded({ trace: { id: 't' }, observations: [version(newer)] })).toBe(true);
+    expect(hasEnded({ trace: { id: 't', output: 'x' }, observations: [version({})] })).toBe(true);
   });
 });

@@ -119,6 +119,39 @@ describe('importing mini-swe-agent', () => {
     expect(meta(ofType([run!], 'tool.call')[0])['command']).toBe('ls -l');
   });
 
+  const two = ['a', 'b'].map((name) => ({ function: { name, arguments: '{}' } }));
+  const endings = (document: object) => {
+    const [run] = importValue(document, { format: 'swe-agent' });
+    return ofType([run!], 'tool.result').map((event) => {
+      const { toolCallId, matchedBy, outcome } = meta(event);
+      return [toolCallId, matchedBy, outcome];
+    });
+  };
+
+  it('the SWE-agent importer does not know which of several calls an observation or message answers', () => {
+    const message = { role: 'assistant', content: 'hm', tool_calls: two };
+    const step = { action: 'a', observation: '<returncode>0</returncode>', response: 'hm' };
+    const unknown = ['import:call-1', 'order', 'unknown'];
+    expect(endings({ trajectory: [step], history: [message] })).toEqual([unknown]);
+    for (const role of ['tool', 'user']) {
+      const results = [0, 1].map((code) => ({ role, content: `<returncode>${code}</returncode>` }));
+      expect(endings({ history: [message, ...results] })).toEqual([
+        unknown,
+        ['import:call-2', 'order', 'unknown'],
+      ]);
+    }
+  });
+
+  it('the SWE-agent importer joins the result of the only call, whatever was left unanswered before', () => {
+    const [left, next] = [two.slice(0, 1), two.slice(0, 1)].map((tool_calls) => ({
+      role: 'assistant',
+      content: 'hm',
+      tool_calls,
+    }));
+    const result = { role: 'user', content: '<returncode>0</returncode>' };
+    expect(endings({ history: [left, next, result] })).toEqual([['import:call-2', undefined, 'ok']]);
+  });
+
   it('the SWE-agent importer records a step without a command as an agent step', () => {
     const [run] = importValue({
       trajectory: [{ action: '', observation: 'say something', response: 'hm', thought: 'hm' }],
