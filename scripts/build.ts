@@ -16,6 +16,7 @@
  *   types/        declarations of the library                                          scripts/declarations.ts
  *   data-*.json   schemas of the contract and commands, parsed on first use            scripts/frozen.ts
  *   *.wasm        decoders and encoder of pictures                                     @jsquash
+ *   gov-watch-*   reports what starts in a sandbox; committed as built               native/watch/
  *   fonts/        the fonts of reports, and their licence                              assets/fonts/
  *   data/         the colour profile that pdfkit embeds in reports                     pdfkit
  *   NOTICE        licences of the bundled packages
@@ -82,6 +83,10 @@ const codecs = [
   '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
   '@jsquash/webp/codec/dec/webp_dec.wasm',
 ];
+
+/** Programs for Linux that `gov run --sandbox` starts. They are committed as built, with their hashes. */
+const watches = ['gov-watch-x64', 'gov-watch-arm64'];
+
 /** Shorter code loads faster; names and lines stay, for stack traces and readers. */
 const written = {
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
@@ -114,6 +119,7 @@ async function build(): Promise<void> {
       cpSync(source, join(temporary, basename(codec)));
       modules.push(source);
     }
+    for (const watch of watches) cpSync(join(project, 'native/watch', watch), join(temporary, watch));
     const external = [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
     for (const target of present) modules.push(...(await bundle(target, temporary, external)));
     modules.push(...(await library({ project, folder: temporary, external, output: written })));
@@ -189,7 +195,11 @@ function references(): Plugin {
         /new URL\('(?:\.\.\/)+dist\/(console\/|verify\.html)', import\.meta\.url\)/g,
         (_, name) => `new URL('./${name}', import.meta.url)`,
       );
-      return places.replace(
+      const programs = places.replaceAll(
+        /new URL\('(?:\.\.\/)+native\/watch\/([^']+)', import\.meta\.url\)/g,
+        (_, name) => `new URL('./${name}', import.meta.url)`,
+      );
+      return programs.replace(
         /new URL\(\s*(['"])(\.[^'"]+\.ts)\1,\s*import\.meta\.url\s*,?\)/g,
         (_, _quote, specifier) => {
           const built = builtFile(specifier, id);

@@ -280,6 +280,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'connection-file doctor drill/judge drill/results drill/start drill/timer facts hook hook-entry ' +
         'install key mcp/proxied move-plane program setup/all setup/codex setup/edit show-changes sudo target',
     },
+    // What runs below a client, for gov run.
+    sandbox: {},
     schedules: {},
     operations: {},
     screens: {
