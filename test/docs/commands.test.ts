@@ -61,8 +61,10 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
   );
 });
 
-/** Read by the plane, by the service, by `gov forward verify`, by bin/gov or install.sh, or by Node; or written by `gov run` for its program, or looked at by `gov doctor`; or set in ci/gitlab. */
+/** Read by the plane, by the service, by `gov forward verify`, by bin/gov or install.sh, or by Node; or written by `gov run` for its program, or looked at by `gov doctor`; or closed by `gov agents install`; or set in ci/gitlab. */
 const otherVariables = [
+  'BASH_ENV',
+  'CLAUDE_CODE_SHELL_PREFIX',
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'GOV_POLICIES',

@@ -7,10 +7,21 @@ import { createClient } from '../../client/create.ts';
 import { clientTitles, type AgentClient } from '../../core/agents/clients.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Variables } from '../context/config.ts';
+import { CliError } from '../program/exit.ts';
 import { reach } from './connection-file.ts';
 import { textAt } from './install.ts';
+import { isClosedBy, openSettings, type OpenSetting } from './open-settings.ts';
+import { usesOf } from './setting-uses.ts';
 import { codexHooks, findProgram, isTooOld, isProgram, type Program } from './program.ts';
-import { nothing, pathsIn, scopes, type FileEffect, type Scope, type Setup } from './setup/edit.ts';
+import {
+  nothing,
+  pathsIn,
+  scopes,
+  type Edit,
+  type FileEffect,
+  type Scope,
+  type Setup,
+} from './setup/edit.ts';
 
 export interface ClientReport {
   readonly client: AgentClient;
@@ -27,6 +38,15 @@ export interface ClientReport {
   /** The version that this set-up was run against; null: not tested. */
   readonly tested: string | null;
   readonly problems: readonly string[];
+  /** The known ways around the hooks, each with what closes it. */
+  readonly settings: readonly SettingReport[];
+}
+
+/** `unknown`: the client is not here, or did not say its version; what a file says then proves nothing. */
+export interface SettingReport extends Pick<OpenSetting, 'id' | 'title' | 'closes' | 'measured'> {
+  readonly state: 'open' | 'closed' | 'unknown' | 'no setting';
+  /** Files that make use of it. */
+  readonly usedIn: readonly string[];
 }
 
 interface Around {
@@ -37,18 +57,49 @@ interface Around {
   readonly timeoutMs?: number;
 }
 
+interface Installed {
+  readonly scope: Scope;
+  readonly look: FileEffect;
+}
+
 /** Where the hooks of a set-up are, those of an administrator first. */
-export function installedAt(
-  setup: Setup,
-  { env, etc }: Pick<Around, 'env' | 'etc'>,
-): { scope: Scope; look: FileEffect } | null {
+export function installedAt(setup: Setup, { env, etc }: Pick<Around, 'env' | 'etc'>): Installed | null {
   for (const scope of scopes.toReversed()) {
-    const looks = setup.edits({ env, etc, scope }, nothing).map((edit) => edit.look(textAt(edit.path)));
+    const looks = setup.edits({ env, etc, scope }, nothing).map(lookAt);
     const lines = looks.flatMap((look) => look.lines);
-    if (lines.length > 0) return { scope, look: { lines, holes: looks.flatMap((look) => look.holes) } };
+    if (lines.length === 0) continue;
+    const settings = looks.find((look) => look.settings !== undefined)?.settings ?? {};
+    return { scope, look: { lines, holes: looks.flatMap((look) => look.holes), settings } };
   }
   return null;
 }
+
+/** A file that cannot be read has no hook that anybody knows of. */
+function lookAt(edit: Edit): FileEffect {
+  try {
+    return edit.look(textAt(edit.path));
+  } catch (cause) {
+    return { lines: [], holes: [faultOf(cause)] };
+  }
+}
+
+function faultOf(cause: unknown): string {
+  if (cause instanceof CliError) return cause.message;
+  throw cause;
+}
+
+/** Files without a hook of gov because they cannot be read: the client may read them, or ignore them as a whole. */
+const oddFiles = (setup: Setup, { env, etc }: Around): string[] =>
+  scopes.flatMap((scope) =>
+    setup.edits({ env, etc, scope }, nothing).flatMap((edit) => {
+      try {
+        edit.look(textAt(edit.path));
+        return [];
+      } catch (cause) {
+        return [faultOf(cause)];
+      }
+    }),
+  );
 
 /** Runs the program once or twice, and asks the plane once. */
 export async function inspect(setup: Setup, around: Around): Promise<ClientReport> {
@@ -57,6 +108,8 @@ export async function inspect(setup: Setup, around: Around): Promise<ClientRepor
   const installed = installedAt(setup, around);
   const holes: string[] = [];
   const faults: string[] = [];
+  holes.push(...oddFiles(setup, around));
+  const settings = settingsOf(client, { program, installed, around });
   if (installed === null) holes.push('no hooks: gov agents install');
   else
     holes.push(
@@ -65,6 +118,7 @@ export async function inspect(setup: Setup, around: Around): Promise<ClientRepor
     );
   if (isTooOld(program, setup))
     holes.push(`expected ${clientTitles[client]} ${setup.oldest} or newer, got ${program?.version}`);
+  if (installed !== null) holes.push(...settings.flatMap(problemOf));
   const line = installed?.look.lines[0];
   const missing = line === undefined ? [] : missingIn(line);
   faults.push(...missing);
@@ -83,7 +137,44 @@ export async function inspect(setup: Setup, around: Around): Promise<ClientRepor
     reachable: line !== undefined && reachable === null,
     tested,
     problems: [...holes, ...faults],
+    settings,
   };
+}
+
+/** What is open and could be closed, and what nobody knows; null for the others. */
+function problemOf({ id, title, state, closes, usedIn }: SettingReport): string[] {
+  if (state === 'unknown')
+    return [`unknown: ${id}, because the client is not on PATH or did not say its version`];
+  if (state !== 'open') return [];
+  const used = usedIn.length === 0 ? '' : ` (${usedIn.join(', ')} uses it)`;
+  return [`open: ${title}${used}; close it with ${closes}`];
+}
+
+function settingsOf(
+  client: AgentClient,
+  { program, installed, around }: { program: Program | null; installed: Installed | null; around: Around },
+): SettingReport[] {
+  const isKnown = program?.version !== undefined && program.version !== null;
+  return openSettings
+    .filter((open) => open.client === client)
+    .map((open) => {
+      const { id, title, closes, measured } = open;
+      const usedIn = usesOf(open, around);
+      const isClosed = installed?.scope === open.scope && isClosedBy(open, installed.look.settings ?? {});
+      if (open.scope === null) {
+        const own = usedIn.length > 0 && open.removable;
+        return {
+          id,
+          title,
+          measured,
+          usedIn,
+          state: own ? ('open' as const) : ('no setting' as const),
+          closes: own ? `removing it from ${usedIn.join(', ')}` : closes,
+        };
+      }
+      const state = isClosed ? (isKnown ? 'closed' : 'unknown') : 'open';
+      return { id, title, closes, measured, usedIn, state };
+    });
 }
 
 /** A hook that cannot start blocks each call. */

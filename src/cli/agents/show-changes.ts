@@ -1,9 +1,12 @@
 /** Shows changes of files: as a diff before they happen, as one line each after. Tested by `test/cli/agents/install.test.ts`. */
+import { clientTitles } from '../../core/agents/clients.ts';
 import { lineDiff } from '../../core/line-diff.ts';
+import { exit } from '../program/exit.ts';
 import type { Out } from '../terminal/out.ts';
 import { printReport, textColumns } from '../terminal/report.ts';
 import { safe, type Safe } from '../terminal/safe.ts';
 import { isChange, type Change } from './install.ts';
+import type { OddClient } from './setup/edit.ts';
 
 const linesOf = (text: string | null): string[] => (text === null ? [] : text.replace(/\n$/, '').split('\n'));
 
@@ -35,4 +38,12 @@ function diffOf({ styles }: Out, change: Change): Safe[] {
     safe`+++ ${after === null ? '/dev/null' : path}`,
     ...lines.map(({ sign, text }) => paint[sign](safe`${sign}${text}`)),
   ];
+}
+
+/** Names the clients whose files were left alone. Returns the exit code. */
+export async function nameOdd(out: Out, odd: readonly OddClient[]): Promise<number> {
+  for (const { client, fault } of odd)
+    await out.warn(safe`${clientTitles[client]} was left alone: ${fault.message}. ${fault.hint ?? ''}`);
+  if (odd.length > 0) out.verdict = exit.partial;
+  return odd.length > 0 ? exit.partial : exit.ok;
 }

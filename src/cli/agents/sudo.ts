@@ -11,7 +11,7 @@ import { usage } from '../program/exit.ts';
 /** The current context of the user who ran sudo, where it is a plane. Errors: exit 2 for files that are not that user's. */
 export function planeOfSudo(env: Variables, passwd = '/etc/passwd'): NamedContext | null {
   const uid = Number(env['SUDO_UID'] ?? '0');
-  const home = uid > 0 ? homeOf(uid, passwd) : null;
+  const home = homeOfSudo(env, passwd);
   if (home === null) return null;
   const own = { HOME: home };
   const { contexts, currentContext: name } = readUserConfig(own);
@@ -24,6 +24,12 @@ export function planeOfSudo(env: Variables, passwd = '/etc/passwd'): NamedContex
       throw usage(`${path}: expected a file of user ${uid}, got one of user ${owner}`);
   }
   return { name, context };
+}
+
+/** The home of the user who ran sudo; null without sudo. */
+export function homeOfSudo(env: Variables, passwd = '/etc/passwd'): string | null {
+  const uid = Number(env['SUDO_UID'] ?? '0');
+  return uid > 0 ? homeOf(uid, passwd) : null;
 }
 
 function homeOf(uid: number, passwd: string): string | null {

@@ -81,12 +81,15 @@ describe('gov agents doctor', () => {
       trusted: null,
       reachable: true,
       tested: '2.1.332',
-      problems: [expect.stringContaining('--scope managed')],
+      problems: expect.arrayContaining([
+        'open: a skill or a command runs shell lines while it loads, without a call; close it with sudo gov agents install --scope managed',
+        expect.stringMatching(/^open: PATH of a project .* --scope managed --lock-path$/),
+      ]),
     });
     change('.claude/settings.json', (text) => text.replace('"block"', '"continue"'));
     expect((await report('claude-code')).problems[0]).toContain('"onFailure": "block"');
     change('.claude/settings.json', (text) => text.replace('{', '{"disableAllHooks":true,'));
-    expect((await report('claude-code')).problems[1]).toContain('disableAllHooks');
+    expect((await report('claude-code')).problems[1]).toContain('disableAllHooks is true');
     program('claude', '2.1.200');
     expect((await report('claude-code')).problems).toContainEqual(
       expect.stringContaining('2.1.295 or newer'),
@@ -98,7 +101,10 @@ describe('gov agents doctor', () => {
     expect((await agents('install codex --scope user')).code).toBe(0);
     expect(readFileSync(join(home, '.codex/config.toml'), 'utf8')).toContain('trusted_hash = "sha256:1"');
     expect((await agents('install codex --scope user -o json')).stdout).not.toContain('"changed"');
-    expect(await report('codex')).toMatchObject({ trusted: true, problems: [expect.any(String)] });
+    expect(await report('codex')).toMatchObject({
+      trusted: true,
+      problems: expect.arrayContaining([expect.stringContaining('features.hooks = false')]),
+    });
     change('.codex/config.toml', (text) => text.replace(/trusted_hash.*/, ''));
     expect(await report('codex')).toMatchObject({
       code: 3,

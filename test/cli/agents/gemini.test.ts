@@ -5,7 +5,14 @@ import { gemini } from '../../../src/cli/agents/setup/gemini.ts';
 import { nothing, type SetupTarget } from '../../../src/cli/agents/setup/edit.ts';
 import { emptyDirectory } from '../support/tool.ts';
 
-const wanted = { node: '/node', entry: '/gov.cjs', config: '/agents.json', telemetry: null };
+const wanted = {
+  node: '/node',
+  entry: '/gov.cjs',
+  config: '/agents.json',
+  telemetry: null,
+  lockedPath: null,
+  wrapped: [],
+};
 
 let folder = '';
 beforeEach(() => {
@@ -48,11 +55,10 @@ describe('the hooks of Gemini CLI', () => {
     expect(JSON.parse(text).hooksConfig).toEqual({ notifications: false, enabled: true });
     expect(JSON.parse(editOf(place).remove(text) ?? '')).toEqual({ hooksConfig: { notifications: false } });
     expect(editOf(place).remove(added(place))).toBeNull();
-    expect(holes(place, (settings) => delete settings.hooksConfig)).toContain(
-      'hooksConfig.enabled is not true',
-    );
     expect(JSON.parse(added({})).hooksConfig).toBeUndefined();
-    expect(() => added(place, '{"hooksConfig":[]}')).toThrow(/an object in hooksConfig; nothing was changed/);
+    expect(() => added(place, '{"hooksConfig":[]}')).toThrow(
+      /an object in hooksConfig; the file was not changed/,
+    );
   });
 
   it('the doctor names settings that switch the hook off', () => {
@@ -77,14 +83,6 @@ describe('the hooks of Gemini CLI', () => {
     const env = { HOME: folder, GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/other.json' };
     expect(holes({ ...place, env })).toContain('GEMINI_CLI_SYSTEM_SETTINGS_PATH names /other.json');
     expect(holes({ env })).not.toContain('/other.json');
-  });
-
-  it('the doctor names what no installation closes', () => {
-    for (const scope of ['user', 'managed'] as const) {
-      expect(holes({ scope })).toContain('runs no hook in a folder that is not trusted');
-      expect(holes({ scope })).toContain('hooksConfig.disabled');
-    }
-    expect(editOf({}).look(null)).toEqual({ lines: [], holes: [] });
   });
 
   it('GEMINI_CLI_HOME is where Gemini CLI has its settings', () => {

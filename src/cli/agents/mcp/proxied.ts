@@ -103,6 +103,15 @@ export function pinProxied(pinning: PinOptions): Partial<Record<AgentClient, rea
   );
 }
 
+/** The commands of the configured servers of a client that start the proxy. */
+export function proxiedCommands(client: AgentClient, pinning: PinOptions): (readonly string[])[] {
+  const configs = configsOf(client, pinning);
+  const servers = configs === null ? null : configuredServers(client, { configs, cwd: pinning.cwd });
+  return (servers ?? [])
+    .filter((server) => isProxyEntry(server, pinning))
+    .map(({ entry: { command, args } }) => [command, ...(Array.isArray(args) ? args : [])].map(String));
+}
+
 function pinsOf(pinning: PinOptions): Pins {
   const pins: Pins = {};
   for (const client of agentClients) {

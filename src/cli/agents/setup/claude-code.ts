@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import {
-  addHooks,
+  addTo,
   ownHooks,
   readSettings,
-  removeHooks,
-  writeSettings,
+  removeFrom,
+  valueAt,
+  type SettingMember,
   type Settings,
 } from './settings-json.ts';
+import { closingMembers, lockedPathMember } from '../open-settings.ts';
 import { homeOf } from '../../context/config.ts';
 import { hookLine, type Edit, type SetupTarget, type Setup, type HookSettings } from './edit.ts';
 
@@ -42,58 +44,74 @@ function variablesOf({ telemetry }: HookSettings): Record<string, string> {
 }
 
 function edit(place: SetupTarget, wanted: HookSettings): Edit {
-  const path = settingsPath(place);
-  const isManaged = place.scope === 'managed';
+  // a file with comments is ignored as a whole (measured: 2.1.332)
+  const file = { path: settingsPath(place), comments: false };
   return {
-    path,
+    path: file.path,
     add(before) {
-      const settings = readSettings(path, before);
       const hook = { type: 'command', timeout: limits.hookClientSeconds };
       const entries = reports.map((event) => [
         event,
         { hooks: [{ ...hook, command: hookLine('claude-code', wanted, false) }] },
       ]);
       const gate = { ...hook, command: hookLine('claude-code', wanted, true), onFailure: 'block' };
-      addHooks(path, settings, { PreToolUse: { hooks: [gate] }, ...Object.fromEntries(entries) });
-      addVariables(settings, variablesOf(wanted));
-      // another hook could change the arguments of a call after its decision
-      if (isManaged) settings['allowManagedHooksOnly'] = true;
-      return writeSettings(settings, before);
+      return addTo(file, before, {
+        hooks: { PreToolUse: { hooks: [gate] }, ...Object.fromEntries(entries) },
+        members: [...telemetryMembers(readSettings(file, before), wanted), ...closing(place, wanted)],
+      });
     },
-    remove(now) {
-      const settings = readSettings(path, now);
-      if (!removeHooks(path, settings)) return now;
-      removeVariables(settings, variablesOf(wanted));
-      if (isManaged) delete settings['allowManagedHooksOnly'];
-      return Object.keys(settings).length === 0 ? null : writeSettings(settings, now);
+    remove(now, original) {
+      const settings = readSettings(file, now);
+      const had = readSettings(file, original ?? null);
+      // what the file did not have before is ours, with the value that it has now
+      const added = [lockedPathMember, ['allowedMcpServers']]
+        .filter(
+          (path) => original !== undefined && place.scope === 'managed' && valueAt(had, path) === undefined,
+        )
+        .map((path) => ({ path, value: valueAt(settings, path) }));
+      const members = [...telemetryOf(settings, wanted), ...closing(place, wanted), ...added];
+      return removeFrom(file, now, { members, original });
     },
     look(now) {
-      const settings = readSettings(path, now);
-      const gates = ownHooks(path, settings, 'PreToolUse');
+      const settings = readSettings(file, now);
+      const gates = ownHooks(file.path, settings, 'PreToolUse');
       const holes = [];
       if (gates.some(({ onFailure }) => onFailure !== 'block'))
-        holes.push(`${path}: a hook without "onFailure": "block"`);
-      if (settings['disableAllHooks'] === true) holes.push(`${path}: disableAllHooks is true`);
-      if (!isManaged)
-        holes.push('a project can turn off the hooks of a user: install as root with --scope managed');
-      return { lines: gates.map(({ command }) => String(command)), holes };
+        holes.push(`${file.path}: a hook without "onFailure": "block"`);
+      if (settings['disableAllHooks'] === true) holes.push(`${file.path}: disableAllHooks is true`);
+      return { lines: gates.map(({ command }) => String(command)), holes, settings };
     },
   };
 }
 
-/** An endpoint of the user's own stays, and with it all of its variables. */
-function addVariables(settings: Settings, variables: Record<string, string>): void {
-  const env = isObject(settings['env']) ? settings['env'] : {};
-  if (Object.keys(variables).length === 0 || Object.keys(env).some((name) => name in variables)) return;
-  settings['env'] = { ...env, ...variables };
+/** The settings of the administrator that close the ways around the hooks. Of MCP servers, they allow those behind the proxy. */
+function closing({ scope }: SetupTarget, { lockedPath, wrapped }: HookSettings): SettingMember[] {
+  if (scope === 'user') return [];
+  const members = closingMembers('claude-code', scope).map((member) =>
+    member.path[0] === 'allowedMcpServers'
+      ? { ...member, value: wrapped.map((words) => ({ serverCommand: words })) }
+      : member,
+  );
+  return lockedPath === null ? members : [...members, { path: lockedPathMember, value: lockedPath }];
 }
 
-function removeVariables(settings: Settings, variables: Record<string, string>): void {
-  const env: Settings | undefined = isObject(settings['env']) ? settings['env'] : undefined;
-  if (env === undefined || env['OTEL_EXPORTER_OTLP_HEADERS'] !== variables['OTEL_EXPORTER_OTLP_HEADERS'])
-    return;
-  for (const name of Object.keys(variables)) delete env[name];
-  if (Object.keys(env).length === 0) delete settings['env'];
+/** An endpoint of the user's own stays, and with it all of its variables. */
+function telemetryMembers(settings: Settings, wanted: HookSettings): SettingMember[] {
+  const env = isObject(settings['env']) ? settings['env'] : {};
+  const variables = variablesOf(wanted);
+  return Object.keys(env).some((name) => name in variables) ? [] : membersOf(variables);
+}
+
+const membersOf = (variables: Readonly<Record<string, unknown>>): SettingMember[] =>
+  Object.entries(variables).map(([name, value]) => ({ path: ['env', name], value }));
+
+/** The variables of an installation, with the values that they have now: the header with our key says whose they are. */
+function telemetryOf(settings: Settings, wanted: HookSettings): SettingMember[] {
+  const env = isObject(settings['env']) ? settings['env'] : {};
+  const variables = variablesOf(wanted);
+  const header = 'OTEL_EXPORTER_OTLP_HEADERS';
+  if (variables[header] === undefined || env[header] !== variables[header]) return [];
+  return membersOf(Object.fromEntries(Object.keys(variables).map((name) => [name, env[name]])));
 }
 
 export const claudeCode: Setup = {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parse, stringify, TomlError } from 'smol-toml';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
+import type { Settings } from './settings-json.ts';
 import {
   cannotEdit,
   hookLine,
@@ -24,7 +25,9 @@ const opening = '# >>> gov agents install; gov agents uninstall removes these li
 /** TOML has no end of a table: a setting after the block would belong to the last table in it. */
 const note = '# put settings of your own above these lines, or below them under a [table] of their own\n';
 const closing = '# <<< gov agents install\n';
-const block = new RegExp(`\\n?${opening}[\\s\\S]*?${closing}`, 'g');
+/** Editors may end the lines in another way. */
+const anyEnd = (line: string): string => line.replace('\n', '\\r?\\n');
+const block = new RegExp(`(?:\\r?\\n)?${anyEnd(opening)}[\\s\\S]*?${anyEnd(closing)}`, 'g');
 const marked = (lines: string): string =>
   `${opening}${lines.trimEnd()}\n${lines.includes('[') ? note : ''}${closing}`;
 
@@ -41,10 +44,14 @@ function pathOf(place: SetupTarget): string {
     : join(place.etc, 'codex', 'requirements.toml');
 }
 
+/** A byte order mark, and the text after it. */
+const withoutMark = (text: string): [mark: string, text: string] =>
+  text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text];
+
 /** Returns the tables of a file. Errors: exit 2. */
 function read(path: string, text: string): Record<string, unknown> {
   try {
-    return parse(text);
+    return parse(withoutMark(text)[1]);
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;
     throw cannotEdit(path, `TOML, got an error in line ${cause.line}`);
@@ -62,14 +69,14 @@ function edit(place: SetupTarget, wanted: HookSettings): Edit {
   return {
     path,
     add(before, current) {
-      const text = before ?? '';
+      const [mark, text] = withoutMark(before ?? '');
       const { head, tail } = isManaged ? managed(path, text, wanted) : ofUser(path, text, wanted);
       const trusted =
         current?.includes(opening) === true
           ? ownTrust(table(table(read(path, current))['hooks'])['state'], text, path)
           : {};
       const state = Object.keys(trusted).length === 0 ? '' : stringify({ hooks: { state: trusted } });
-      const after = `${head === '' ? '' : marked(head)}${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${marked(`${tail}${state}`)}`;
+      const after = `${mark}${head === '' ? '' : marked(head)}${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${marked(`${tail}${state}`)}`;
       try {
         read(path, after);
       } catch {
@@ -77,38 +84,35 @@ function edit(place: SetupTarget, wanted: HookSettings): Edit {
       }
       return after;
     },
-    remove(now) {
+    remove(now, original) {
       read(path, now);
-      if (!now.includes(opening)) return now;
-      const left = now.replace(block, (found) => (found.startsWith('\n') ? '\n' : ''));
-      return left.trim() === '' ? null : left;
+      const left = now.replace(block, (found) => /^\r?\n/.exec(found)?.[0] ?? '');
+      if (left === now) return now;
+      if (left.trim() === '' && (original ?? null) === null) return null;
+      // the block needed a line of its own
+      const isOpen = original?.endsWith('\n') === false && now.endsWith(closing);
+      return isOpen ? left.replace(/\n$/, '') : left;
     },
     look(now) {
       const settings = read(path, now ?? '');
       const lines = Object.values(table(settings['hooks'])['PreToolUse'] ?? {})
         .flatMap(hookLines)
         .filter(isOwnLine);
-      return { lines, holes: holesIn(settings, { path, isManaged }) };
+      return { lines, holes: holesIn(settings, { path, isManaged }), settings };
     },
   };
 }
 
-/** Ways around the hooks that a file leaves open. */
-function holesIn(
-  settings: Record<string, unknown>,
-  { path, isManaged }: { path: string; isManaged: boolean },
-): string[] {
-  const holes: string[] = [];
-  if (!isManaged) holes.push('a user can turn off their own hooks: install as root with --scope managed');
-  else if (settings['allow_managed_hooks_only'] !== true)
-    holes.push(`${path}: allow_managed_hooks_only is not true`);
+/** A user's file can lack what the administrator's closes. */
+function holesIn(settings: Settings, { path, isManaged }: { path: string; isManaged: boolean }): string[] {
+  if (isManaged) return [];
   const features = table(settings['features']);
-  if (features['hooks'] === false) holes.push(`${path}: features.hooks is false`);
-  if (features['unified_exec_tty'] !== false)
-    holes.push(
-      `${path}: features.unified_exec_tty is not false: no hook sees what Codex types into a terminal`,
-    );
-  return holes;
+  return [
+    ...(features['hooks'] === false ? [`${path}: features.hooks is false`] : []),
+    ...(features['unified_exec_tty'] === false
+      ? []
+      : [`${path}: features.unified_exec_tty is not false: no hook sees what Codex types into a terminal`]),
+  ];
 }
 
 const hookLines = (group: unknown): unknown[] => {

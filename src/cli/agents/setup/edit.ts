@@ -25,18 +25,29 @@ export interface HookSettings {
   readonly config: string;
   /** Where the client sends OpenTelemetry, and with which key; null: nowhere. */
   readonly telemetry: { readonly origin: string; readonly key: string } | null;
+  /** PATH for the programs that a client starts; null: not locked. */
+  readonly lockedPath: string | null;
+  /** Commands of MCP servers that run through the proxy, the only ones that an administrator's settings allow. */
+  readonly wrapped: readonly (readonly string[])[];
 }
 
 /** For edits that only look or remove. */
-export const nothing: HookSettings = { node: '', entry: '', config: '', telemetry: null };
+export const nothing: HookSettings = {
+  node: '',
+  entry: '',
+  config: '',
+  telemetry: null,
+  lockedPath: null,
+  wrapped: [],
+};
 
 /** Both return the text unchanged if there is nothing to do. Errors: exit 2 for a text that they cannot read. */
 export interface Edit {
   readonly path: string;
   /** `current`: the file as it is, with what the client itself added to an earlier installation. */
   add(before: string | null, current: string | null): string;
-  /** Null: nothing is left, and the file may go. */
-  remove(now: string): string | null;
+  /** Null: nothing is left, and the file may go. `original`: the file before it was first changed; undefined: nobody knows. */
+  remove(now: string, original?: string | null): string | null;
   look(now: string | null): FileEffect;
 }
 
@@ -46,6 +57,8 @@ export interface FileEffect {
   readonly lines: readonly string[];
   /** Ways in which a call could run although no decision allows it. */
   readonly holes: readonly string[];
+  /** The settings of the file, where the known ways around the hooks are closed; absent: in another file. */
+  readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 export interface Setup {
@@ -83,8 +96,36 @@ export const pathsIn = (line: string): string[] =>
     text.replaceAll(`'\\''`, "'"),
   );
 
+/** A change of one client that did not come about. */
+export interface OddClient {
+  readonly client: AgentClient;
+  readonly fault: CliError;
+}
+
+/** Plans each client alone, so that a file that cannot be edited stops no other client. Errors: those of the last one left. */
+export function plannedEach<Plan>(
+  setups: readonly Setup[],
+  plan: (setup: Setup) => Plan,
+): {
+  readonly plans: readonly { readonly setup: Setup; readonly plan: Plan }[];
+  readonly odd: readonly OddClient[];
+} {
+  const plans: { setup: Setup; plan: Plan }[] = [];
+  const odd: OddClient[] = [];
+  for (const setup of setups) {
+    try {
+      plans.push({ setup, plan: plan(setup) });
+    } catch (cause) {
+      if (!(cause instanceof CliError)) throw cause;
+      if (setups.length === 1) throw cause;
+      odd.push({ client: setup.client, fault: cause });
+    }
+  }
+  return { plans, odd };
+}
+
 export const cannotEdit = (path: string, expected: string): CliError =>
-  new CliError(exit.usage, `${path}: expected ${expected}; nothing was changed`, {
+  new CliError(exit.usage, `${path}: expected ${expected}; the file was not changed`, {
     code: 'USAGE',
     hint: 'correct the file, then run the command again',
   });

@@ -4,12 +4,13 @@
  * administrator has the last word on `hooksConfig.enabled`, but nobody can take a hook out of `hooksConfig.disabled`.
  * Tested by `test/cli/agents/gemini.test.ts`, and by `test/real/gemini.long.test.ts` with the real client.
  */
-import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
+import { closingMembers } from '../open-settings.ts';
 import { homeOf } from '../../context/config.ts';
 import { cannotEdit, type SetupTarget, type Setup } from './edit.ts';
+import { writableByOthers } from './writable.ts';
 import { listedEdit, type HookList } from './listed.ts';
 import type { Settings } from './settings-json.ts';
 
@@ -48,21 +49,10 @@ function listedAt(path: string, { env, scope }: SetupTarget): HookList {
         { type: 'command', name, command, timeout: gates ? longestMs : limits.hookClientSeconds * 1000 },
       ],
     }),
-    prepare(settings) {
-      // a project could switch hooks off
-      if (isManaged) settings['hooksConfig'] = { ...switches(path, settings), enabled: true };
-    },
-    restore(settings) {
-      if (!isManaged) return;
-      const { enabled: _enabled, ...others } = switches(path, settings);
-      if (Object.keys(others).length > 0) settings['hooksConfig'] = others;
-      else delete settings['hooksConfig'];
-    },
+    members: closingMembers('gemini', scope),
     holes: (gate, settings) => [
       ...holesIn(path, gate, switches(path, settings)),
-      ...(isManaged ? managedHoles(path, settings, env['GEMINI_CLI_SYSTEM_SETTINGS_PATH']) : []),
-      'a project in a trusted folder can switch off the hook (hooksConfig.disabled, or variables in .env)',
-      'Gemini CLI runs no hook in a folder that is not trusted, and none for an editor (gemini --acp)',
+      ...(isManaged ? managedHoles(path, env['GEMINI_CLI_SYSTEM_SETTINGS_PATH']) : []),
     ],
   };
 }
@@ -79,22 +69,12 @@ function holesIn(path: string, gate: Settings, { enabled, disabled }: Settings):
   ];
 }
 
-function managedHoles(path: string, settings: Settings, other: string | undefined): string[] {
+function managedHoles(path: string, other: string | undefined): string[] {
   const open = writableByOthers(path);
   return [
-    ...(switches(path, settings)['enabled'] === true ? [] : [`${path}: hooksConfig.enabled is not true`]),
     ...(open === null ? [] : [`Gemini CLI skips ${path}, because others than root can write ${open}`]),
     ...(other === undefined || other === path ? [] : [`GEMINI_CLI_SYSTEM_SETTINGS_PATH names ${other}`]),
   ];
-}
-
-/** The file or the first folder above it that others than root can write; null: root alone can write all of them. */
-function writableByOthers(path: string): string | null {
-  for (let at = path; ; at = dirname(at)) {
-    const { uid, mode } = statSync(at, { throwIfNoEntry: false }) ?? { uid: 0, mode: 0 };
-    if (uid !== 0 || (mode & 0o022) !== 0) return at;
-    if (dirname(at) === at) return null;
-  }
 }
 
 export const gemini: Setup = {
@@ -104,6 +84,6 @@ export const gemini: Setup = {
   oldest: null,
   edits(place, wanted) {
     const path = settingsPath(place);
-    return [listedEdit(path, listedAt(path, place), wanted)];
+    return [listedEdit({ path, comments: true }, listedAt(path, place), wanted)];
   },
 };

@@ -4,12 +4,13 @@
 import type { AgentClient } from '../../../core/agents/clients.ts';
 import { hookLine, type Edit, type HookSettings } from './edit.ts';
 import {
-  addHooks,
+  addTo,
   ownHooks,
   readSettings,
-  removeHooks,
-  writeSettings,
+  removeFrom,
+  type SettingMember,
   type Settings,
+  type SettingsFile,
 } from './settings-json.ts';
 
 export interface HookList {
@@ -17,39 +18,29 @@ export interface HookList {
   readonly gate: string;
   readonly reports: readonly string[];
   entry(command: string, gates: boolean): object;
-  /** Adds further members of the file. */
-  prepare?(settings: Settings): void;
-  /** Takes back what `prepare` added. */
-  restore?(settings: Settings): void;
+  /** Further members of the file. */
+  readonly members: readonly SettingMember[];
   /** For one hook before a tool. `settings`: the whole file. */
   holes(gate: Settings, settings: Settings): readonly string[];
 }
 
-export function listedEdit(path: string, listed: HookList, wanted: HookSettings): Edit {
-  const { client, gate, reports, entry } = listed;
+export function listedEdit(file: SettingsFile, listed: HookList, wanted: HookSettings): Edit {
+  const { client, gate, reports, entry, members } = listed;
   return {
-    path,
+    path: file.path,
     add(before) {
-      const settings = readSettings(path, before);
-      listed.prepare?.(settings);
       const events = [[gate, true] as const, ...reports.map((event) => [event, false] as const)];
-      const entries = events.map(([event, gates]) => [event, entry(hookLine(client, wanted, gates), gates)]);
-      addHooks(path, settings, Object.fromEntries(entries));
-      return writeSettings(settings, before);
+      const hooks = events.map(([event, gates]) => [event, entry(hookLine(client, wanted, gates), gates)]);
+      return addTo(file, before, { hooks: Object.fromEntries(hooks), members });
     },
-    remove(now) {
-      const settings = readSettings(path, now);
-      if (!removeHooks(path, settings)) return now;
-      listed.restore?.(settings);
-      const left = Object.keys(settings).filter((name) => name !== 'version');
-      return left.length === 0 ? null : writeSettings(settings, now);
-    },
+    remove: (now, original) => removeFrom(file, now, { members, original }),
     look(now) {
-      const settings = readSettings(path, now);
-      const own = ownHooks(path, settings, gate);
+      const settings = readSettings(file, now);
+      const own = ownHooks(file.path, settings, gate);
       return {
         lines: own.map(({ command }) => String(command)),
         holes: own.flatMap((each) => listed.holes(each, settings)),
+        settings,
       };
     },
   };

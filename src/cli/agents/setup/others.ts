@@ -8,7 +8,8 @@ import { limits } from '../../../contract/limits.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
 import { cannotEdit, hookLine, type Edit, type Setup, type HookSettings } from './edit.ts';
 import { listedEdit, type HookList } from './listed.ts';
-import { readSettings, writeSettings, type Settings } from './settings-json.ts';
+import { withoutValue, withValue } from './json-text.ts';
+import { addTo, readSettings, removeFrom } from './settings-json.ts';
 
 const cursor: Setup = {
   client: 'cursor',
@@ -33,10 +34,10 @@ const cursor: Setup = {
         timeout: limits.hookClientSeconds,
         ...(gates ? { failClosed: true } : {}),
       }),
-      prepare: (settings) => (settings['version'] ??= 1),
+      members: [{ path: ['version'], value: 1, keeps: true, stays: true }],
       holes: ({ failClosed }) => (failClosed === true ? [] : ['a hook without "failClosed": true']),
     };
-    return [listedEdit(join(folder, 'hooks.json'), listed, wanted)];
+    return [listedEdit({ path: join(folder, 'hooks.json'), comments: false }, listed, wanted)];
   },
 };
 
@@ -87,30 +88,32 @@ const isOwnPlugin = (text: string | null): text is string =>
  */
 function pluginEntry(path: string, plugin: string): Edit {
   const url = pathToFileURL(plugin).href;
-  const read = (text: string | null): { settings: Settings; plugins: readonly unknown[] } => {
-    const settings = readSettings(path, text);
-    const plugins = settings['plugin'] ?? [];
-    if (!Array.isArray(plugins)) throw cannotEdit(path, 'plugin to be a list');
-    return { settings, plugins };
+  const file = { path, comments: true };
+  const plugins = (text: string | null): readonly unknown[] => {
+    const { plugin = [] } = readSettings(file, text);
+    if (!Array.isArray(plugin)) throw cannotEdit(path, 'plugin to be a list');
+    return plugin;
   };
   return {
     path,
     add(before) {
-      const { settings, plugins } = read(before);
-      if (before !== null && plugins.includes(url)) return before;
-      return writeSettings({ ...settings, plugin: [...plugins, url] }, before);
+      const listed = plugins(before);
+      if (before !== null && listed.includes(url)) return before;
+      return withValue(addTo(file, before, { hooks: {}, members: [] }), ['plugin', listed.length], url);
     },
-    remove(now) {
-      const { settings, plugins } = read(now);
-      if (!plugins.includes(url)) return now;
-      const { plugin: _plugin, ...others } = settings;
-      const left = plugins.filter((each) => each !== url);
-      if (left.length > 0) return writeSettings({ ...others, plugin: left }, now);
-      return Object.keys(others).length === 0 ? null : writeSettings(others, now);
+    remove(now, original) {
+      const at = plugins(now).indexOf(url);
+      if (at < 0) return now;
+      const left = withoutValue(now, ['plugin', at]);
+      // the list goes with its last plugin
+      return removeFrom(file, left, {
+        members: [{ path: ['plugin'], value: [] }],
+        original: original ?? null,
+      });
     },
     look: (now) => ({
       lines: [],
-      holes: read(now).plugins.includes(url) ? [] : [`${path} does not name the plugin: gov agents install`],
+      holes: plugins(now).includes(url) ? [] : [`${path} does not name the plugin: gov agents install`],
     }),
   };
 }
@@ -133,7 +136,8 @@ const opencode: Setup = {
           lines: isOwnPlugin(now)
             ? [/^const line = (".*");$/m.exec(now)?.[1] ?? '""'].map((line) => String(JSON.parse(line)))
             : [],
-          holes: ['a user can start opencode --pure, which runs no plugins'],
+          holes: [],
+          settings: {},
         }),
       },
     ];

@@ -44,8 +44,14 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
       problems: report.problems.join('; '),
       tested: report.tested ?? '-',
     })),
-    foot: here.flatMap(({ title, tested, problems }) => [
+    foot: here.flatMap(({ title, tested, problems, settings }) => [
       ...problems.map((problem) => safe`${out.styles.red('✗')} ${title}: ${problem}`),
+      ...settings
+        .filter(({ state }) => state === 'no setting')
+        .map(
+          (each) =>
+            safe`${out.styles.yellow('!')} ${title}: no setting closes: ${each.title}; ${each.closes}`,
+        ),
       ...(tested === null ? [safe`${out.styles.yellow('!')} ${title}: not tested here`] : []),
     ]),
   });

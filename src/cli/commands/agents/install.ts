@@ -1,5 +1,5 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
-import { basename, join, resolve } from 'node:path';
+import { basename, delimiter, join, resolve } from 'node:path';
 import { clientTitles } from '../../../core/agents/clients.ts';
 import {
   install,
@@ -12,11 +12,20 @@ import {
 import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
-import { nothing, type Edit, type Scope, type Setup, type HookSettings } from '../../agents/setup/edit.ts';
-import { pinProxied } from '../../agents/mcp/proxied.ts';
-import { showChanges } from '../../agents/show-changes.ts';
-import { planeOfSudo } from '../../agents/sudo.ts';
+import { writableByOthers } from '../../agents/setup/writable.ts';
+import {
+  nothing,
+  plannedEach,
+  type HookSettings,
+  type OddClient,
+  type Scope,
+  type Setup,
+} from '../../agents/setup/edit.ts';
+import { pinProxied, proxiedCommands } from '../../agents/mcp/proxied.ts';
+import { nameOdd, showChanges } from '../../agents/show-changes.ts';
+import { homeOfSudo, planeOfSudo } from '../../agents/sudo.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
+import type { Variables } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import type { Context } from '../../context/definition.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -44,8 +53,8 @@ export const run: Run<typeof spec> = async (call) => {
   // reads every file before anything changes
   const preview = planned('KEY');
   if (flags.dryRun) {
-    await showChanges(out, preview, { dryRun: true });
-    return;
+    await showChanges(out, preview.changes, { dryRun: true });
+    return nameOdd(out, preview.odd);
   }
   const given = flags.keyFile === undefined ? undefined : resolve(io.cwd, flags.keyFile);
   const context = contextOf(call);
@@ -54,17 +63,18 @@ export const run: Run<typeof spec> = async (call) => {
   const { key, file, keyId, isOperators } = await hookKey({ session, context, scope, folder, given });
   writeConnection(call, { folder, scope, keyFile: file });
   if (keyId !== null) writeInstalled(folder, { ...readInstalled(folder), keyId });
-  const changes = planned(key);
+  const { changes, odd } = planned(key);
   install(changes, folder, key);
   const name = session.context()?.name;
   pinProxied({ env: io.env, etc, scope, folder, context: name, cwd: io.cwd });
-  const more = await trustCodex(call, { scope, folder, chosen });
+  const done = chosen.filter(({ setup }) => !odd.some(({ client }) => client === setup.client));
+  const more = await trustCodex(call, { scope, folder, chosen: done });
   await showChanges(out, merged([...changes, ...(more ?? [])]), { dryRun: false });
   if (more === null)
     await out.warn(
       safe`Codex did not say whether it trusts the hooks, and skips hooks that it does not trust: gov agents doctor codex`,
     );
-  for (const { setup } of chosen.filter(({ setup }) => setup.tested === null))
+  for (const { setup } of done.filter(({ setup }) => setup.tested === null))
     await out.warn(safe`${clientTitles[setup.client]}: written as its documentation says, and not tested`);
   if (scope === 'user')
     await out.warn(
@@ -74,8 +84,13 @@ export const run: Run<typeof spec> = async (call) => {
     await out.warn(
       safe`hooks use the operator's key (${file}), with which an agent could also change policies: name a narrower one with --key-file`,
     );
+  if (scope === 'managed' && done.some(({ setup }) => setup.client === 'claude-code'))
+    await out.note(
+      safe`Claude Code starts no MCP server now but those behind gov mcp proxy, runs no helper for credentials of a home or a project, and no shell line of a skill`,
+    );
   if (scope === 'managed' && context?.kind === 'plane') await keepFromUser(call, context.dataDir);
   await out.note(safe`next: gov agents doctor, then gov agents drill`);
+  return nameOdd(out, odd);
 };
 
 /** Moves a plane that the user's agent could write to a user of its own, after a question. */
@@ -156,17 +171,41 @@ interface InstallChoice {
   readonly key: string;
 }
 
-function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: InstallChoice): Change[] {
+interface Plan {
+  readonly changes: readonly Change[];
+  readonly odd: readonly OddClient[];
+}
+
+function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: InstallChoice): Plan {
   const origin = new URL(session.baseUrl().value).origin;
+  const pinning = { etc, scope, folder, context: session.context()?.name, cwd: io.cwd };
+  const homes = [io.env, ...[homeOfSudo(io.env)].flatMap((home) => (home === null ? [] : [{ HOME: home }]))];
   const wanted: HookSettings = {
     node: process.execPath,
     entry: resolve(process.argv[1] ?? ''),
     config: join(folder, 'agents.json'),
     // a file that every user can read must not have a key
     telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
+    lockedPath: flags.lockPath ? lockedPath(io.env) : null,
+    wrapped: homes.flatMap((env) => proxiedCommands('claude-code', { ...pinning, env })),
   };
-  const edits: Edit[] = chosen.flatMap(({ setup }) => [...setup.edits({ env: io.env, etc, scope }, wanted)]);
-  return plannedInstall(edits, readInstalled(folder));
+  const installed = readInstalled(folder);
+  const { plans, odd } = plannedEach(
+    chosen.map(({ setup }) => setup),
+    (setup) => plannedInstall(setup.edits({ env: io.env, etc, scope }, wanted), installed),
+  );
+  const [first] = odd;
+  if (plans.length === 0 && first !== undefined) throw first.fault;
+  return { changes: plans.flatMap((each) => each.plan), odd };
+}
+
+/** PATH without folders that others than root can write. Errors: exit 2 where none is left. */
+function lockedPath({ PATH = '' }: Variables): string {
+  const folders = PATH.split(delimiter).filter(
+    (folder) => folder.startsWith('/') && writableByOthers(folder) === null,
+  );
+  if (folders.length > 0) return folders.join(delimiter);
+  throw usage('--lock-path: expected a folder on PATH that root alone can write, found none');
 }
 
 /** An address that the user gave wins over the context. */

@@ -8,8 +8,9 @@ import { removeTimer, plannedRemoval } from '../../agents/drill/timer.ts';
 import { reach } from '../../agents/connection-file.ts';
 import { setups } from '../../agents/setup/all.ts';
 import { installedAt } from '../../agents/doctor.ts';
-import type { Scope, HookSettings } from '../../agents/setup/edit.ts';
-import { showChanges } from '../../agents/show-changes.ts';
+import { nothing, plannedEach, type Scope, type HookSettings } from '../../agents/setup/edit.ts';
+import { sessionsFolder } from '../../agents/session-workspace.ts';
+import { nameOdd, showChanges } from '../../agents/show-changes.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -21,13 +22,17 @@ export const run: Run<typeof spec> = async (call) => {
   const folder = folderOf(scope, io.env);
   // the variables with this key are ours
   const telemetry = telemetryOf(join(folder, 'agents.json'));
-  const wanted: HookSettings = { node: '', entry: '', config: '', telemetry };
+  const wanted: HookSettings = { ...nothing, telemetry };
   const place = { env: io.env, etc, scope };
-  const edits = setupsNamed(args.client).flatMap((setup) => [...setup.edits(place, wanted)]);
-  const changes = plannedUninstall(edits, readInstalled(folder)).filter(({ before }) => before !== null);
+  const installed = readInstalled(folder);
+  const { plans, odd } = plannedEach(setupsNamed(args.client), (setup) =>
+    plannedUninstall(setup.edits(place, wanted), installed).filter(({ before }) => before !== null),
+  );
+  const changes = plans.flatMap(({ plan }) => plan);
   const leaving = new Set(changes.map(({ path }) => path));
   const others = setups.filter((setup) => !setup.edits(place, wanted).every(({ path }) => leaving.has(path)));
-  const isLast = !others.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
+  const isLast =
+    odd.length === 0 && !others.some((setup) => installedAt(setup, { env: io.env, etc })?.scope === scope);
   // the timer tests what is installed, whichever client it is
   const timer = isLast ? plannedRemoval(io.env) : [];
   if (!flags.dryRun) {
@@ -38,6 +43,7 @@ export const run: Run<typeof spec> = async (call) => {
   if (changes.length + timer.length === 0)
     await out.note(safe`nothing to take back: no client has a hook of scope ${scope}`);
   if (isLast && !flags.dryRun) await forgetKey(call, { folder, scope });
+  return nameOdd(out, odd);
 };
 
 function telemetryOf(connection: string): HookSettings['telemetry'] {
@@ -66,6 +72,7 @@ async function forgetKey(
     }
   }
   rmSync(ownKeyFile(folder), { force: true });
+  rmSync(sessionsFolder(join(folder, 'agents.json')), { recursive: true, force: true });
   rmSync(join(folder, 'agents.json'), { force: true });
   writeInstalled(folder, { files: {}, keyId: null });
   if (scope === 'managed') removeIfEmpty(folder);

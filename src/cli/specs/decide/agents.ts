@@ -25,6 +25,7 @@ export const agentsInstall = command({
     'Hooks get a key of their own, which may evaluate and record: agent.key of a plane on this machine, else a new one. The hook runs without the variables of the session, because a project can set them.',
     'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
     'With --scope managed and sudo, it is about the plane of the user who ran sudo. After a question it moves that plane to the Unix user gov, in /var/lib/gov, so that the agents of the user cannot write its files. Commands about the plane then need sudo.',
+    'With --scope managed, Claude Code also gets the settings that close the known ways around hooks: it starts no MCP server but those behind gov mcp proxy, runs no shell lines of skills, and no helpers for credentials of a home or a project. gov agents doctor names what stays open.',
     'Cursor is set up as its documentation says. Nobody has tested it.',
   ],
   args: [client],
@@ -36,6 +37,9 @@ export const agentsInstall = command({
       'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
     ),
     keepPlane: flag.on('With --scope managed: leave a plane of a user where it is'),
+    lockPath: flag.on(
+      'With --scope managed: set PATH of the programs that Claude Code starts to the folders of this PATH that root alone can write',
+    ),
     withoutTelemetry: flag.on('Leave the OpenTelemetry settings of the client alone'),
   },
   examples: [
@@ -43,7 +47,10 @@ export const agentsInstall = command({
     'gov agents install claude-code',
     'sudo gov agents install --scope managed',
   ],
-  exitCodes: { 2: 'a client is too old, or a file cannot be read; nothing was changed' },
+  exitCodes: {
+    2: 'a client is too old, or no file could be edited; nothing was changed',
+    9: 'the file of a client could not be edited; the others are set up',
+  },
 });
 
 export const agentsUninstall = command({
@@ -57,6 +64,7 @@ export const agentsUninstall = command({
   args: [{ ...client, description: `One of ${agentClients.join(', ')}; default: all` }],
   flags: { scope, dryRun },
   examples: ['gov agents uninstall --dry-run', 'gov agents uninstall codex'],
+  exitCodes: { 9: 'the file of a client could not be edited; what gov wrote into the others is removed' },
 });
 
 export const agentsDoctor = command({
@@ -65,6 +73,7 @@ export const agentsDoctor = command({
   summary: 'Whether a call of an agent could run without a decision',
   details: [
     'For each client: found, version, where hooks are installed, whether Codex trusts them, whether every failure blocks the call, and whether the plane decides with the key of the hooks.',
+    'Each known way around the hooks is open, closed, unknown, or has no setting that closes it. What is open names what closes it.',
   ],
   args: [client],
   examples: ['gov agents doctor', 'gov agents doctor codex -o json'],
