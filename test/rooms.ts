@@ -152,7 +152,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // The parts that the process around the service provides.
     hosting: { may: 'call log in-force' },
     // Who calls: keys, people and planes, by what they present.
-    credentials: { may: 'call hosting', doors: 'callers key-sessions plane-keys shown token-format' },
+    credentials: {
+      may: 'call hosting',
+      doors: 'callers key-sessions plane-keys run-keys shown token-format',
+    },
     // Extends the indexes of a log while it grows.
     indexes: { may: 'call log', doors: 'lists search' },
     // What every handler gets, and what a handler is. The rooms before it are parts of that; those after it have handlers.
@@ -278,7 +281,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     agents: {
       doors:
         'connection-file doctor drill/judge drill/results drill/start drill/timer facts hook hook-entry ' +
-        'install key mcp/proxied move-plane program setup/all setup/codex setup/edit show-changes sudo target',
+        'install key mcp/proxied move-plane program session-workspace setup/all setup/codex setup/edit setup/writable show-changes sudo target',
     },
     // What runs below a client, for gov run.
     sandbox: {},

@@ -18,7 +18,7 @@ import { PolicySets } from '../../service/in-force/policies.ts';
 import { refusalRecorder } from '../../service/access/refusals.ts';
 import type { ReceiptChoice } from '../../service/log/receipts.ts';
 import { Runs } from '../../service/log/runs.ts';
-import { deriveSecrets } from '../../service/call/secrets.ts';
+import { deriveSecrets, type Seal } from '../../service/call/secrets.ts';
 import { SearchIndexer } from '../../service/indexes/search.ts';
 import type { Services } from '../../service/port/services.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
@@ -147,10 +147,10 @@ const indexersOf = (
 /** Who may call: keys and people, and on a plane sessions of keys. */
 function accessOf(
   { engine: { store }, hosting }: Parts,
-  settings: () => Partial<StoredSettings>,
+  { settings, seal }: { readonly settings: () => Partial<StoredSettings>; readonly seal: Seal },
 ): Pick<Services, 'credentials' | 'keySessions'> {
   const keySessions = hosting === null ? new KeySessions({ now, randomBytes }) : null;
-  return { keySessions, credentials: new Credentials({ store, now, hosting, settings, keySessions }) };
+  return { keySessions, credentials: new Credentials({ store, now, hosting, settings, seal, keySessions }) };
 }
 
 /** Also tenants read it, so it has the number only. */
@@ -166,7 +166,8 @@ export function assemble(parts: Parts): ServerParts {
   const { scheduling = byTimer } = parts;
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
-  const access = accessOf(parts, settings);
+  const seal = createSeal(storeKey, randomBytes);
+  const access = accessOf(parts, { settings, seal });
   const indexed = indexersOf(parts, { searchKey, grew: (id) => services.checkpoints.grew(id) });
   const services: Services = {
     store,
@@ -203,7 +204,7 @@ export function assemble(parts: Parts): ServerParts {
     wakeJobs: () => jobs.wake(),
     stopJob: (jobId) => jobs.cancelled(jobId),
     wakeReports: () => void (scheduling.hasTimer && reports.wake()),
-    seal: createSeal(storeKey, randomBytes),
+    seal,
     logSigners: signers,
     attest,
     verifierKeys,

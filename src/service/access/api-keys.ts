@@ -22,6 +22,7 @@ import { untilStored } from '../call/overtaken.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Handlers } from '../port/handler.ts';
 import { requireEnd } from './bounds.ts';
+import { runKeyDocument } from '../credentials/run-keys.ts';
 import { createKey } from '../credentials/token-format.ts';
 import { byAge, listPage, pageLimit } from '../call/pages.ts';
 import { keyRevoked, keyRotated, keyUpdated } from './project-events.ts';
@@ -54,7 +55,7 @@ export const apiKeys: Pick<
       {
         projectId: row.projectId,
         leaves: [keyCreated(row, { nowMs, randomBytes, by: caller })],
-        effects: [{ kind: 'saveApiKey', key: row }],
+        effects: savedKey(token, row, services),
         ...sealedWrite(idempotency, answer, services),
       },
       { by: askedBy(caller, scopes) },
@@ -164,7 +165,7 @@ export const apiKeys: Pick<
       // revokes the old key first, so that a project at its limit of keys can rotate one
       const effects: Effect[] = [
         { kind: 'revokeApiKey', keyId: old.keyId, revokedMs: untilMs, atMs: nowMs },
-        { kind: 'saveApiKey', key: row },
+        ...savedKey(token, row, services),
       ];
       const event = keyRotated(row, { nowMs, salt: services.salt, by: caller }, untilMs);
       const answer = createdAnswer(token, row, { caller, nowMs, basePath });
@@ -181,6 +182,15 @@ export const apiKeys: Pick<
     services.forgetCredential(params.keyId);
     return rotated;
   },
+};
+
+/** A new key, and the key of its run tokens. */
+const savedKey = (token: string, row: ApiKeyRow, { seal }: Services) => {
+  const { keyId, createdMs } = row;
+  return [
+    { kind: 'saveApiKey', key: row },
+    { kind: 'saveDocuments', changes: [runKeyDocument(token, { keyId, createdMs, seal })] },
+  ] as const satisfies Effect[];
 };
 
 /**

@@ -11,6 +11,8 @@ import type { Caller } from '../call/caller.ts';
 import type { Handlers, RawCredentials } from '../port/handler.ts';
 import type { IdentityProvider, VerifiedPerson } from '../hosting/parts.ts';
 import { keyDigest, tokenKind } from '../credentials/token-format.ts';
+import { keptRunKey, runKeyDocument } from '../credentials/run-keys.ts';
+import { append } from '../writes/append.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
 import { clearedCookie, cookieOf, endSession, newSession, openSession, type Person } from './sessions.ts';
@@ -82,6 +84,7 @@ export const auth: Pick<
         'expected an API key or a person, got a hybrid key, which can only send signed reports',
       );
     const { projectId, organizationId, environment } = caller.project;
+    await keepRunKey(services, caller, presented?.bearer ?? null);
     const [credential, organization, project] = await Promise.all([
       type === 'api_key' ? keyNamed(services, caller) : personNamed(services, caller, presented),
       store.organization(organizationId),
@@ -141,6 +144,30 @@ async function signIn(
 interface SessionName {
   readonly name: string;
   readonly expiresMs: number | null;
+}
+
+/** Keeps the run key of the API key that calls. Where that fails, such as on a full disk, the key has no run tokens. */
+async function keepRunKey(services: Services, caller: Caller, token: string | null): Promise<void> {
+  const { store, seal, now } = services;
+  const { projectId } = caller.project;
+  const isOwn = caller.credential?.kind === 'key' && caller.run === undefined;
+  if (
+    token === null ||
+    !isOwn ||
+    (await keptRunKey({ store, seal }, { projectId, keyId: caller.id })) !== null
+  )
+    return;
+  const change = runKeyDocument(token, { keyId: caller.id, createdMs: now(), seal });
+  try {
+    await append(services, {
+      projectId,
+      leaves: [],
+      effects: [{ kind: 'saveDocuments', changes: [change] }],
+    });
+  } catch (cause) {
+    // another process kept it meanwhile, or nothing can be written
+    if (!(cause instanceof GovError)) throw cause;
+  }
 }
 
 const keyNamed = ({ store }: Services, { id, project }: Caller): Promise<SessionName | null> =>

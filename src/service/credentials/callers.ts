@@ -13,6 +13,7 @@ import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import { TokenReader } from './token-format.ts';
 import { Persons } from './persons.ts';
+import { keptRunKey } from './run-keys.ts';
 import { PlaneKeys, refuseKind } from './plane-keys.ts';
 import { CredentialCache } from '../call/recent.ts';
 import { planeRulesWith, rulesOf } from '../call/settings.ts';
@@ -34,6 +35,8 @@ interface KnownKey extends UsedCredential {
   readonly key: ApiKeyRow;
   readonly caller: Caller;
   readonly isDeleted: boolean;
+  /** Null where a token of the key was not looked up. */
+  readonly runKey: Buffer | null;
   readonly as: { readonly projectId: string; readonly keyId: string };
   readonly untilMs: number;
 }
@@ -105,7 +108,7 @@ export class Credentials {
     const name = `${run.projectId} ${run.keyId}`;
     const accept = (known: KnownKey): Caller => {
       const nowMs = this.#options.now();
-      if (!run.isOf(known.key.digest)) throw refusedCredential();
+      if (known.runKey === null || !run.isOf(known.runKey)) throw refusedCredential();
       const caller = this.#accept(name, known, { shown, place, nowMs });
       if (run.expiresMs <= nowMs) throw new DenialError(caller, refusedCredential());
       const scopes = run.scopes.filter((scope) => holds(caller.scopes, scope));
@@ -124,8 +127,9 @@ export class Credentials {
       if (error instanceof GovError && error.code === 'NOT_FOUND') return null; // no such project
       throw error;
     });
-    if (key === null) throw refusedCredential();
-    return this.#ask(Buffer.from(key.digest));
+    const runKey = key === null ? null : await keptRunKey(this.#options, { projectId, keyId });
+    if (key === null || runKey === null) throw refusedCredential();
+    return { ...(await this.#ask(Buffer.from(key.digest))), runKey };
   }
 
   async #ask(digest: Buffer): Promise<KnownKey> {
@@ -150,6 +154,7 @@ export class Credentials {
         rules,
       },
       isDeleted: stored !== null && stored.deletedMs !== null,
+      runKey: null,
       as: { projectId: key.projectId, keyId },
       untilMs: now() + limits.credentialCacheSeconds * 1000,
       usedMinute: minuteOf(key.lastUsedMs),

@@ -74,7 +74,7 @@ export class PlaneKeys {
   }
 
   async #ask(digest: Buffer): Promise<KnownPlane> {
-    const { store, hosting, now } = this.#options;
+    const { store, hosting, seal, now } = this.#options;
     const found = await store.planeOfKey(digest);
     const enrolled = found?.plane.enrolled ?? null;
     if (found === null || enrolled === null) throw refusedCredential();
@@ -91,7 +91,7 @@ export class PlaneKeys {
         plane: {
           stored: plane,
           byPrevious: !digest.equals(enrolled.current.keyDigest),
-          secrets: openSecrets(enrolled, hosting.seal),
+          secrets: openSecrets(enrolled, seal),
         },
       },
       isDeleted: stored.deletedMs !== null,
@@ -111,7 +111,7 @@ export class PlaneKeys {
  */
 export function openSecrets(
   { current, previous }: NonNullable<StoredPlane['enrolled']>,
-  seal: Seal,
+  seal: Pick<Seal, 'open'>,
 ): (nowMs: number) => readonly Uint8Array[] {
   const open = (sealed: string): Buffer => {
     const secret = seal.open(sealed);

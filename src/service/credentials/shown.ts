@@ -9,6 +9,7 @@ import type { StoreReader } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
 import type { KeySessions } from './key-sessions.ts';
 import type { HostParts, IdentityProvider } from '../hosting/parts.ts';
+import type { Seal } from '../call/secrets.ts';
 import type { StoredSettings } from '../call/settings.ts';
 import { fieldError } from '../call/schema.ts';
 
@@ -46,8 +47,10 @@ export interface UnknownCredential {
 export interface CredentialOptions {
   readonly store: Pick<
     StoreReader,
-    'apiKey' | 'apiKeyOf' | 'planeOfKey' | 'session' | 'user' | 'organization' | 'storedProject'
+    'apiKey' | 'apiKeyOf' | 'document' | 'planeOfKey' | 'session' | 'user' | 'organization' | 'storedProject'
   >;
+  /** Opens secrets that the store holds. */
+  readonly seal: Pick<Seal, 'open'>;
   readonly now: () => number;
   /** On a plane: settings that its service decides. */
   readonly settings?: () => Partial<StoredSettings>;
@@ -55,7 +58,7 @@ export interface CredentialOptions {
   readonly keySessions?: Pick<KeySessions, 'use'> | null;
   /** Null on a plane, which accepts API keys and their sessions only. */
   readonly hosting:
-    | (Pick<HostParts, 'quotas' | 'seal'> & { readonly identity: Omit<IdentityProvider, 'browsers'> | null })
+    | (Pick<HostParts, 'quotas'> & { readonly identity: Omit<IdentityProvider, 'browsers'> | null })
     | null;
 }
 

@@ -181,13 +181,14 @@ describe('key look-ups', () => {
         return key === null ? null : { key, project, stored: null };
       },
       apiKeyOf: nobody,
+      document: nobody,
       planeOfKey: nobody,
       session: nobody,
       user: nobody,
       organization: nobody,
       storedProject: nobody,
     };
-    const credentials = new Credentials({ store, now, hosting: null });
+    const credentials = new Credentials({ store, now, seal: { open: () => null }, hosting: null });
     const identify = async (token: string) => {
       const found = credentials.identify(shown(token), place);
       return 'lookUp' in found ? found.lookUp() : found;

@@ -161,11 +161,8 @@ describe('look-ups of hybrid keys', () => {
     const state = { asked: 0, ms: 0, plane };
     const keys = new PlaneKeys({
       now: () => state.ms,
-      hosting: {
-        identity: null,
-        quotas: defaultQuotas,
-        seal: { seal: (text) => text, open: (text) => text },
-      },
+      seal: { open: (text) => text },
+      hosting: { identity: null, quotas: defaultQuotas },
       store: {
         planeOfKey: async () => {
           state.asked += 1;

@@ -1,9 +1,12 @@
 /** Run tokens (contract B20), on a plane and on a service with either engine. */
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, type Operation } from '../../../src/contract/operation.ts';
 import { table } from '../../../src/contract/table.ts';
 import { createRunToken, runScopes, type RunClaims } from '../../../src/core/run-token.ts';
+import { sha256 } from '../../../src/core/hash.ts';
 import { Credentials } from '../../../src/service/credentials/callers.ts';
+import { runKeyDocument } from '../../../src/service/credentials/run-keys.ts';
 import { createKey } from '../../../src/service/credentials/token-format.ts';
 import { nobodysIds, rowRequest } from '../../support/rows.ts';
 import { event, type TestPlane } from '../../support/serving.ts';
@@ -124,6 +127,13 @@ describe.each(worlds)('a run token on %s', (world) => {
     }
   });
 
+  it('is not made by who reads the database: the stored hash of the key is not its run key', async () => {
+    const [, claims = ''] = tokenOf().split('.');
+    const mac = createHmac('sha256', sha256(at.key)).update(`gov.runtoken/1\n${keyIds['own']}\n${claims}`);
+    const forged = `gov_run_${keyIds['own']}.${claims}.${mac.digest('base64url')}`;
+    expect((await write(forged)).status).toBe(401);
+  });
+
   it('ends when its key is revoked', async () => {
     if (!operationsOf(world).includes('revokeApiKey')) return;
     const made = (await at.call('POST', '/api-keys', { body: { name: 'brief' } })).body;
@@ -146,12 +156,15 @@ describe('the end of a run token', () => {
     const options = { name: 'a', scopes: ['*'], nowMs: 0, randomBytes: (n: number) => Buffer.alloc(n, 7) };
     const { token: key, row } = createKey(project, options);
     const nobody = async () => null;
+    const seal = { seal: (text: string) => `sealed ${text}`, open: (text: string) => text.slice(7) };
+    const runKey = runKeyDocument(key, { keyId: row.keyId, createdMs: 0, seal });
     let nowMs = 0;
     const credentials = new Credentials({
       store: {
         apiKey: async () => ({ key: row, project, stored: null }),
         apiKeyOf: async (projectId, keyId) =>
           projectId === project.projectId && keyId === row.keyId ? row : null,
+        document: async (projectId) => ({ ...runKey.save, projectId }),
         planeOfKey: nobody,
         session: nobody,
         user: nobody,
@@ -159,6 +172,7 @@ describe('the end of a run token', () => {
         storedProject: nobody,
       },
       now: () => nowMs,
+      seal,
       hosting: null,
     });
     const token = createRunToken(

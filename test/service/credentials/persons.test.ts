@@ -64,9 +64,11 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
   };
   const options: CredentialOptions = {
     now: () => clock.ms,
+    seal: { open: (text) => text },
     store: {
       apiKey: async () => null,
       apiKeyOf: async () => null,
+      document: async () => null,
       planeOfKey: async () => null,
       session: async (digest) => {
         state.sessionsAsked += 1;
@@ -79,7 +81,6 @@ function over(session: Partial<StoredSession> & { token: string }, clock: { ms: 
       storedProject: async (_, id) => (id === projectId ? state.project : null),
     },
     hosting: {
-      seal: { seal: (text) => text, open: (text) => text },
       quotas: { production: unlimited, sandbox: unlimited },
       identity: {
         configuration: { issuer: user.issuer, clientId: 'x', scopes: [] },
