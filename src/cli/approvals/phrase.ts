@@ -13,14 +13,14 @@ import { words } from './words.ts';
 export const offeredPhrase = (): string =>
   Array.from({ length: limits.phraseWords }, () => words[randomInt(words.length)]).join('-');
 
-/** Runs `use` with the terminal of this process. Errors: exit 4 without one; `without`: what to do then. */
+/** Runs `use` with the terminal of this process. Errors: exit 2 without one; `without`: what to do then. */
 export async function atTerminal<Value>(
   { what, without }: { readonly what: string; readonly without: string },
   use: (terminal: SecretTerminal) => Promise<Value>,
 ): Promise<Value> {
   const terminal = SecretTerminal.open();
   if (terminal === null)
-    throw new CliError(exit.denied, `expected a terminal, at which a person types ${what}, got none`, {
+    throw new CliError(exit.usage, `expected a terminal, at which a person types ${what}, got none`, {
       code: 'NO_TERMINAL',
       hint: without,
     });

@@ -51,7 +51,7 @@ export async function lacksApprover(client: Client, dataDir: string): Promise<bo
 /**
  * Asks for a phrase, enrols a new key, and writes it. `client`: with the operator's key. An `approver.key` of an older
  * release becomes part of the sealed key, and is removed. A crash before the end leaves a sealed key that nobody enrolled:
- * the next call names it. Errors: exit 4 without a terminal, and where the plane has an approver already.
+ * the next call names it. Errors: exit 2 without a terminal, and 4 where the plane has an approver already.
  */
 export async function makeSealedKey(
   client: Client,
@@ -105,7 +105,7 @@ async function decidingKey(
   return { token: made.key, keyId: made.record.keyId, isNew: true };
 }
 
-/** Asks for the phrase and opens the key. `before`: what the terminal shows first. Errors: exit 2 for a damaged file, 4 without a terminal and for a wrong phrase. */
+/** Asks for the phrase and opens the key. `before`: what the terminal shows first. Errors: exit 2 for a damaged file, 2 without a terminal, 4 for a wrong phrase. */
 export async function openKey(dataDir: string, before = ''): Promise<OpenedKey> {
   const file = sealedFile(dataDir);
   const sealed = readSealedKey(readObject(file));

@@ -51,7 +51,7 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
 
   it('without a terminal gov says what to do, and makes nothing', async () => {
     const { code, stderr } = await piped(`approvals approve ${await asked('s0')}`);
-    expect([code, stderr]).toEqual([4, expect.stringContaining('expected a terminal')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('expected a terminal')]);
     expect(stderr).toContain('gov approvers add');
     expect(existsSync(sealed())).toBe(false);
   });
@@ -118,7 +118,7 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
   it('a change that loosens the plane asks for the phrase, and shows what is signed', async () => {
     const line = 'policy transition ask --to disabled --yes';
     const refused = await piped(line);
-    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('expected a terminal')]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('expected a terminal')]);
     const { code, text } = await typed(line, ['Phrase of the approver: ', phrase]);
     expect([code, text]).toEqual([0, expect.stringContaining('to end policy ask')]);
     expect(text).toContain('POST /governance/policies/ask/transition {"targetStatus":"disabled"}');
@@ -145,7 +145,7 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
     const added = await gov(['approvers', 'add', 'Ada', '--ssh-key', file], place);
     expect(added.code).toBe(0);
     const unattended = await gov(change, place);
-    expect([unattended.code, unattended.stderr]).toEqual([4, expect.stringContaining('expected a terminal')]);
+    expect([unattended.code, unattended.stderr]).toEqual([2, expect.stringContaining('expected a terminal')]);
     const at = (answer: string) =>
       govAtTerminal(change, { answers: [['(yes or no; it does not show): ', answer]], ...place });
     expect((await at('no')).code).toBe(4);

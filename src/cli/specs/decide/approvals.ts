@@ -15,7 +15,7 @@ const signing = {
 } as const satisfies Record<string, FlagSpec>;
 const details = [
   'With --sign, gov shows the statement, and ssh-keygen signs it: nobody else can then have made the decision, and everybody can verify it.',
-  'For a plane on this machine gov asks at the terminal for the phrase of the approver, and signs with approver.sealed; the first approval makes it. Without a terminal it ends with exit code 4. The key that asked may not decide.',
+  'For a plane on this machine gov asks at the terminal for the phrase of the approver, and signs with approver.sealed; the first approval makes it. Without a terminal it ends with exit code 2. The key that asked may not decide.',
   'With GOV_API_KEY or GOV_API_KEY_FILE, and on a plane with approver.key, the decision rests on that key.',
 ];
 
