@@ -1,11 +1,14 @@
 /**
- * Cases of the starter policies: checkpoints as the plane makes them from the calls in `starter-calls.ts`.
+ * Cases of the starter policies: checkpoints as the plane makes them from the calls in
+ * `starter-calls.ts` and `starter-calls-asking.ts`.
  * Proven by `test/cli/commands/policy/starter.test.ts`.
  */
 import type { PolicyAction } from '../../contract/policy-words.ts';
 import { withAction } from '../../core/action/recorded.ts';
 import type { JsonObject } from '../../core/json/canonical.ts';
-import { starterCalls, type Call } from './starter-calls.ts';
+import type { Call } from './starter-call.ts';
+import { askingCalls } from './starter-calls-asking.ts';
+import { denyingCalls } from './starter-calls.ts';
 import type { Starter } from './starters.ts';
 import { parsePolicyText } from './text-form.ts';
 
@@ -17,7 +20,8 @@ interface StarterCase {
 
 /** The cases of a starter. */
 export function casesOf({ id, text }: Starter): readonly StarterCase[] {
-  const { passes, caught, unclear } = starterCalls[id] ?? { passes: [], caught: [], unclear: [] };
+  const { passes, caught, unclear } = denyingCalls[id] ??
+    askingCalls[id] ?? { passes: [], caught: [], unclear: [] };
   const { action, onIndeterminate } = parsePolicyText(text);
   const expecting =
     (expect: PolicyAction) =>

@@ -29,7 +29,7 @@ when
     || some(action.commands, @.program in ["kill", "pkill", "killall", "systemctl", "service", "launchctl"] && some(@.operands, "gov" in substr(@, 0)))
     || some(action.commands, @.program in ["claude", "codex", "gemini", "opencode", "cursor-agent"]
          && some(@.flags, @ in ["--settings", "--setting-sources", "--bare", "--pure", "-c", "--config", "--profile", "--yolo", "--dangerously-bypass-hook-trust", "--plugin-dir", "--acp", "--experimental-acp"]))
-    || some(action.code, @ in ["gov by another program", "git config runs a program", "variable HOME"]
+    || some(action.code, @ in ["gov by another program", "git config runs a program", "npm config runs a program", "variable HOME"]
          || starts_with(@, "variable XDG_") || starts_with(@, "variable CLAUDE_") || starts_with(@, "variable CODEX_") || starts_with(@, "variable GOV_"))
   )
 `,
@@ -46,13 +46,16 @@ when
     some(action.paths, @.access == "delete" && (!("workspace" in @.places) && !("temp" in @.places) || "above-workspace" in @.places))
     || some(action.commands, @.program in ["shred", "dd", "wipefs", "fdisk", "parted", "mkswap", "shutdown", "reboot", "halt", "poweroff", "killall", "pkill"]
          || starts_with(@.program, "mkfs")
+         || @.program == "fuser" && some(@.flags, @ in ["-k", "--kill"])
+         || @.program == "kill" && (some(@.operands, @ in ["-1", "0", "1"]) || length(@.operands) == 0 && some(@.flags, @ == "-1"))
          || @.program == "systemctl" && @.verb in ["poweroff", "reboot", "halt", "kexec"])
   )
 `,
   },
   {
     id: 'no-secrets',
-    summary: 'No tool reads files with keys and passwords, by their names, or the environment',
+    summary:
+      'No tool reads files with keys and passwords, by their names, stores of secrets, or the environment',
     text: `// Copies of the whole home take the keys in it.
 deny "no-secrets" critical unknown escalate
 name "No keys and passwords"
@@ -61,9 +64,9 @@ when
     some(action.paths, "secret" in @.places)
     || some(action.paths, "above-home" in @.places)
        && some(action.commands, @.program in ["cat", "tar", "zip", "cp", "rsync", "scp", "grep", "rg", "egrep", "curl", "wget", "base64", "xxd", "7z"])
-    || some(action.commands, @.program in ["env", "printenv"] && length(@.operands) == 0
-         || @.program in ["set", "export", "declare", "typeset"] && (length(@.args) == 0 || some(@.flags, @ == "-p"))
-         || @.program in ["security", "secret-tool", "pass", "op", "ssh-add"])
+    || some(action.commands, @.program in ["security", "secret-tool", "pass", "op", "ssh-add", "vault", "doppler", "sops"]
+         || @.program in ["kubectl", "oc", "aws", "gcloud", "az"]
+            && some(@.operands, @ in ["secret", "secrets", "secretsmanager", "keyvault"] || starts_with(@, "secret/") || starts_with(@, "secrets/")))
   )
 `,
   },
@@ -87,23 +90,25 @@ name "No push that deletes or overwrites history"
 when
   has(action) && (
     some(action.commands, @.program in ["git", "hub"] && @.verb in ["push", "send-pack"]
-      && (some(@.flags, @ in ["-f", "--mirror", "-d"] || starts_with(@, "--for") || starts_with(@, "--del") || starts_with(@, "--mir"))
+      && (some(@.flags, @ in ["-f", "--mirror", "-d", "--prune"] || starts_with(@, "--for") || starts_with(@, "--del") || starts_with(@, "--mir"))
           || some(@.operands, starts_with(@, "+") || starts_with(@, ":"))))
-    || some(action.code, @ in ["git -c runs a program", "git config runs a program"])
+    || some(action.code, @ in ["git -c runs a program", "git config runs a program", "git config forces pushes"])
   )
 `,
   },
   {
     id: 'ask-before-code',
     summary:
-      'A person decides before code runs that nobody reads: inline code, scripts from elsewhere, other users',
-    text: `// Builds and scripts of the workspace run. What they do no policy reads.
+      'A person decides before code runs that nobody reads: inline code, packages, scripts from elsewhere, other users',
+    text: `// Builds and scripts of the workspace run. What they do no policy reads. Add the packages that run without a question.
 escalate "ask-before-code" high
 name "A person looks at code that nobody reads"
 when
   has(action) && (
     some(action.code, !starts_with(@, "build ") && !starts_with(@, "script ")
-      || starts_with(@, "script /") || starts_with(@, "script ~") || starts_with(@, "script ../"))
+        && !(@ in ["package tsc", "package eslint", "package prettier", "package vitest", "package jest", "package playwright"])
+      || starts_with(@, "script /") || starts_with(@, "script ~"))
+    || some(action.paths, @.access != "read" && "autorun" in @.places)
     || action.kind == "skill"
     || some(action.commands, @.program in ["sudo", "doas", "su"])
   )
@@ -139,11 +144,43 @@ name "A person looks before a deployment"
 when
   has(action) && (
     some(action.commands, @.program in ["kubectl", "helm", "terraform", "tofu", "pulumi", "ansible-playbook", "vercel", "netlify", "flyctl", "fly", "heroku", "wrangler", "serverless", "cdk", "twine"]
-         && !(@.verb in ["get", "describe", "plan", "version", "logs", "list", "ls", "status"])
-      || @.program in ["npm", "pnpm", "yarn", "cargo", "gem", "poetry", "uv"] && @.verb in ["publish", "push"]
+         && !(@.verb in ["get", "describe", "plan", "version", "logs", "list", "ls", "status", "config", "template", "lint", "show", "validate", "fmt", "top"])
+         && none(@.operands, @ == "status")
+      || @.program in ["npm", "pnpm", "yarn", "bun", "cargo", "gem", "poetry", "uv"]
+         && some(@.operands, @ in ["publish", "unpublish", "push", "deprecate", "dist-tag", "owner", "access"])
       || @.program == "docker" && @.verb == "push"
-      || @.program == "gh" && @.verb in ["release", "workflow"])
+      || @.program in ["gh", "glab"] && (@.verb in ["release", "workflow", "secret", "variable", "ssh-key"]
+           || @.verb == "pr" && some(@.operands, @ == "merge")
+           || @.verb == "repo" && some(@.operands, @ in ["delete", "edit", "archive", "rename"])
+           || @.verb == "api" && some(@.flags, @ in ["-X", "--method", "-f", "-F", "--field", "--raw-field", "--input"]))
+      || @.program in ["aws", "gcloud", "az"]
+         && none(@.operands, @ in ["ls", "list", "show", "describe", "get", "help", "configure", "version"]
+              || starts_with(@, "describe-") || starts_with(@, "list-") || starts_with(@, "get-")))
     || action.kind == "mcp" && action.mcp.verb in ["deploy", "publish", "release", "promote", "rollout"]
+  )
+`,
+  },
+  {
+    id: 'ask-before-losing-work',
+    summary: 'A person decides before work is lost that exists nowhere else: changes, history, tables',
+    text: `// In the workspace, where other starters let files change.
+escalate "ask-before-losing-work" medium
+name "A person looks before work is lost"
+when
+  has(action) && (
+    some(action.commands, @.program == "git" && (
+         @.verb in ["filter-branch", "filter-repo", "update-ref"]
+      || @.verb == "reset" && some(@.flags, starts_with(@, "--h"))
+      || @.verb in ["clean", "checkout", "switch", "worktree"] && some(@.flags, @ in ["-f", "--force", "--discard-changes"])
+      || @.verb == "checkout" && some(@.args, @ in ["--", "."])
+      || @.verb == "restore" && none(@.flags, @ in ["-S", "--staged"])
+      || @.verb == "stash" && some(@.operands, @ in ["drop", "clear"])
+      || @.verb == "reflog" && some(@.operands, @ in ["expire", "delete"])
+      || @.verb == "gc" && some(@.flags, @ == "--prune")))
+    || some(action.commands, @.program in ["psql", "mysql", "mariadb", "sqlite3", "sqlcmd"]
+         && some(@.args, "drop " in fold(@) || "truncate " in fold(@) || "delete from " in fold(@)))
+    || some(action.commands, @.program == "dropdb")
+    || some(action.paths, @.access == "delete" && ends_with(@.path, "/.git"))
   )
 `,
   },

@@ -23,6 +23,7 @@ import { hostOf } from './host.ts';
 import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
 import { patchText } from './large-content.ts';
 import { moneyOf } from './money.ts';
+import { environmentFile } from './own-files.ts';
 import { pathsOf, pathUses } from './path-uses.ts';
 import { joined } from './places.ts';
 import { readLine } from './shell-line.ts';
@@ -104,17 +105,20 @@ function shellReading({ arguments: given, facts }: ToolUse, member: string) {
     ...facts,
     cwd: workdir !== undefined && typeof workdir !== 'string' ? null : (cwd ?? null),
   };
-  const { commands = null, code = [] } = (line === null ? null : readLine(line, here)) ?? {};
-  return { commands, code, here };
+  const reading = line === null ? null : readLine(line, here);
+  const { commands = null, code = [], readsEnvironment = false } = reading ?? {};
+  return { commands, code, readsEnvironment, here };
 }
 
 function shellAction(use: ToolUse, member: string, base: Action): Action {
-  const { commands, code, here } = shellReading(use, member);
+  const { commands, code, readsEnvironment, here } = shellReading(use, member);
   if (commands === null) return { ...base, ...hidden, code: ['unreadable'] };
+  const paths = commands.flatMap((command) => pathsOf(command, here));
+  if (readsEnvironment) paths.push(...pathUses(environmentFile, 'read', { cwd: null, facts: here }));
   return bounded({
     ...base,
     commands,
-    paths: distinct(commands.flatMap((command) => pathsOf(command, here))),
+    paths: distinct(paths),
     hosts: [...new Set(commands.flatMap((command) => hostsOf(command, here)))],
     endpoints: [...new Set(commands.flatMap(endpointsOf))],
     code,

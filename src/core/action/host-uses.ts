@@ -215,6 +215,12 @@ export function endpointsOf({ program, args, operands }: ActionCommand): (string
     for (const piece of arg.split(/[\s,;=@'"()<>|&]+|\/\//))
       if (/^[^/]*:\d{1,5}(?:[/?#]|$)/.test(piece)) add(piece);
   }
+  // they find or end what listens at a port of this machine
+  if (/^(?:fuser|lsof|kill-port)$/.test(program))
+    for (const arg of args) {
+      const [, port] = /^(?:\S*:)?(\d{1,5})(?:\/(?:tcp|udp))?$/.exec(arg ?? '') ?? [];
+      if (port !== undefined) add(`127.0.0.1:${port}`);
+    }
   if (/^(?:nc|ncat|netcat|telnet)$/.test(program)) {
     const [host, port] = operands.slice(-2);
     if (typeof host === 'string' && typeof port === 'string') add(`${host}:${port}`);

@@ -4,6 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Access, ActionCommand, ActionFacts, PathUse } from './shape.ts';
+import { archiveUses, awkFiles } from './archive-uses.ts';
+import { ownFiles } from './own-files.ts';
 import { joined, placesOf } from './places.ts';
 import { looseWrappers, wrappers } from './shell-wrappers.ts';
 
@@ -17,7 +19,7 @@ const accessOf: ReadonlyMap<string, Access> = new Map([
     'write',
     'touch truncate tee mkdir install chmod chown chgrp chattr setfacl mkfifo mknod ln patch dd wipefs',
   ),
-  ...programs('write', 'fdisk parted mkswap rsync scp cp unzip tar gunzip gzip bzip2 xz split csplit sponge'),
+  ...programs('write', 'fdisk parted mkswap rsync scp cp split csplit sponge zstd unzstd lz4 unlz4 brotli'),
   ...programs(
     'read',
     'cat less more head tail tac nl grep egrep fgrep rg ag ack wc sort uniq cut diff cmp comm file stat ls',
@@ -36,28 +38,47 @@ const accessOf: ReadonlyMap<string, Access> = new Map([
 const silent = new Set(
   'echo printf true false : exit export unset kill sleep date whoami uname id pwd'.split(' '),
 );
+/** Their `-o` names no file. */
+const usesNoFile = new Set(
+  'ps ssh sftp mount grep egrep set shopt lsof id jq kubectl helm docker ip'.split(' '),
+);
 /** Their first operand is a pattern or a mode. */
 const patternFirst = new Set(
   'grep egrep fgrep rg ag ack sed awk gawk mawk jq yq tr chmod chown chgrp'.split(' '),
 );
 /** They read all operands but the last. */
-const copying = new Set('cp rsync scp install ln tar'.split(' '));
+const copying = new Set('cp rsync scp install ln'.split(' '));
+/** They replace the files that they pack or unpack, unless an option keeps them. */
+const replacing = new Set(
+  'gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma lzip compress uncompress pigz unpigz pbzip2 pxz'.split(' '),
+);
+const archivers = new Set('tar bsdtar unzip zip 7z 7za 7zz cpio'.split(' '));
 
 /** Options that name what a program writes: the name ends with the value, or with the next word. */
 const into = new Map<string, RegExp>([
   ...['cp', 'mv', 'install', 'ln'].map(
     (name) => [name, /^(?:--t[a-z-]*(?:=(.*))?|-[A-Za-z]*?t(.*))$/s] as const,
   ),
-  ['tar', /^(?:--(?:dir[a-z]*|one-top[a-z-]*)(?:=(.*))?|-[A-Za-z]*?C(.*))$/s],
+  [
+    'curl',
+    /^(?:--(?:output|output-dir|dump-header|cookie-jar|trace|trace-ascii|stderr)(?:=(.*))?|-[a-zA-Z]*?[oDc](.*))$/s,
+  ],
+  [
+    'wget',
+    /^(?:--(?:output-document|output-file|append-output|directory-prefix)(?:=(.*))?|-[a-zA-Z]*?[OPoa](.*))$/s,
+  ],
   ['sort', /^(?:--o[a-z]*(?:=(.*))?|-[A-Za-z]*?o(.*))$/s],
   ['git', /^--output(?:-directory)?(?:=(.*))?$/s],
 ]);
 
+/** Of programs that no table has. */
+const anyInto = /^(?:-o|--?out(?:put|file|[_-]?dir)?(?:-(?:file|dir(?:ectory)?))?)(?:=(.*))?$/is;
+
 /** The words of such options; null for one that only the running shell knows. */
-function targetsOf({ program, args, flags }: ActionCommand): (string | null)[] {
-  const option = into.get(program);
-  const keeps = program === 'tar' && flags.some((flag) => /^(?:-[ct]|--create|--list)$/.test(flag ?? ''));
-  if (option === undefined || keeps) return [];
+function targetsOf({ program, args }: ActionCommand): (string | null)[] {
+  const option =
+    into.get(program) ?? (accessOf.has(program) || usesNoFile.has(program) ? undefined : anyInto);
+  if (option === undefined) return [];
   return args.flatMap((arg, at) => {
     const match = arg === null ? null : option.exec(arg);
     if (match === null) return [];
@@ -75,12 +96,22 @@ export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
     pathUses(target, sign.startsWith('<') && sign !== '<>' ? 'read' : 'write', place),
   );
   if (program === '' || silent.has(program)) return found;
+  if (archivers.has(program)) {
+    for (const { path, access } of archiveUses(command)) found.push(...pathUses(path, access, place));
+    return found;
+  }
+  for (const { path, access } of [...ownFiles(command), ...awkFiles(command)])
+    found.push(...pathUses(path, access, place));
   const access = accessBy(command);
   if (program === 'find' || program === 'fd' || program === 'fdfind') {
     found.push(...findRoots(args, access).flatMap((root) => pathUses(root, access, place)));
     return found;
   }
-  if (program === 'git' && command.verb === 'clean') found.push(...pathUses('.', 'delete', place));
+  if (program === 'git') {
+    if (command.verb === 'clean') found.push(...pathUses('.', 'delete', place));
+    if (command.verb === 'worktree' && args.includes('remove'))
+      found.push(...pathUses(command.operands.at(-1) ?? null, 'delete', place));
+  }
   const targets = targetsOf(command);
   found.push(...targets.flatMap((target) => pathUses(target, 'write', place)));
   found.push(...operandUses(command, access, place));
@@ -143,8 +174,10 @@ function accessBy({ program, verb, args, flags }: ActionCommand): Access {
     return verb === 'rm' || verb === 'mv' ? 'delete' : verb === 'clone' || verb === 'init' ? 'write' : 'any';
   if (program === 'rsync' && has(/^--(?:delete|remove-source-files)/)) return 'delete';
   if (program === 'sed' && has(/^(?:-i|--in-place)/)) return 'write';
-  if (program === 'tar' && has(/^--remove-files/)) return 'delete';
-  if (program === 'tar' && has(/^(?:-c|--create)$/)) return 'read';
+  if (program === 'gawk' && args.includes('inplace')) return 'write';
+  const keeps = /^(?:-[a-zA-Z\d]*[cklt][a-zA-Z\d]*|--(?:stdout|to-stdout|keep|list|test))$/;
+  if (replacing.has(program)) return args.some((arg) => keeps.test(arg ?? '')) ? 'write' : 'delete';
+  if (accessOf.get(program) === 'write' && has(/^--rm$/)) return 'delete';
   if (program.startsWith('mkfs')) return 'write';
   return accessOf.get(program) ?? 'any';
 }

@@ -12,7 +12,7 @@ export function joined(folder: string, path: string): string {
 }
 
 /** Whether an absolute path is a folder or lies below it. */
-const isBelow = (path: string, folder: string): boolean =>
+export const isBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 
 /** Ends a name in a path: `/`, or the end of the path. */
@@ -20,7 +20,7 @@ const named = (names: readonly string[]): RegExp => new RegExp(`(?:^|/)(?:${name
 
 /** Files and folders with keys and passwords. */
 const secretNames = named([
-  String.raw`\.ssh|\.aws|\.gnupg|\.kube|\.azure|\.docker/config\.json|\.config/(?:gcloud|gh|hub|op)`,
+  String.raw`\.ssh|\.aws|\.gnupg|\.kube|\.azure|\.docker/config\.json|\.config/(?:gcloud|gh|hub|op|glab-cli)`,
   String.raw`\.netrc|_netrc|\.pgpass|\.my\.cnf|\.npmrc|\.yarnrc\.yml|\.pypirc|\.git-credentials|\.vault-token|\.cargo/credentials(?:\.toml)?`,
   String.raw`\.terraform\.d/credentials[^/]*|\.terraformrc|id_(?:rsa|dsa|ecdsa|ed25519)(?!\.pub)[^/]*`,
   String.raw`\.env(?:\.(?!(?:example|sample|template|dist)(?:/|$))\w+)?|\.envrc|[^/]*\.(?:pem|p12|pfx|jks|keystore|kdbx)`,
@@ -38,7 +38,7 @@ const controlNames = named([
   String.raw`opencode\.jsonc?|\.opencode(?:/plugins?)?|\.config/(?:opencode|gov)|\.gov|\.local/share/gov`,
   String.raw`\.bashrc|\.bash_profile|\.bash_login|\.bash_aliases|\.bash_logout|\.profile|\.zshrc|\.zshenv|\.zprofile|\.zlogin|\.zlogout|\.kshrc`,
   String.raw`\.pam_environment|\.inputrc|\.config/(?:fish|environment\.d|systemd|autostart)|LaunchAgents|LaunchDaemons`,
-  String.raw`\.gitconfig|\.config/git|\.git/(?:hooks|config)|plane\.json|crontab`,
+  String.raw`\.gitconfig|\.config/git|\.git/(?:hooks|config)|plane\.json|crontab|\.ssh/(?:authorized_keys2?|config|rc|environment)`,
 ]);
 const controlPaths =
   /^\/(?:etc\/(?:claude-code|codex|gemini-cli|gov|opencode|cursor|cron[^/]*|ld\.so[^/]*|profile[^/]*|environment|bash\.bashrc|zsh|systemd)|var\/spool\/cron|var\/lib\/gov)(?:\/|$)/;
@@ -46,6 +46,19 @@ const controlPaths =
 const systemFolders =
   /^\/(?:(?:etc|usr|bin|sbin|lib\w*|boot|opt|var|root|sys|dev|System|Library|Applications)(?:\/|$)|$)/;
 const tempFolders = ['/tmp', '/var/tmp', '/private/tmp', '/var/folders', '/private/var/folders'];
+
+/** Files of a project or the home that editors and tools run later without a question. */
+const autorunNames = named([
+  String.raw`\.husky|\.githooks|\.pre-commit-config\.ya?ml|\.?lefthook(?:-local)?\.ya?ml|\.envrc|\.devcontainer(?:\.json)?`,
+  String.raw`\.vscode/(?:tasks|launch|settings)\.json|\.idea/(?:runConfigurations|watcherTasks\.xml)|\.cargo/config(?:\.toml)?`,
+  String.raw`\.vimrc|\.exrc|\.nvim\.lua|\.config/nvim|\.emacs(?:\.d)?|\.tmux\.conf|\.gdbinit|\.pythonrc(?:\.py)?|\.irbrc|\.Rprofile|\.psqlrc|\.sqliterc`,
+  String.raw`(?:site|user)customize\.py|\.ipython/profile_default/startup`,
+]);
+/** Files that agents read as instructions. */
+const instructionNames = named([
+  String.raw`CLAUDE(?:\.local)?\.md|AGENTS(?:\.override)?\.md|GEMINI\.md|\.cursorrules|\.cursor/rules|\.windsurfrules|\.clinerules`,
+  String.raw`\.github/(?:copilot-instructions\.md|instructions)|\.claude/rules`,
+]);
 
 /** Names of secrets that a pattern such as `.s*` may match. */
 const secretSamples =
@@ -89,6 +102,8 @@ export function placesOf(path: string, { workspace, home }: ActionFacts): Place[
   add('system', systemFolders.test(folder) && !isTemp);
   add('secret', isSecret(path) || secretSamples.some(mayBe));
   add('control', isControl(path) || controlSamples.some(mayBe));
+  add('autorun', autorunNames.test(path));
+  add('instructions', instructionNames.test(path));
   add('above-workspace', isAbove(workspace));
   add('above-home', isAbove(home));
   return places.length === 0 ? ['other'] : places;

@@ -5,7 +5,7 @@
 import { canonicalize, canonicalText, jsonOf, type JsonObject } from '../json/canonical.ts';
 import { isObject } from '../json/object.ts';
 import { actionHash, actionOf } from './canonical.ts';
-import { joined } from './places.ts';
+import { isBelow, joined } from './places.ts';
 import { actionEngine, type Action, type ActionFacts } from './shape.ts';
 
 /** The context with its action, and the hash of the action. */
@@ -56,6 +56,11 @@ const textIn = (value: JsonObject, name: string): string | null => {
   return typeof member === 'string' ? member : null;
 };
 
+/** Whether a folder is no workspace, because everything or a home lies in it. */
+const isTooWide = (workspace: string | null, home: string | null): boolean =>
+  workspace !== null &&
+  (workspace === '/' || (home !== null && home !== workspace && isBelow(home, workspace)));
+
 function factsIn(facts: JsonObject): ActionFacts {
   const path = (name: string): string | null => {
     const text = textIn(facts, name);
@@ -65,10 +70,12 @@ function factsIn(facts: JsonObject): ActionFacts {
     Object.entries(objectIn(facts, name)).flatMap(([key, text]) =>
       typeof text === 'string' ? [[key, text]] : [],
     );
+  const home = path('home');
+  const workspace = path('workspace');
   return {
     cwd: path('cwd'),
-    home: path('home'),
-    workspace: path('workspace'),
+    home,
+    workspace: isTooWide(workspace, home) ? null : workspace,
     real: Object.fromEntries(texts('real')),
     ...(Object.hasOwn(facts, 'remotes') ? { remotes: Object.fromEntries(texts('remotes')) } : {}),
     plane: textIn(facts, 'plane'),

@@ -37,6 +37,8 @@ export type Place =
   | 'system'
   | 'secret'
   | 'control'
+  | 'autorun'
+  | 'instructions'
   | 'above-workspace'
   | 'above-home'
   | 'other';

@@ -14,6 +14,7 @@ import {
 } from './shell-marks.ts';
 import type { Redirection, ShellScope, SimpleCommand } from './shell-marks.ts';
 import { simpleCommands } from './shell-words.ts';
+import { printedNames } from './printed-names.ts';
 import { verbOf } from './verbs.ts';
 import { commandOf, known, opaque, shells, wrappers, xargs } from './shell-wrappers.ts';
 import type { Wrapper } from './shell-wrappers.ts';
@@ -27,6 +28,8 @@ export interface CommandPlace {
   readonly redirections: readonly Redirection[];
   /** Its standard input is the output of another command, a file or a document. */
   readonly hasInput: boolean;
+  /** The names that the command before it in the pipeline prints; null if nobody knows them. */
+  readonly printed: readonly string[] | null;
   /** The shell itself runs it, so `cd` moves the shell. */
   readonly isOfShell: boolean;
 }
@@ -35,8 +38,8 @@ export interface CommandPlace {
 export interface CommandListener {
   /** Programs that run others, besides those that every reading knows. */
   readonly moreWrappers: ReadonlyMap<string, Wrapper>;
-  /** Whether the words of standard input follow those of `xargs -I`, too. */
-  readonly addsInput: boolean;
+  /** For recorded decisions, which must not change: it reads no more lines, and knows no more words. */
+  readonly isStrict: boolean;
   /** A program that may start, by its name without folder. `first`: the word that names it. */
   command(name: string, words: readonly string[], place: CommandPlace, first: string): void;
   /** Redirections without a program. */
@@ -77,8 +80,16 @@ class Walk {
 
   line(line: string, scope: ShellScope, depth: number): void {
     if (depth > deepest) throw new UnreadableLineError();
-    for (const command of simpleCommands(line, scope))
-      this.#command({ words: command.words, place: placeOf(command), depth });
+    const { isStrict } = this.#listener;
+    let before: SimpleCommand | null = null;
+    let printed: readonly string[] | null = null;
+    for (const command of simpleCommands(line, { scope, isStrict })) {
+      const isNext = command.isPiped && before?.chain === command.chain && /^\|&?$/.test(before.followedBy);
+      const input: readonly string[] | null = isNext && !isStrict ? printed : null;
+      this.#command({ words: command.words, place: placeOf(command, input), depth });
+      printed = printedNames(command.words, input);
+      before = command;
+    }
   }
 
   #command({ words: all, place, depth }: Started): void {
@@ -203,8 +214,8 @@ class Walk {
     const [first] = command;
     if (first === undefined) return;
     if (!isKnown(first)) return this.#listener.opaque(name);
-    // an npm package such as `cowsay@1`
-    const named = [first.replace(/(?<=.)@[^/]*$/, ''), ...command.slice(1)];
+    // an npm package such as `cowsay@1` or `@org/cowsay`
+    const named = [first.replace(/(?<=.)@[^/]*$/, '').replace(/^@[^/]*\//, ''), ...command.slice(1)];
     this.#wrapped({}, { ...started, words: named });
   }
 
@@ -221,8 +232,11 @@ class Walk {
       if (isValue !== undefined) replaced = short === '' ? options[at + 1] : short;
       else if (/^(?:-[0ortx]*i|--replace)/.test(option)) replaced = long ?? (option.split('=', 2)[1] || '{}');
     }
-    const shown = command.map((word) => (replaced ? word.replaceAll(replaced, unknown) : word));
-    const input = replaced === undefined || this.#listener.addsInput ? [unknown] : [];
+    const names = place.printed ?? [unknown];
+    const shown = command.flatMap((word) =>
+      word === replaced ? names : [replaced ? word.replaceAll(replaced, unknown) : word],
+    );
+    const input = replaced === undefined ? names : this.#listener.isStrict ? [unknown] : [];
     const inner = behind(place, { isOfShell: false, moves: false });
     this.#command({ words: [...shown, ...input], place: inner, depth: depth + 1 });
   }
@@ -241,9 +255,13 @@ class Walk {
   }
 }
 
-function placeOf({ redirections, scope, chain, followedBy, isPiped }: SimpleCommand): CommandPlace {
+function placeOf(
+  { redirections, scope, chain, followedBy, isPiped }: SimpleCommand,
+  names: readonly string[] | null,
+): CommandPlace {
   const hasInput = isPiped || redirections.some(({ sign }) => sign.startsWith('<'));
-  return { scope, chain, followedBy, redirections, hasInput, isOfShell: true };
+  const printed = redirections.length > 0 ? null : names;
+  return { scope, chain, followedBy, redirections, hasInput, printed, isOfShell: true };
 }
 
 /** The place of a command that another program runs. `moves`: in a folder that the line does not say. */

@@ -4,7 +4,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { ActionCommand, ActionFacts } from './shape.ts';
-import { hiddenCode } from './hidden-code.ts';
+import { hiddenCode, scriptName } from './hidden-code.ts';
+import { narrowsEnvironment, readsEnvironment } from './own-files.ts';
 import { joined } from './places.ts';
 import { currentFolder, homeFolder, isKnown, pattern, unknown, UnreadableLineError } from './shell-marks.ts';
 import type { ShellScope } from './shell-marks.ts';
@@ -15,6 +16,8 @@ import { splitArguments, verbOf } from './verbs.ts';
 export interface LineReading {
   readonly commands: readonly ActionCommand[];
   readonly code: readonly string[];
+  /** A command prints the variables of its environment. */
+  readonly readsEnvironment: boolean;
 }
 
 /**
@@ -30,7 +33,8 @@ export function readLine(line: string, facts: ActionFacts): LineReading | null {
     if (error instanceof UnreadableLineError) return null;
     throw error;
   }
-  return { commands: reading.commands, code: [...reading.code] };
+  const { commands, code, readsEnvironment } = reading;
+  return { commands, code: [...code], readsEnvironment };
 }
 
 /** The folders that a shell may be in; null for one that nobody knows. */
@@ -49,7 +53,10 @@ class Reading implements CommandListener {
   readonly commands: ActionCommand[] = [];
   readonly code = new Set<string>();
   readonly moreWrappers = looseWrappers;
-  readonly addsInput = false;
+  readonly isStrict = false;
+  readsEnvironment = false;
+  /** The command before prints the environment for the next one. */
+  #pipesEnvironment = false;
   readonly #facts: ActionFacts;
   readonly #folders = new Map<ShellScope, Folders>();
   /** The line may set HOME, PWD or CDPATH. */
@@ -71,11 +78,15 @@ class Reading implements CommandListener {
       folders.chain = place.chain;
       folders.before = [];
     }
+    const cwd = only(folders.current);
+    const runPlace = { cwd, workspace: this.#facts.workspace ?? null };
     if (first.includes('/') && !/^\/(?:usr\/(?:local\/)?)?s?bin\//.test(first))
-      this.code.add(`script ${first}`);
-    for (const cwd of folders.current) this.#add(program, words, { place, cwd });
-    const shown = words.map((word) => this.#shown(word, only(folders.current)));
-    for (const each of hiddenCode({ program, words: shown, hasInput: place.hasInput })) this.code.add(each);
+      this.code.add(scriptName(first, runPlace));
+    for (const each of folders.current) this.#add(program, words, { place, cwd: each });
+    const shown = words.map((word) => this.#shown(word, cwd));
+    this.#environment(program, shown, place);
+    const run = { ...runPlace, program, words: shown, hasInput: place.hasInput };
+    for (const each of hiddenCode(run)) this.code.add(each);
     if (place.isOfShell && /^(?:cd|chdir|pushd|popd)$/.test(program))
       this.#move(program, words, { folders, place });
   }
@@ -95,7 +106,10 @@ class Reading implements CommandListener {
   script(word: string | undefined, place: CommandPlace): void {
     if (word === undefined || /^\/(?:dev\/(?:stdin|fd)|proc)\b/.test(word))
       this.code.add('shell reads standard input');
-    else this.code.add(`script ${this.#shown(word, only(this.#foldersOf(place.scope).current)) ?? '?'}`);
+    else {
+      const cwd = only(this.#foldersOf(place.scope).current);
+      this.code.add(scriptName(this.#shown(word, cwd), { cwd, workspace: this.#facts.workspace ?? null }));
+    }
   }
 
   unclear(program: string, word: string): void {
@@ -107,6 +121,14 @@ class Reading implements CommandListener {
       '-exec -execdir -ok -okdir -delete'.split(' ').some((each) => each.endsWith(rest))
     )
       this.code.add(`inline ${program}`);
+  }
+
+  /** `env` prints all; `env | grep NODE` prints what a plain name finds. */
+  #environment(program: string, args: readonly (string | null)[], place: CommandPlace): void {
+    if (this.#pipesEnvironment && !narrowsEnvironment(program, args)) this.readsEnvironment = true;
+    const prints = readsEnvironment(program, args);
+    this.#pipesEnvironment = prints && place.followedBy === '|';
+    if (prints && !this.#pipesEnvironment) this.readsEnvironment = true;
   }
 
   #add(

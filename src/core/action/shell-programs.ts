@@ -19,7 +19,7 @@ export function programsOf(line: string): readonly string[] | null {
   try {
     walkLine(line, {
       moreWrappers: new Map(),
-      addsInput: true,
+      isStrict: true,
       command: (name) => found.add(name),
       redirected: () => {},
       assigned: () => {},

@@ -27,3 +27,44 @@ export function testComputes(words: readonly string[]): boolean {
     return /^-(?:eq|ne|lt|le|gt|ge)$/.test(word) && !operands.every((each) => /^-?\d+$/.test(each));
   });
 }
+
+/**
+ * The variables of the loops that are open where a line is read: `$f` of `for f in src/*.ts` is `src/*.ts`. Only a loop with one
+ * word, whose variable the line sets nowhere else, has a known one. `line`: null knows none.
+ */
+export class LoopVariables {
+  readonly #line: string | null;
+  readonly #open: { readonly name: string; word: string | null }[] = [];
+  #others: ReadonlySet<string> | null = null;
+
+  constructor(line: string | null) {
+    this.#line = line;
+  }
+
+  /** `name`: null for a loop without a variable. */
+  open(name: string | null, words: readonly string[]): void {
+    const [word] = words;
+    // a loop in another one leaves its value in the same variable
+    for (const each of this.#open) if (each.name === name) each.word = null;
+    const isKnown = name !== null && words.length === 1 && !this.#isNamedElsewhere(name);
+    this.#open.push({ name: name ?? '', word: isKnown && word !== undefined ? word : null });
+  }
+
+  close(): void {
+    this.#open.pop();
+  }
+
+  /** Null for one that only the running shell knows. */
+  wordOf(name: string): string | null {
+    return this.#open.findLast((each) => each.name === name)?.word ?? null;
+  }
+
+  /** Whether the line has the name without `$`, other than after `for`. */
+  #isNamedElsewhere(name: string): boolean {
+    if (this.#line === null || !/^\w+$/.test(name)) return true;
+    this.#others ??= new Set(
+      [...this.#line.matchAll(/(?<![\w$]|\$\{|\bfor[ \t]+)\w+/g)].map(([each]) => each),
+    );
+    return this.#others.has(name);
+  }
+}

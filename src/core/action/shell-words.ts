@@ -14,21 +14,26 @@ import {
   UnreadableLineError,
 } from './shell-marks.ts';
 import type { Redirection, ShellScope, SimpleCommand } from './shell-marks.ts';
-import { ShellText } from './shell-text.ts';
-import { closing, isJoining, leading, notRead, redirections } from './shell-signs.ts';
-import { computesVariable, decisive, parameter, testComputes } from './shell-variables.ts';
+import { closing, isJoining, leading, notRead, redirections, ShellText } from './shell-text.ts';
+import { computesVariable, decisive, LoopVariables, parameter, testComputes } from './shell-variables.ts';
 
 /** Nested substitutions that are read. */
 const deepest = 16;
+
+/** `isStrict`: refuses what shells take with a warning, and knows no variable of a loop. */
+interface ReaderPlace {
+  readonly scope: ShellScope;
+  readonly isStrict: boolean;
+}
 
 /**
  * Returns the simple commands of a line, also those in substitutions, in the order in which a shell may start them. `scope`:
  * the shell that runs the line. @throws UnreadableLineError
  */
-export function simpleCommands(line: string, scope: ShellScope): readonly SimpleCommand[] {
+export function simpleCommands(line: string, place: ReaderPlace): readonly SimpleCommand[] {
   if (line.includes(unknown) || !line.isWellFormed()) throw new UnreadableLineError();
   const commands: SimpleCommand[] = [];
-  const reader = new Reader(line, commands, { scope, depth: 0 });
+  const reader = new Reader(line, commands, { ...place, depth: 0 });
   reader.list(null);
   return commands;
 }
@@ -37,6 +42,7 @@ class Reader {
   readonly #text: ShellText;
   readonly #commands: SimpleCommand[];
   readonly #depth: number;
+  readonly #isStrict: boolean;
   #scope: ShellScope;
   /** Commands of one chain run only if those before succeeded. */
   #chain: object = {};
@@ -45,18 +51,21 @@ class Reader {
   #redirected: Redirection[] = [];
   /** Open substitutions and subshells. */
   #levels = 0;
+  readonly #loops: LoopVariables;
   /** Documents that begin after the next line end. */
   #documents: { readonly end: string; readonly isPlain: boolean; readonly isIndented: boolean }[] = [];
 
   constructor(
     line: string,
     commands: SimpleCommand[],
-    { scope, depth }: { readonly scope: ShellScope; readonly depth: number },
+    { scope, depth, isStrict }: ReaderPlace & { readonly depth: number },
   ) {
     if (depth > deepest) throw new UnreadableLineError();
     this.#text = new ShellText(line);
     this.#commands = commands;
     this.#depth = depth;
+    this.#isStrict = isStrict;
+    this.#loops = new LoopVariables(isStrict ? null : line);
     this.#scope = scope;
   }
 
@@ -89,7 +98,7 @@ class Reader {
     for (;;) {
       this.#text.skipBlanks();
       if (this.#text.at >= this.#text.line.length) {
-        if (until !== null || this.#documents.length > 0) throw new UnreadableLineError();
+        if (until !== null || (this.#documents.length > 0 && this.#isStrict)) throw new UnreadableLineError();
         return end();
       }
       const operator = this.#text.operator();
@@ -142,6 +151,8 @@ class Reader {
       return true;
     }
     if (!leading.has(text) && !closing.has(text)) return false;
+    if (text === 'while' || text === 'until') this.#loops.open(null, []);
+    if (text === 'done') this.#loops.close();
     this.#text.at += text.length;
     return true;
   }
@@ -169,16 +180,22 @@ class Reader {
     this.#text.skipBlanks();
     if (this.#text.line.startsWith('((', this.#text.at)) {
       this.#text.at += 2;
+      this.#loops.open(null, []);
       return this.#arithmetic();
     }
-    if (decisive.test(this.#word())) throw new UnreadableLineError();
+    const name = this.#word();
+    if (decisive.test(name)) throw new UnreadableLineError();
+    const words: string[] = [];
     for (let at = 0; ; at += 1) {
       this.#text.skipBlanks();
       const operator = this.#text.operator();
-      if (operator === ';' || operator === '\n') return;
+      if (operator === ';' || operator === '\n') break;
       if (operator !== undefined || this.#text.at >= this.#text.line.length) throw new UnreadableLineError();
-      if (this.#word() !== 'in' && at === 0) throw new UnreadableLineError(); // `for name do`
+      const word = this.#word();
+      if (at > 0) words.push(word);
+      else if (word !== 'in') throw new UnreadableLineError(); // `for name do`
     }
+    this.#loops.open(name, words);
   }
 
   /** `[[ … ]]`: no command, but words may contain some, and bash computes those of `-eq`. */
@@ -212,7 +229,10 @@ class Reader {
     for (const { end, isPlain, isIndented } of this.#documents.splice(0)) {
       const body: string[] = [];
       for (;;) {
-        if (this.#text.at >= this.#text.line.length) throw new UnreadableLineError();
+        if (this.#text.at >= this.#text.line.length) {
+          if (this.#isStrict) throw new UnreadableLineError();
+          break; // shells warn, and take the document up to the end of the line
+        }
         const text = this.#text.documentLine(isPlain);
         if ((isIndented ? text.replace(/^\t+/, '') : text) === end) break;
         body.push(text);
@@ -310,6 +330,9 @@ class Reader {
     if (this.#text.take('{')) {
       if (this.#text.take('HOME}')) return homeFolder;
       if (this.#text.take('PWD}')) return currentFolder;
+      const [, whole] = /^(\w+)\}/.exec(this.#text.line.slice(this.#text.at)) ?? [];
+      const word = whole === undefined ? null : this.#loops.wordOf(whole);
+      if (word !== null && this.#text.take(`${whole}}`)) return word;
       this.#braces(isQuoted);
       return unknown;
     }
@@ -322,7 +345,7 @@ class Reader {
     this.#text.at += name?.length ?? 0;
     if (name === 'HOME') return homeFolder;
     if (name === 'PWD') return currentFolder;
-    return name === undefined ? '$' : unknown;
+    return name === undefined ? '$' : (this.#loops.wordOf(name) ?? unknown);
   }
 
   /** `${…}`: a default may contain substitutions and quotes. */
@@ -365,5 +388,9 @@ class Reader {
   }
 
   #nested = (text: string): Reader =>
-    new Reader(text, this.#commands, { scope: { parent: this.#scope }, depth: this.#depth + 1 });
+    new Reader(text, this.#commands, {
+      scope: { parent: this.#scope },
+      depth: this.#depth + 1,
+      isStrict: this.#isStrict,
+    });
 }

@@ -11,6 +11,7 @@ const withVerb: ReadonlyMap<string, RegExp> = new Map(
     yarn: /^(?:--cwd|--registry)$/,
     docker: /^(?:-H|--host|--context|-c|--config|-l|--log-level)$/,
     podman: /^(?:-H|--url|--connection|-c)$/,
+    nerdctl: /^(?:-H|--address|-n|--namespace)$/,
     kubectl: /^(?:-n|--namespace|--context|--kubeconfig|--cluster|--user|-s|--server|--token)$/,
     helm: /^(?:-n|--namespace|--kube-context|--kubeconfig)$/,
     terraform: /^$/,
@@ -46,6 +47,16 @@ export function verbOf(program: string, args: readonly (string | null)[]): strin
     else if (!arg.startsWith('-')) return arg;
   }
   return '';
+}
+
+/** Returns the words from the verb on, joined by blanks, `?` for one that is not known; all words of a program without verbs. */
+export function wordsAfter(program: string, args: readonly (string | null)[]): string {
+  const verb = verbOf(program, args);
+  const from = verb === null || verb === '' ? 0 : args.indexOf(verb);
+  return args
+    .slice(from)
+    .map((arg) => arg ?? '?')
+    .join(' ');
 }
 
 /** Tells options from operands. A word that is not known may be either. */

@@ -124,7 +124,7 @@ describe('the canonical action of a call', () => {
     ['parallel rm ::: x', ['runs programs parallel', 'elsewhere parallel']],
     ['CLAUDE_CODE_SHELL_PREFIX=/tmp/x claude', ['variable CLAUDE_CODE_SHELL_PREFIX']],
     ['git -c alias.x=!sh x', ['git -c runs a program']],
-    ['npx gov keys create', ['gov by another program']],
+    ['npx gov keys create', ['gov by another program', 'package gov']],
     ['awk "BEGIN{system(1)}"', ['inline awk']],
     ['find . $X rm x \\;', ['inline find']],
     ['find "$DIR/src" -name x', []],
@@ -286,6 +286,19 @@ describe('the limits of an action', () => {
       shellAction(`rm ${part.repeat(limits.toolArgumentsBytes / part.length)}`);
     for (const part of ['a=', 'a:1,', '../', '*a*', 'http://a/', '/dev/tcp/'])
       shellAction(`x ${`${part.repeat(4000 / part.length)} `.repeat(8)}`);
+    for (const part of [
+      'for f in a;do ls $f;done;',
+      'find . -name x|xargs rm;',
+      'find .|',
+      'env|',
+      "awk 'print (\"' x;",
+      'tar xCf ',
+      'npm i a -p ',
+      'git -c a=b ',
+      '<<E ',
+      'x <<E\n',
+    ])
+      shellAction(part.repeat(65_536 / part.length));
     expect(threadMs() - started).toBeLessThan(2000);
   });
 

@@ -15,6 +15,19 @@ describe('the recorded action of a call', () => {
     expect(actionRecomputes({ context })).toBe(true);
   });
 
+  it.each([
+    ['/', '/home/a', null],
+    ['/home', '/home/a', null],
+    ['/home/./a/..', '/home/a', null],
+    ['/home/a', '/home/a', 'workspace'],
+    ['/home/a/w', '/home/a', 'workspace'],
+    ['/w', null, 'workspace'],
+  ])('a workspace of %j with the home %j is %j', (workspace, home, place) => {
+    const facts = { workspace, home, cwd: workspace, client: { name: 'claude-code' } };
+    const { action } = withAction({ ...call, facts });
+    expect(action.paths?.[0]?.places?.includes('workspace')).toBe(place !== null);
+  });
+
   it('differs where a member was changed', () => {
     const { context } = withAction(call);
     expect(actionRecomputes({ context: { ...context, arguments: { command: 'ls' } } })).toBe(false);

@@ -51,8 +51,11 @@ function headLine(decisions: readonly Explained[], { out }: Invocation<typeof sp
   return safe`${painted(combine(decisions), out.styles)}  ${String(deciding)} of ${String(decisions.length)} policies matched or could not be decided`;
 }
 
+/** Where `gov plane init` lets a plane serve. */
+const usualPlane = '127.0.0.1:7460';
+
 /** The context of the call, without its action. */
-function contextOf({ flags, io }: Invocation<typeof spec>): JsonObject {
+function contextOf({ flags, io, session }: Invocation<typeof spec>): JsonObject {
   const client = flags.client ?? 'claude-code';
   const cwd = resolve(io.cwd, flags.cwd ?? '.');
   const { tool, given } = callOf(flags, client);
@@ -64,7 +67,8 @@ function contextOf({ flags, io }: Invocation<typeof spec>): JsonObject {
     arguments: given,
     cwd,
     workspace: workspaceOf(cwd),
-    plane: null,
+    // without a plane, no endpoint is its own
+    plane: session.hasTarget() ? (URL.parse(session.baseUrl().value)?.host ?? null) : usualPlane,
   });
   return {
     tool: { name: tool, ...(server === null ? {} : { server }) },

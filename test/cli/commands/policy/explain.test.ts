@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyDirectory, govHere } from '../../support/tool.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 
 let plane: PolicyPlane;
@@ -35,6 +36,21 @@ describe('gov policy explain', () => {
     ]);
     expect(explained.decisions[1].reasoning).toContain('escalate (unknown escalate)');
     expect((await plane.call('GET', '/governance/policy/evaluations')).body.data).toEqual([]);
+  });
+
+  it('takes the address of the plane from the context, and the usual one without a plane', async () => {
+    await plane.json('policy starter add guard-the-guard --to g');
+    const line = (url: string) => `policy explain g/guard-the-guard.policy --command 'curl ${url}'`;
+    expect((await plane.json(line('localhost:3000'))).combined).toBe('allow');
+    expect((await plane.json(line(`${plane.baseUrl}/x`))).combined).toBe('deny');
+    const cwd = emptyDirectory();
+    await govHere(['policy', 'starter', 'add', 'guard-the-guard', '--to', 'g'], { cwd });
+    const alone = async (url: string) => {
+      const words = ['policy', 'explain', 'g/guard-the-guard.policy', '--command', `curl ${url}`];
+      const { stdout } = await govHere([...words, '-o', 'json'], { cwd, env: { HOME: cwd } });
+      return JSON.parse(stdout).combined;
+    };
+    expect([await alone('localhost:3000'), await alone('localhost:7460')]).toEqual(['allow', 'deny']);
   });
 
   it('shows a tool with arguments, in lines', async () => {
