@@ -234,7 +234,8 @@ function modelReports(
       parentId: undefined,
     };
     const isNamed = isTraceId(traceId) && spanId !== undefined && (record < spans.length || report === null);
-    return isNamed ? [{ traceId, spanId, parentId, eventId: event.clientEventId ?? '' }] : [];
+    const runId = record < spans.length ? event.runId : undefined;
+    return isNamed ? [{ traceId, spanId, parentId, eventId: event.clientEventId ?? '', runId }] : [];
   });
   return Map.groupBy(models, ({ traceId }) => traceId);
 }

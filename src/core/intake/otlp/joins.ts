@@ -2,11 +2,11 @@
  * One call, one event, also where its spans come in several requests and the inner ones first. A call keeps the event that
  * it has: a span around it is then an observation, and an `event.completed` gives the call its id. Where another source
  * has the call already, or two spans were recorded as two calls before a third one joined them, the `event.completed` says
- * that the event is to be read as an observation (`readAs`). Tested by `test/http/otlp/one-call.test.ts`.
+ * that the event is to be read as an observation (`readAs`), as of two spans of models that a third one joins. Tested by `test/http/otlp/one-call.test.ts`.
  */
 import type { EventInput } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
-import { observedType } from '../../coverage/join.ts';
+import { observedType, observedTypes } from '../../coverage/join.ts';
 import { formatTimestamp } from '../../time.ts';
 import { matchedBy } from './asked-calls.ts';
 import { inputOf, ownCallId, type CallSpan, type CallSpans, type EarlierSpan } from './same-call.ts';
@@ -43,6 +43,8 @@ export interface ModelReport {
   readonly spanId: string;
   readonly parentId?: string | undefined;
   readonly eventId: string;
+  /** That of the event, if it is of the span itself. */
+  readonly runId?: string | undefined;
 }
 
 export interface JoinOptions {
@@ -113,6 +115,7 @@ export function joinCalls(trace: TraceCalls, options: JoinOptions): JoinedSpans 
         });
     }
   }
+  completions.push(...lateCopies(trace, options.atMs));
   for (const id of reportedModels(trace, { known, remembered })) observations.add(id);
   return { observations, completions, known: newest([...known.values()], spans) };
 }
@@ -134,6 +137,31 @@ function reportedModels(
   });
 }
 
+/** Of models that earlier requests have reported as two calls, before a span between them came: which one is a copy. */
+const lateCopies = ({ traceId, earlier, copies }: TraceCalls, atMs: number): EventInput[] =>
+  earlier.flatMap((span) => {
+    const isLate = span.copyOf === undefined && copies.has(span.spanId);
+    if (!isLate || span.runId === undefined) return [];
+    const completes = idOf(traceId, span, 'call');
+    return [
+      {
+        runId: span.runId,
+        ...completing,
+        timestamp: formatTimestamp(span.startMs ?? atMs),
+        metadata: {
+          importer: 'otlp',
+          signal: 'span',
+          completes,
+          completedType: 'model.invoked',
+          added: { readAs: observedTypes['model.invoked'] },
+          timestampSource: 'source',
+        },
+        causedBy: [completes],
+        clientEventId: `${completes}.observed`,
+      },
+    ];
+  });
+
 /** The spans of one call. */
 interface Group extends JoinOptions {
   readonly traceId: string;
@@ -148,6 +176,12 @@ interface Group extends JoinOptions {
 
 /** The events of a span of this request. */
 type OwnEvents = Readonly<Record<Part, EventInput | undefined>>;
+
+const completing = {
+  eventType: 'event.completed',
+  actor: { name: 'gov', role: 'system' },
+  action: 'complete',
+};
 
 const idOf = (traceId: string, { spanId }: CallSpan, part: Part): string =>
   `otlp:span.${traceId}.${spanId}${part === 'call' ? '' : '.result'}`;
@@ -204,9 +238,7 @@ function completionsOf(
     return [
       {
         runId,
-        eventType: 'event.completed',
-        actor: { name: 'gov', role: 'system' },
-        action: 'complete',
+        ...completing,
         timestamp: formatTimestamp(startMs ?? atMs),
         metadata: { ...facts, toolCallId: before, added, timestampSource: 'source' },
         causedBy: [completes],

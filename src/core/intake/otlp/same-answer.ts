@@ -4,6 +4,7 @@
  * model several times in a span. Tested by `test/core/intake/otlp/same-answer.test.ts`.
  */
 import { hash } from 'node:crypto';
+import { limits } from '../../../contract/limits.ts';
 import { readArguments } from '../conversation.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { attributeOf, indexedMessages } from './dialects.ts';
@@ -64,8 +65,9 @@ interface ModelSpan {
 
 /**
  * Returns the spans whose event is an observation, each with the span that has the call: of two spans of one call the outer
- * one, unless an earlier request has reported it. A span has the call of one span below it at most. `around`: the model
- * around a span, with nothing between them but spans that say nothing about an agent. Cost: once over the spans.
+ * one, unless an earlier request has reported it alone. Of two that earlier requests have reported, because a span between
+ * them came later, it is the inner one. A span has the call of one span below it at most. `around`: the model around a span,
+ * with nothing between them but spans that say nothing about an agent. Cost: once over the spans.
  */
 export function modelCopies(
   spans: readonly ModelSpan[],
@@ -78,7 +80,13 @@ export function modelCopies(
     spans.flatMap(({ spanId, copyOf }) => (copyOf === undefined ? [] : [[spanId, copyOf] as const])),
   );
   // those that have the call of a span below them already
-  const taken = new Set([...copies].map(([id, of]) => (around(id)?.spanId === of ? of : id)));
+  const isAbove = (of: string, id: string): boolean => {
+    let span = around(id);
+    for (let level = 1; level < limits.otlpCallLevels && span?.spanId !== of; level += 1)
+      span = span === undefined ? undefined : around(span.spanId);
+    return span?.spanId === of;
+  };
+  const taken = new Set([...copies].map(([id, of]) => (isAbove(of, id) ? of : id)));
   for (const span of spans) {
     if (span.role !== 'model') continue;
     const outer = around(span.spanId);
@@ -88,7 +96,7 @@ export function modelCopies(
     if (!earlier.has(outer.spanId) && !copies.has(outer.spanId)) copies.set(outer.spanId, span.spanId);
     else {
       const inner = callOf(span.spanId, copies);
-      if (!earlier.has(inner)) copies.set(inner, outer.spanId);
+      if (inner !== callOf(outer.spanId, copies)) copies.set(inner, outer.spanId);
     }
   }
   return copies;

@@ -121,6 +121,7 @@ function callSpanOf(span: SpanRecord): CallSpan {
       spanId,
       parentId,
       role: 'model',
+      startMs: span.start?.unixMs,
       get asked() {
         if (asked === undefined) asked = askedIn(attributes, span.start?.unixMs) ?? null;
         return asked ?? undefined;

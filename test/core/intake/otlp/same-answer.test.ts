@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { readBatch, receive } from '../../../../src/core/intake/receive.ts';
 import { joinCalls, type KnownSpan } from '../../../../src/core/intake/otlp/joins.ts';
-import { importValue } from '../fits.ts';
+import { importValue, meta } from '../fits.ts';
 
 const attributes = (values: Record<string, string>) =>
   Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }));
@@ -44,7 +44,7 @@ const asked = (id: string) => ({
 const inFile = (spans: readonly Span[]): number =>
   importValue(traces(spans))[0]!.events.filter(({ eventType }) => eventType === 'model.invoked').length;
 
-/** Receives each list of spans as a request. Returns the events `model.invoked` that are left. */
+/** Receives each list of spans as a request. Returns the events `model.invoked` that no later event reads otherwise. */
 function received(requests: readonly (readonly Span[])[]): number {
   const atMs = 1767603700000;
   let known: readonly KnownSpan[] = [];
@@ -67,6 +67,9 @@ function received(requests: readonly (readonly Span[])[]): number {
       invoked += [...byId.values()].filter(
         ({ eventType, clientEventId = '' }) =>
           eventType === 'model.invoked' && !joined.observations.has(clientEventId),
+      ).length;
+      invoked -= joined.completions.filter(
+        ({ metadata }) => meta({ metadata })['added'].readAs === 'x.model.observed',
       ).length;
     }
   }
@@ -129,10 +132,30 @@ describe('spans of models below each other', () => {
     }
   });
 
-  it('are one call in three levels, in one request and from the inside out', () => {
-    const spans = [span('b', null, text('Ok.')), span('c', 'b', text('Ok.')), span('d', 'c', text('Ok.'))];
-    for (const order of ordersOf(spans)) expect(received([order])).toBe(1);
-    expect(received(spans.toReversed().map((each) => [each]))).toBe(1);
-    expect(received(spans.map((each) => [each]))).toBe(1);
+  const levels = [span('b', null, text('Ok.')), span('c', 'b', text('Ok.')), span('d', 'c', text('Ok.'))];
+  const hop = span('f', 'b', { 'http.request.method': 'POST' });
+
+  it.each<[string, Span[]]>([
+    ['in three levels', levels],
+    ['in four levels', [...levels, span('e', 'd', text('Ok.'))]],
+  ])('are one call %s, in one request and in every order of requests', (_, spans) => {
+    for (const order of ordersOf(spans)) {
+      const hint = order.map(({ name }) => name).join(' ');
+      expect(received([order]), hint).toBe(1);
+      expect(received(order.map((each) => [each])), hint).toBe(1);
+      expect(received([...order, ...order].map((each) => [each])), `${hint}, twice`).toBe(1);
+    }
+  });
+
+  it('are one call around a span that says nothing, unless that comes before the inner one', () => {
+    const [outer, inner] = [span('b', null, text('Ok.')), span('c', 'f', text('Ok.'))];
+    for (const order of ordersOf([outer, hop, inner])) {
+      const hint = order.map(({ name }) => name).join(' ');
+      expect(received([order]), hint).toBe(1);
+      // each call of a model has such a span below it, so it is not kept for later requests
+      expect(received(order.map((each) => [each])), hint).toBe(
+        order.indexOf(hop) < order.indexOf(inner) ? 2 : 1,
+      );
+    }
   });
 });
