@@ -111,6 +111,7 @@ export async function planeServe(options: ServeOptions): Promise<RunningPlane> {
     forwards,
     planeProject: config.projectId,
     presence: options.presence ?? config.presence ?? 'enrolled',
+    ...(config.hold === undefined ? {} : { holdSeconds: config.hold.seconds }),
     upkeep: () => planeUpkeep(config.dataDir),
     planeConfig: () => held,
   });

@@ -34,6 +34,10 @@ export interface GovernedOptions<Value = unknown> {
   readonly failMode?: 'closed' | 'open';
   /** Time to wait for a person after an escalation; 0, the default, refuses at once. */
   readonly approvalTimeoutMs?: number;
+  /** Waits as long as the plane says, up to this time; default 0. */
+  readonly holdMostMs?: number;
+  /** Called when the call starts to wait for a person. */
+  readonly onHold?: () => void;
   /** Ends evaluation and waiting before the tool starts. A started call is recorded to its end. */
   readonly signal?: AbortSignal;
   /** More about the call for its events. */
@@ -143,17 +147,27 @@ class Invocation<Value> {
 
   /** Returns the decision that lets the call run; null if it runs because `failMode` is open. */
   async grant(): Promise<ToolDecision | null> {
-    const untilMs = Date.now() + (this.#options.approvalTimeoutMs ?? 0);
+    const askedMs = Date.now();
     let key = `invoke-${this.#id}`;
     for (;;) {
       const decision = await this.#evaluate(key);
       if (decision === null || decision.allowed) return decision;
       const { approvalId } = decision;
+      const waitMs = this.#waitMs(decision);
+      const untilMs = askedMs + waitMs;
+      if (approvalId !== null && waitMs > 0) this.#options.onHold?.();
       const approval = approvalId === null ? null : await this.#approval(approvalId, untilMs);
       const next = `invoke-${this.#id}-${approvalId}`;
       if (approval?.status !== 'approved' || next === key) return this.#refuse(decision, approval);
       key = next;
     }
+  }
+
+  #waitMs({ obligations }: ToolDecision): number {
+    const { approvalTimeoutMs = 0, holdMostMs = 0 } = this.#options;
+    const { holdSeconds } = obligations.find(({ type }) => type === 'wait_for_approval')?.params ?? {};
+    const heldMs = typeof holdSeconds === 'number' ? holdSeconds * 1000 : 0;
+    return Math.max(approvalTimeoutMs, Math.min(heldMs, holdMostMs));
   }
 
   async #evaluate(idempotencyKey: string): Promise<ToolDecision | null> {
@@ -186,6 +200,7 @@ class Invocation<Value> {
             actionHash: decision.actionHash,
             decision: decision.decision,
             ...(decision.approvalId === null ? {} : { approvalId: decision.approvalId }),
+            ...(decision.joined === undefined ? {} : { joined: decision.joined }),
           };
     try {
       await this.#record('tool.call', 'call', metadata);

@@ -191,6 +191,25 @@ export const approvals = {
     success: { 200: ShownApproval },
     statuses: [401, 404, 500],
   }),
+  awaitApproval: operation({
+    ...extension,
+    method: 'GET',
+    path: '/approvals/{approvalId}/standing',
+    scope: 'tools:evaluate',
+    summary: 'Wait for the decision on an approval that the caller asked for',
+    params,
+    query: exact({
+      waitSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.holdWaitSeconds })),
+    }),
+    success: {
+      200: Type.Object({
+        approvalId: serviceId('apr'),
+        status: oneOf(approvalStatuses),
+        expiresAt: timestamp('When the request expires'),
+      }),
+    },
+    statuses: [400, 401, 404, 500],
+  }),
   stateApproval: operation({
     ...extension,
     method: 'POST',

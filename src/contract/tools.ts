@@ -13,6 +13,8 @@ import { idPattern } from './text-patterns.ts';
 import { clientId, exact, freeObject, nullable, oneOf, serviceId, sha256Hash, timestamp } from './shapes.ts';
 
 const label = Type.String({ minLength: 1, maxLength: limits.toolNameChars });
+const callSources = ['hook', 'mcp'] as const;
+export type CallSource = (typeof callSources)[number];
 const hint = Type.Optional(Type.Boolean());
 
 /** Members that the service adds to the context of a tool call; the context of a caller must not have them. */
@@ -74,6 +76,15 @@ export const ToolCall = exact({
   facts: Type.Optional(ToolFacts),
   context: Type.Optional(freeObject),
   policyIds: Type.Optional(Type.Array(clientId('Policy'), { maxItems: limits.toolPolicyIds })),
+  toolCallId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.actionChars,
+      description: 'The id that the client gave this call. Policies do not see it',
+    }),
+  ),
+  /** The gate that asks: the hook of the client, or the MCP proxy, which joins the permission of the hook. */
+  source: Type.Optional(oneOf(callSources)),
   approvalId: Type.Optional(
     Type.String({
       pattern: idPattern('apr'),
@@ -105,6 +116,11 @@ const ToolDecision = Type.Object({
   argumentsHash: sha256Hash,
   actionHash: sha256Hash,
   approvalId: nullable(serviceId('apr')),
+  joined: Type.Optional(
+    Type.Literal(true, {
+      description: 'The approval was used by the hook of the same call, whose permission this answer joins',
+    }),
+  ),
   evaluatedAt: timestamp('When it was decided'),
   expiresAt: timestamp('When the decision expires'),
 });

@@ -141,6 +141,7 @@ export function createServer(options: ServerOptions): HttpServer {
       closing = true;
       overload.stop();
       streams.close();
+      services.holds.end();
       const cut = setTimeout(() => app.server.closeAllConnections(), drainSeconds * 1000);
       await app.close();
       clearTimeout(cut);

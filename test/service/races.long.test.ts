@@ -51,6 +51,37 @@ describe.skipIf(!engines.includes('postgres'))('two processes at once', () => {
     expect(kept, answers.map(({ text }) => text).join()).toBe(signal === 'metrics' ? 0 : 1);
   });
 
+  it('of two proxies, one joins the permission of the hook', async () => {
+    const { racing, send } = started;
+    const key = await racing.made('POST', '/api-keys', { name: 'joins', scopes: ['approvals:decide'] });
+    await racing.made('POST', '/governance/policies', {
+      policyId: 'ask-join',
+      name: 'ask-join',
+      condition: { '==': [{ var: 'tool.name' }, 'pay-once'] },
+      action: 'escalate',
+    });
+    await racing.made('POST', '/governance/policies/ask-join/publish', {});
+    for (let round = 0; round < 10; round += 1) {
+      const call = { runId: `race-${round}`, tool: { name: 'pay-once', server: 'till' }, arguments: {} };
+      const evaluate = (source: string, at: number) =>
+        send(
+          { method: 'POST', path: '/mcp/tools/evaluate', body: { ...call, source, toolCallId: 'toolu_1' } },
+          at,
+        );
+      const { approvalId } = (await evaluate('hook', 0)).body;
+      const path = `/approvals/${approvalId}/decision`;
+      const decided = await send({ method: 'POST', path, body: { outcome: 'approved' }, key: key.key }, 0);
+      expect(decided.status).toBe(200);
+      const hooks = await Promise.all([0, 1].map((at) => evaluate('hook', at)));
+      expect(hooks.filter(({ body }) => body.allowed)).toHaveLength(1);
+      const proxies = await Promise.all([0, 1, 2, 3].map((at) => evaluate('mcp', at)));
+      expect(proxies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      expect(proxies.filter(({ body }) => body.allowed)).toMatchObject([
+        { body: { joined: true, approvalId } },
+      ]);
+    }
+  });
+
   it('leaves a store that is whole', async () => {
     const { problems } = await fsckPostgres({ url: started.service.database!.serving, deep: true });
     expect(problems).toEqual([]);

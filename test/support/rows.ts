@@ -155,6 +155,8 @@ const bodies: { readonly [Id in TakesBody]: (ids: Ids) => unknown } = {
     runId,
     policyIds: [policyId],
     approvalId,
+    source: 'hook',
+    toolCallId: 'toolu_1',
   }),
   stateApproval: ({ approverId }) => ({ outcome: 'approved', approverId }),
   decideApproval: () => ({ outcome: 'approved' }),

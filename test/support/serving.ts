@@ -55,6 +55,8 @@ export interface StartOptions extends Omit<Partial<ServeOptions>, 'presence'> {
   readonly environment?: Project['environment'];
   /** In `plane.json`. Default: as an older release wrote it, and approvals need a key alone. */
   readonly presence?: Presence;
+  /** `hold.seconds` in `plane.json`. */
+  readonly holdSeconds?: number;
   /** Further keys by name; `project` names a second project of the same store. */
   readonly extraKeys?: Readonly<
     Record<string, { scopes: readonly Scope[]; project?: 'other'; expiresMs?: number; revoked?: boolean }>
@@ -73,11 +75,11 @@ export const event = (members: Record<string, unknown> = {}): Record<string, unk
   ...members,
 });
 
-/** As an older release wrote it. */
-function withoutPresence(dataDir: string): void {
+/** Changes `plane.json`; a member that is undefined goes, such as one that an older release did not write. */
+function configure(dataDir: string, members: Record<string, unknown>): void {
   const path = join(dataDir, 'plane.json');
-  const { presence: _, ...older } = JSON.parse(readFileSync(path, 'utf8'));
-  writeFileSync(path, JSON.stringify(older, null, 2), { mode: 0o600 });
+  const file = { ...JSON.parse(readFileSync(path, 'utf8')), ...members };
+  writeFileSync(path, JSON.stringify(file, null, 2), { mode: 0o600 });
 }
 
 let elsewhere: ((options: StartOptions) => Promise<TestPlane>) | undefined;
@@ -92,10 +94,11 @@ export async function startPlane(options: StartOptions = {}): Promise<TestPlane>
   const folder = mkdtempSync(join(tmpdir(), 'gov-plane-'));
   const dataDir = join(folder, 'plane');
   const log = process.env['TEST_LOG'] === undefined ? silentLog : createLog('error');
-  const { environment = 'production', presence, extraKeys = {}, ...serve } = options;
+  const { environment = 'production', presence, holdSeconds, extraKeys = {}, ...serve } = options;
   const addresses = { listen: '127.0.0.1:0', metricsListen: '127.0.0.1:0' };
   await planeInit({ dataDir, ...addresses, environment, presence: presence ?? 'none' });
-  if (presence === undefined) withoutPresence(dataDir);
+  if (presence === undefined) configure(dataDir, { presence });
+  if (holdSeconds !== undefined) configure(dataDir, { hold: { seconds: holdSeconds } });
   const rule = presence === undefined ? ({ presence: 'none' } as const) : {};
   const keys = await addKeys(dataDir, extraKeys);
   const plane = await planeServe({ log, env: {}, overloadDelayMs: 60_000, ...serve, ...rule, dataDir });

@@ -26,12 +26,13 @@ function crashed(cause: Error): never {
 function optionsOf([name, ...more]: readonly string[]): HookOptions | null {
   const client = agentClients.find((each) => each === name);
   if (client === undefined || more.length % 2 !== 0) return null;
-  let [config, fail]: [string | undefined, HookOptions['fail']] = [undefined, 'closed'];
+  let [config, fail, hold]: [string | undefined, HookOptions['fail'], number] = [undefined, 'closed', 0];
   for (let at = 0; at < more.length; at += 2) {
     const value = more[at + 1];
     if (more[at] === '--config' && value !== undefined) config = value;
+    else if (more[at] === '--hold' && /^[0-9]{1,3}$/.test(value ?? '')) hold = Number(value);
     else if (more[at] === '--fail' && (value === 'open' || value === 'closed')) fail = value;
     else return null;
   }
-  return { client, config: config ?? userConnectionFile(process.env), fail };
+  return { client, config: config ?? userConnectionFile(process.env), fail, hold };
 }

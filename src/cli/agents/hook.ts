@@ -13,7 +13,7 @@ import { GovApiError, GovNetworkError } from '../../client/errors.ts';
 import { keepAnswer } from '../../client/sending/kept-answers.ts';
 import { receiptedAnswer } from '../../client/receipts/receipted.ts';
 import { isTransient, pause, retryDelayMs } from '../../client/retry.ts';
-import { Connection } from '../../client/transport.ts';
+import { Connection, type Reply } from '../../client/transport.ts';
 import { version } from '../../client/version.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
@@ -41,10 +41,16 @@ export interface HookOptions {
   readonly config: string;
   /** `open`: the call runs if no decision is available. Needs an administrator's file too. */
   readonly fail: 'closed' | 'open';
+  /** How long a call may wait for the decision of a person, in seconds; 0: not. The client waits longer. */
+  readonly hold: number;
 }
 
-/** Paths of the two operations. A test compares them with the contract. */
-export const hookPaths = { evaluate: '/mcp/tools/evaluate', record: '/events' } as const;
+/** Paths of the operations. A test compares them with the contract. */
+export const hookPaths = {
+  evaluate: '/mcp/tools/evaluate',
+  record: '/events',
+  wait: '/approvals/{approvalId}/standing',
+} as const;
 
 /** Reads standard input, and writes the answer. Never throws. Returns the exit code. */
 export async function hook(options: HookOptions, stdin: NodeJS.ReadStream = process.stdin): Promise<number> {
@@ -122,7 +128,9 @@ class Gate {
     let decision: ToolDecision | undefined;
     try {
       const plane = new Plane(this.#options.config, this.#stop);
-      decision = await plane.evaluate(callOf(input, tool, callFacts(input, tool, plane.place)));
+      const call = callOf(input, tool, callFacts(input, tool, plane.place));
+      decision = await plane.evaluate(call);
+      if (await this.#isDecided(plane, decision)) decision = await plane.evaluate(call);
       const stamp = { id: decision.evaluationId, nowMs: Date.now() };
       await plane.record(rulingEvent(input, { tool, decision }, stamp));
       return decided(client, decision);
@@ -134,6 +142,16 @@ class Gate {
       }
       return this.#undecided(cause, why);
     }
+  }
+
+  /** Waits for the person, where the client waits for this hook: whether the person has decided. */
+  async #isDecided(plane: Plane, decision: ToolDecision): Promise<boolean> {
+    const { client, hold } = this.#options;
+    if (hold === 0 || client === 'cursor' || decision.approvalId === null) return false;
+    const wait = decision.obligations.find(({ type }) => type === 'wait_for_approval')?.params ?? {};
+    const { holdSeconds } = wait;
+    const seconds = Math.min(hold, typeof holdSeconds === 'number' ? holdSeconds : 0);
+    return seconds > 0 && plane.waitFor(decision.approvalId, seconds);
   }
 
   /**
@@ -167,11 +185,11 @@ class Gate {
   }
 }
 
-/** The two requests of a hook. */
+/** The requests of a hook. */
 class Plane {
   readonly #connection: Connection;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #stop: AbortSignal;
+  #stop: AbortSignal;
   readonly #receipts: string;
   /** Its address, and the folder that keeps the workspaces of sessions. */
   readonly place: { readonly baseUrl: string; readonly sessions: string };
@@ -203,27 +221,66 @@ class Plane {
     this.#connection.close();
   }
 
+  /**
+   * Waits until the approval is decided: true; or until the time is over, or the plane is gone: false. What follows has the
+   * time of a hook again.
+   */
+  async waitFor(approvalId: string, seconds: number): Promise<boolean> {
+    const untilMs = Date.now() + seconds * 1000;
+    const path = hookPaths.wait.replace('{approvalId}', encodeURIComponent(approvalId));
+    this.#stop = AbortSignal.timeout((seconds + limits.hookSeconds) * 1000);
+    try {
+      for (;;) {
+        const left = Math.ceil((untilMs - Date.now()) / 1000);
+        if (left <= 0) return false;
+        const askedMs = Date.now();
+        const waitSeconds = Math.min(left, limits.holdWaitSeconds);
+        const { text } = await this.#exchange({
+          method: 'GET',
+          path: `${path}?waitSeconds=${waitSeconds}`,
+          headers: this.#headers,
+          timeoutMs: (waitSeconds + limits.hookSeconds) * 1000,
+        });
+        if (membersIn(text)['status'] !== 'pending') return true;
+        if (Date.now() - askedMs < pollMs) await pause(pollMs, this.#stop);
+      }
+    } catch {
+      return false; // the refusal says how to go on
+    } finally {
+      this.#stop = AbortSignal.timeout(limits.hookSeconds * 1000);
+    }
+  }
+
   async #post(path: string, body: ToolCall | EventInput): Promise<ToolDecision | null> {
     const bytes = Buffer.from(JSON.stringify(body));
     const headers = { ...this.#headers, 'idempotency-key': randomUUID() };
+    const timeoutMs = limits.hookSeconds * 1000;
+    const reply = await this.#exchange({ method: 'POST', path, headers, body: bytes, timeoutMs });
+    const answer = JSON.parse(reply.text) as ToolDecision; // checked by the caller
+    const receipted = receiptedAnswer(reply.headers, answer);
+    if (receipted !== null) keepAnswer(this.#receipts, receipted);
+    return answer;
+  }
+
+  /** Sends a request, and again where that may help. */
+  async #exchange(request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body?: Uint8Array;
+    readonly timeoutMs: number;
+  }): Promise<{ readonly text: string; readonly headers: Reply['headers'] }> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const reply = await this.#connection.exchange({
-          method: 'POST',
-          path,
-          headers,
-          body: bytes,
-          timeoutMs: limits.hookSeconds * 1000,
+        const { status, headers, bytes } = await this.#connection.exchange({
+          ...request,
+          body: request.body,
           maxBytes: limits.hookAnswerBytes,
           signal: this.#stop,
         });
-        const text = Buffer.from(reply.bytes).toString();
-        if (reply.status !== 200 && reply.status !== 201)
-          throw new GovApiError(reply.status, problemIn(text), reply.headers);
-        const answer = JSON.parse(text) as ToolDecision; // checked by the caller
-        const receipted = receiptedAnswer(reply.headers, answer);
-        if (receipted !== null) keepAnswer(this.#receipts, receipted);
-        return answer;
+        const text = Buffer.from(bytes).toString();
+        if (status !== 200 && status !== 201) throw new GovApiError(status, membersIn(text), headers);
+        return { text, headers };
       } catch (failure) {
         const delayMs = retryDelayMs(failure, attempt, Math.random());
         if (delayMs === null || attempt >= retries) throw failure;
@@ -233,10 +290,13 @@ class Plane {
   }
 }
 
+/** The shortest time between two questions about one approval. */
+const pollMs = 1000;
 /** A plane that restarts is back within a second. */
 const retries = 2;
 
-function problemIn(text: string): Readonly<Record<string, unknown>> {
+/** The members of an object. */
+function membersIn(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};

@@ -15,7 +15,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';
 import type { JsonObject } from '../../core/json/canonical.ts';
 import { isObject } from '../../core/json/object.ts';
-import { needsApproval, notRun } from '../../core/mcp/answer.ts';
+import { asksUser, needsApproval, notRun } from '../../core/mcp/answer.ts';
 import { hintsOf } from '../../core/mcp/definition.ts';
 import type { CallMessage } from '../../core/mcp/message.ts';
 import { shellWord } from '../../core/shell-word.ts';
@@ -52,6 +52,8 @@ export interface CallContext {
   readonly listing: ToolListRequest;
   /** The client has cancelled the call. */
   readonly signal: AbortSignal;
+  /** The call waits for a person: messages after it need not wait. */
+  readonly onHold?: () => void;
 }
 
 const clientInfo = 'io.modelcontextprotocol/clientInfo';
@@ -103,7 +105,7 @@ export class Gate {
       return notRun(call, 'not run: the question about its approval was not answered with accept.');
     }
     const { server, client, pins, warn } = this.#options;
-    const { signal, listing } = context;
+    const { signal, listing, onHold } = context;
     let standing: ToolState;
     try {
       standing = await standingAfterLists(call.name, { pins, listing, signal });
@@ -119,6 +121,9 @@ export class Gate {
     try {
       await governedInvoke<Run>(client, this.#governed(call, context, standing), forward, {
         invocationId: crypto.randomUUID(),
+        // a client that asks its user waits itself
+        holdMostMs: asksUser(call) ? 0 : limits.mcpHoldSeconds * 1000,
+        ...(onHold === undefined ? {} : { onHold }),
         signal,
         record: {
           toolCallId: this.#toolCallId(call),
@@ -172,6 +177,7 @@ export class Gate {
     const definition = 'definition' in standing ? standing.definition : undefined;
     const version = peers.server?.version?.slice(0, limits.toolNameChars);
     const hints = definition === undefined ? {} : hintsOf(definition.definition);
+    const toolCallId = clientsId(call.meta);
     return {
       tool: {
         name: call.name,
@@ -183,14 +189,14 @@ export class Gate {
       arguments: call.arguments,
       runId: runId ?? runOf(call.meta, headers, session) ?? `mcp:${server}:${this.#instance}`,
       actor: actor ?? actorOf(call.meta, peers),
+      source: 'mcp',
+      ...(toolCallId === undefined ? {} : { toolCallId }),
       ...(policyIds.length === 0 ? {} : { policyIds: [...policyIds] }),
     };
   }
 
   #toolCallId({ meta, id }: CallMessage): string {
-    const given = meta[toolUseId] ?? codexTurn(meta)?.callId;
-    if (typeof given === 'string' && given !== '') return given.slice(0, limits.actionChars);
-    return `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
+    return clientsId(meta) ?? `mcp:${this.#instance}:${JSON.parse(id)}`.slice(0, limits.actionChars);
   }
 
   #metadata(
@@ -212,6 +218,12 @@ export class Gate {
       ...captured({ arguments: call.arguments }, content),
     };
   }
+}
+
+/** The id by which the hook of the client names the call; undefined where the client gives none. */
+function clientsId(meta: JsonObject): string | undefined {
+  const given = meta[toolUseId] ?? codexTurn(meta)?.callId;
+  return typeof given === 'string' && given !== '' ? given.slice(0, limits.actionChars) : undefined;
 }
 
 function actorOf(meta: JsonObject, { client }: Peers): GovernedCall['actor'] {

@@ -182,7 +182,8 @@ class Relay {
     const bytes = message.forwarded === message.envelope.bytes ? line : lineOf(message.forwarded);
     this.#inTurn(async (release, turn) => {
       const listing = { asked, ask: () => turn.then(() => this.#list(message)) };
-      const context = { peers: this.#peers, signal: open.signal, listing };
+      const onHold = (): void => void turn.then(release);
+      const context = { peers: this.#peers, signal: open.signal, listing, onHold };
       const answer = await gate.call(message, context, async () => {
         await turn;
         if (open.signal.aborted) return open.unsent();

@@ -44,7 +44,19 @@ export const decisions = {
   toolDecisionSeconds: 60,
   toolDecisionSlackSeconds: 30,
   approvalHours: 24,
+  /** A proxy joins the permission of a hook for the same call: with the id of the call, and without one. */
+  joinMinutes: 10,
+  joinSeconds: 60,
+  /** Permissions of one call that wait to be joined. */
+  joinsHeld: 16,
   /** Bytes of JSON of a call that the console and the inbox show beside the button that approves it. */
+  /** `hold.seconds` of a plane: how long a hook waits for a person. */
+  holdMostSeconds: 600,
+  /** One request that waits for an approval. */
+  holdWaitSeconds: 20,
+  /** Requests of one process that wait at once, and the shortest time between two looks of one. */
+  heldRequests: 256,
+  holdLookMs: 500,
   approvalShownBytes: 64 * KiB,
   approvers: 1000,
   approverNameChars: 200,

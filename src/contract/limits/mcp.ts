@@ -25,6 +25,8 @@ export const mcp = {
   mcpDecisionRetries: 1,
   /** Time for an answer to a cancelled call, before its outcome is recorded as interrupted. */
   mcpCancelSeconds: 5,
+  /** A call that waits for a person: clients end a call after 60 s. */
+  mcpHoldSeconds: 50,
   /** Time for the outcomes that are not recorded yet, when the proxy ends. */
   mcpFlushSeconds: 10,
   /** Time to read what a server wrote before it ended. */

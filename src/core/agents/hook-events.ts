@@ -6,10 +6,11 @@
 import type { EventInput } from '../../contract/events.ts';
 import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
 import type { Ending } from '../../contract/endings.ts';
+import { limits } from '../../contract/limits.ts';
 import { withDigests } from '../action/large-content.ts';
 import { endingOf } from '../intake/ending.ts';
 import { capture } from '../intake/otlp/capture.ts';
-import { RunBuilder, runIdFrom, type Draft, type Party, type Source } from '../intake/run.ts';
+import { RunBuilder, runIdFrom, textOf, type Draft, type Party, type Source } from '../intake/run.ts';
 import { formatTimestamp } from '../time.ts';
 import type { HookedTool, HookInput } from './hook-input.ts';
 
@@ -25,13 +26,17 @@ export function callOf(
   tool: HookedTool,
   facts: Pick<ToolCall, 'client' | 'facts'> = {},
 ): ToolCall {
-  const { client, cwd, permissionMode, session } = input;
+  const { client, cwd, permissionMode, session, source } = input;
+  const callId = textOf(source['tool_use_id']);
   return {
     tool: tool.mcp === null ? { name: tool.name } : { name: tool.mcp.name, server: tool.mcp.server },
     arguments: tool.mcp === null ? withDigests(client, tool.name, tool.arguments) : tool.arguments,
     ...facts,
     runId: runIdFrom(session),
     actor: actorOf(input),
+    source: 'hook',
+    // Gemini CLI names no call
+    ...(callId === undefined ? {} : { toolCallId: callId.slice(0, limits.actionChars) }),
     context: {
       client,
       toolName: tool.name,

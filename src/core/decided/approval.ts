@@ -1,6 +1,6 @@
 /**
  * The leaf of a decided approval, `gov.approval/1` (`docs/reference/proof-format.md`, contract O9, O13). In clear: approver,
- * outcome, time, and of a signed one the enrolled key and the hash of the statement. Committed: reason and signature. And the leaf of its use, `gov.use/1`, all in clear: the evaluation that let the approved call run.
+ * outcome, time, and of a signed one the enrolled key and the hash of the statement. Committed: reason and signature. And the leaf of its use, `gov.use/1`, all in clear: the evaluation that let the approved call run. A second one, with the id of that evaluation, says which evaluation of the MCP proxy joined its permission.
  * Proven by `test/core/decided/approval.test.ts`.
  */
 import type { ApprovalOutcome } from '../../contract/approvals.ts';
@@ -93,10 +93,10 @@ function signatureOf(value: Json | undefined): SignatureRecord | undefined {
 }
 
 export interface UseRecord {
-  /** Id of the approval. */
+  /** Id of the approval; or of the evaluation that used it, whose permission a second source of the call joins. */
   readonly id: string;
   readonly runId: string;
-  /** The evaluation that allowed the approved call. */
+  /** The evaluation that allowed the approved call, or that joined. */
   readonly evaluationId: string;
   readonly at: string;
 }

@@ -30,6 +30,8 @@ export type OpenedApproval = {
   readonly expiresAt: string;
   /** Present where only a signed approval is accepted: a policy that escalated says so, or `presence` does. */
   readonly signatureRequired?: true;
+  /** How the approval is bound to its call (`src/core/decided/subject.ts`); absent in leaves of older releases. */
+  readonly binding?: 'gov.subject/1';
   /** Present where an agent asked a plane: whether a person has to sign. */
   readonly presence?: 'signed' | 'none';
 };

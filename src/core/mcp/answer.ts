@@ -18,6 +18,10 @@ export const notRun = ({ id, era }: CallHead, text: string): string =>
     },
   });
 
+/** Whether the client asks its user about an approval, and then repeats the call. */
+export const asksUser = ({ era, elicits, answered }: CallHead): boolean =>
+  era === '2026' && elicits && answered === undefined;
+
 /**
  * The call needs a person. In revision 2026-07-28 a client that can ask its user waits and repeats the call; its answer
  * only resumes, and never approves. Anything else gets a result with `isError`.
@@ -28,7 +32,7 @@ export function needsApproval(
 ): string {
   const how = `A person approves it elsewhere: gov approvals approve ${shellWord(approvalId)}`;
   const text = `not run: approval needed: ${approvalId} (${reason}). ${how}. Then repeat the call unchanged.`;
-  if (call.era !== '2026' || !call.elicits || call.answered !== undefined) return notRun(call, text);
+  if (!asksUser(call)) return notRun(call, text);
   const question = `gov: this call needs an approval: ${approvalId} (${reason}). ${how}. An answer here does not approve it; accept to try again.`;
   return message(call.id, {
     result: {

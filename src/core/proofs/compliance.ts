@@ -7,17 +7,25 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
-import { approvalFault, type Approver, type Approvers } from '../approvals/signature.ts';
+import { approvalFault, type Approvers } from '../approvals/signature.ts';
 import type { DecidedApproval, UseRecord } from '../decided/approval.ts';
 import type { EvaluatedCall, OpenedApproval } from '../decided/evaluation.ts';
 import type { ListCommitment } from '../graphs/rows.ts';
 import { hashText } from '../hash.ts';
 import { canonicalize, type JsonObject } from '../json/parse.ts';
+import {
+  approves,
+  grants,
+  isInTime,
+  isSameCall,
+  joinsCall,
+  lastUse,
+  type DecidedCall,
+} from './decided-call.ts';
 import { noPolicyActive } from './layers.ts';
 import { ReportedCalls, type CallReport } from './reported-calls.ts';
 import { ListRoot } from '../merkle/list-root.ts';
 import { type LayerResult, verdictOf } from './statement.ts';
-import { parseTimestamp } from '../time.ts';
 
 /** Type of governed events: an evaluation that the event names must allow each of them. */
 export const governedEventType = 'tool.call';
@@ -40,6 +48,8 @@ export interface EvaluatedLeaf {
   readonly whole: boolean;
   /** The call that was evaluated. */
   readonly call: EvaluatedCall;
+  /** Its subject (`src/core/decided/subject.ts`); null where it was erased or is no call of a tool. */
+  readonly subject?: string | null;
   /** The hash of what an approver sees of it; absent where it is unknown. */
   readonly shownHash?: string | undefined;
   /** When the decision expires without an approval, in Unix milliseconds; Infinity: never. */
@@ -50,7 +60,7 @@ export interface EvaluatedLeaf {
 export type DecidedLeaf = Omit<DecidedApproval, 'runId' | 'reason'> &
   Partial<Pick<DecidedApproval, 'reason'>> & { readonly index: number };
 
-/** A use of an approval: the evaluation that let the approved call run. */
+/** A use of an approval: the evaluation that let the approved call run, or the one that joined it. */
 export type UseLeaf = Omit<UseRecord, 'runId'> & { readonly index: number };
 
 /** A governed event of the run. */
@@ -83,31 +93,6 @@ const checkIds = [
 ] as const;
 type CheckId = (typeof checkIds)[number];
 type Violation = { readonly check: CheckId; readonly index: number };
-
-interface DecidedCall {
-  readonly index: number;
-  readonly combined: PolicyAction;
-  readonly approval: OpenedApproval | null;
-  readonly whole: boolean;
-  readonly call: EvaluatedCall;
-  readonly shownHash: string | undefined;
-  /** Whether the input was erased, so that the call is unknown. */
-  readonly erased: boolean;
-  readonly expiresMs: number;
-  readonly policySetHash: string;
-  /** Index of the approving leaf; Infinity without approval. */
-  approvedAt: number;
-  approver: string | null;
-  /** Who signed the approval; null without a valid signature. */
-  signer: Approver | null;
-  used: boolean;
-  /** Whether an event was judged by it: a later approval or use of it changes that judgement. */
-  isJudged: boolean;
-  /** The evaluation whose approval this one used; null if it used none. */
-  grant: DecidedCall | null;
-  /** The evaluation that used the approval of this one, and the event that then ran; null until then. */
-  use: { readonly by: DecidedCall; ran: number | null } | null;
-}
 
 /** The run, the origin of its log, and the approvers of the log below the tree size. */
 interface RunLog {
@@ -176,13 +161,14 @@ export class PolicyCompliance {
     if (!wasInForce) this.#violation('sets_were_in_force', index);
     if (recomputes === null) this.#counts.notRecomputed++;
     if (recomputes === false) this.#violation('decisions_recompute', index);
-    const { approval, whole, call, expiresMs, shownHash } = leaf;
+    const { approval, whole, call, subject = null, expiresMs, shownHash } = leaf;
     const known: DecidedCall = {
       index,
       combined,
       approval,
       whole,
       call,
+      subject,
       shownHash,
       erased: recomputes === null,
       expiresMs,
@@ -193,6 +179,8 @@ export class PolicyCompliance {
       used: false,
       isJudged: false,
       grant: null,
+      joins: null,
+      joinedBy: null,
       use: null,
     };
     this.#known.set(id, known);
@@ -238,11 +226,16 @@ export class PolicyCompliance {
     else this.#forged.add(given.index);
   }
 
-  /** Counts a use: the approval lets the same call run under the same policies, once, until it expires. */
+  /**
+   * Counts a use: the approval lets the same call run under the same policies, once, until it expires. A use with the id of
+   * the evaluation that used it joins.
+   */
   use({ id, evaluationId, at, index }: UseLeaf): void {
+    const first = this.#known.get(id);
+    const by = this.#find(this.#known, evaluationId);
+    if (first !== undefined) return this.#join(first, by, { at, index });
     this.#uses++;
     const opened = this.#find(this.#opened, id);
-    const by = this.#find(this.#known, evaluationId);
     if (opened === undefined || by === undefined) return;
     if (opened.isJudged || by.isJudged) this.#isOvertaken = true;
     if (opened.use !== null) this.#violation('approvals_used_once', index);
@@ -250,6 +243,19 @@ export class PolicyCompliance {
       opened.use = { by, ran: null };
       by.grant = opened;
       this.#granted.push(opened);
+    }
+  }
+
+  /** The proxy joins the permission that the hook of the same call used, once. */
+  #join(first: DecidedCall, by: DecidedCall | undefined, { at, index }: Pick<UseLeaf, 'at' | 'index'>): void {
+    const opened = first.grant;
+    if (by === undefined || opened === null) return;
+    if (by.isJudged) this.#isOvertaken = true;
+    if (first.joinedBy !== null) this.#violation('approvals_used_once', index);
+    else if (isInTime(opened, at) && joinsCall(first, by)) {
+      first.joinedBy = by;
+      by.joins = first;
+      by.grant = opened;
     }
   }
 
@@ -280,7 +286,7 @@ export class PolicyCompliance {
     if (known.erased) this.#counts.uncompared++;
     else if (!isSameCall(known.call, call)) this.#violation('calls_as_evaluated', index);
     if (known.combined === 'deny') this.#violation('nothing_ran_after_deny', index);
-    if (known.combined === 'escalate') this.#escalated(known.grant ?? known, index);
+    if (known.combined === 'escalate') this.#escalated(known, index);
   }
 
   /** Telemetry says that the call which it reported as `from` is the call `to`. */
@@ -288,12 +294,14 @@ export class PolicyCompliance {
     this.#reports.join(join);
   }
 
-  /** Judges an event that needs the approval which `opened` opened. */
-  #escalated({ approvedAt, use, approval, signer }: DecidedCall, index: number): void {
+  /** Judges an event of an escalated call. */
+  #escalated(known: DecidedCall, index: number): void {
+    const { approvedAt, use, approval, signer } = known.grant ?? known;
     if (!(approvedAt < index)) this.#violation('escalations_approved', index);
     const isUnsigned = approval?.signatureRequired === true && signer === null;
     if (isUnsigned || this.#forged.has(approvedAt)) this.#violation('escalations_signed', index);
-    if (use === null) return;
+    // the event of the second gate is about the same call
+    if (use === null || known.joins !== null) return;
     if (use.ran !== null) this.#violation('approvals_used_once', index);
     use.ran ??= index;
   }
@@ -346,6 +354,7 @@ export class PolicyCompliance {
       approved: approvedAt,
       allowed: use?.by.index ?? null,
       ran: use?.ran ?? null,
+      ...(use === null || use.by.joinedBy === null ? {} : { joined: use.by.joinedBy.index }),
       ...(this.#signs ? { signed: signer?.approverId ?? null } : {}),
     }));
     const root = new ListRoot();
@@ -360,38 +369,4 @@ export class PolicyCompliance {
       this.#firstViolation = { check, index };
     }
   }
-}
-
-function approves({ id, outcome, approver, at }: DecidedLeaf, opened: OpenedApproval | null): boolean {
-  if (opened === null || outcome !== 'approved' || id !== opened.id) return false;
-  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.expiresAt)];
-  return approver !== opened.requestedBy && atMs !== null && expiresMs !== null && atMs < expiresMs;
-}
-
-/** Whether the approval of `opened` lets the call of `by` run at this time. */
-function grants(opened: DecidedCall, by: DecidedCall, at: string): boolean {
-  const [atMs, expiresMs] = [parseTimestamp(at), parseTimestamp(opened.approval?.expiresAt ?? '')];
-  return (
-    opened.approvedAt < by.index &&
-    by.combined === 'escalate' &&
-    by.policySetHash === opened.policySetHash &&
-    (opened.erased || by.erased || isSameCall(opened.call, by.call)) &&
-    atMs !== null &&
-    expiresMs !== null &&
-    atMs < expiresMs
-  );
-}
-
-/** A missing member is not equal: an event without arguments hash could be any call. */
-const isSameCall = (evaluated: EvaluatedCall, made: EvaluatedCall): boolean =>
-  made.tool !== null &&
-  made.tool === evaluated.tool &&
-  made.argumentsHash !== null &&
-  made.argumentsHash === evaluated.argumentsHash &&
-  (evaluated.actor === null || made.actor === evaluated.actor);
-
-/** Latest time to record a call: the end of the decision or of its approval, plus a slack. */
-function lastUse({ approval, approvedAt, expiresMs }: DecidedCall): number {
-  const approvedMs = approval === null || approvedAt === Infinity ? null : parseTimestamp(approval.expiresAt);
-  return Math.max(expiresMs, approvedMs ?? 0) + limits.toolDecisionSlackSeconds * 1000;
 }

@@ -64,6 +64,8 @@ export interface PlaneFile extends ServingFile, SendersFile {
    * the scope approves it. Absent, on planes of older releases: `signed` once there is an approver.
    */
   readonly presence?: Presence;
+  /** How long hooks and MCP proxies wait for the decision of a person. Absent: they do not wait. */
+  readonly hold?: { readonly seconds: number };
   /** How often drills of agents must pass. Absent: a failed drill is reported, a missing one is not. */
   readonly drills?: DrillSchedule;
 }
@@ -102,6 +104,12 @@ export const planeFileSchema: JsonSchema = {
     legalHold: { type: 'boolean' },
     requireTwoPersonErasure: { type: 'boolean' },
     presence: oneOf(presences),
+    hold: {
+      type: 'object',
+      required: ['seconds'],
+      properties: { seconds: whole(1, limits.holdMostSeconds) },
+      additionalProperties: false,
+    },
     contentCapture: oneOf(contentCaptures),
     subjectPointers: {
       type: 'array',

@@ -23,6 +23,7 @@ import { SearchIndexer } from '../../service/indexes/search.ts';
 import type { Services } from '../../service/port/services.ts';
 import type { StoredSettings } from '../../service/call/settings.ts';
 import { Slices } from '../../service/call/slices.ts';
+import { Holds } from '../../service/log/holds.ts';
 import { Tail } from '../../service/log/tail.ts';
 import { Webhooks } from '../../service/webhooks/work.ts';
 import type { Forwards } from '../../service/hosting/forwards.ts';
@@ -93,6 +94,7 @@ export interface Parts {
   readonly planeProject?: string;
   /** See `Services.presence`. */
   readonly presence?: Services['presence'];
+  readonly holdSeconds?: Services['holdSeconds'];
   /** Creates `Services.planeConfig`. */
   readonly planeConfig?: (services: () => Services) => PlaneConfigService;
 }
@@ -115,8 +117,17 @@ const byTimer = schedulingOf({}, { dataDir: '', path: '', env: {} });
 function configured(
   parts: Parts,
 ): Pick<Services, 'exports' | 'outbound' | 'cronSecret' | 'receipts'> &
-  Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject' | 'presence'> {
-  const { engine, witnesses, forwards, upkeep, planeProject, presence, scheduling = byTimer } = parts;
+  Pick<Partial<Services>, 'witnesses' | 'forwards' | 'upkeep' | 'planeProject' | 'presence' | 'holdSeconds'> {
+  const {
+    engine,
+    witnesses,
+    forwards,
+    upkeep,
+    planeProject,
+    presence,
+    holdSeconds,
+    scheduling = byTimer,
+  } = parts;
   return {
     exports: {
       ...engine.exports,
@@ -131,6 +142,7 @@ function configured(
     ...(upkeep === undefined ? {} : { upkeep }),
     ...(planeProject === undefined ? {} : { planeProject }),
     ...(presence === undefined ? {} : { presence }),
+    ...(holdSeconds === undefined ? {} : { holdSeconds }),
   };
 }
 
@@ -168,6 +180,7 @@ export function assemble(parts: Parts): ServerParts {
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const seal = createSeal(storeKey, randomBytes);
   const access = accessOf(parts, { settings, seal });
+  const tail = new Tail(store);
   const indexed = indexersOf(parts, { searchKey, grew: (id) => services.checkpoints.grew(id) });
   const services: Services = {
     store,
@@ -177,7 +190,8 @@ export function assemble(parts: Parts): ServerParts {
     fingerprint: secrets.fingerprint,
     fingerprinting: secrets.fingerprinting,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
-    tail: new Tail(store),
+    tail,
+    holds: new Holds(tail),
     checkpoints: new Checkpoints({
       store,
       now,

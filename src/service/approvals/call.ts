@@ -1,19 +1,17 @@
 /**
  * The approval of an escalated tool call (contract O9, M10). A call that is evaluated again gets the approval
- * that it has: the open one, a person's denial, or, once, the permission. One append records the evaluation
+ * that it has: the open one, a person's denial, or, once, the permission. The proxy joins the permission that the hook of the
+ * same call used (`joins.ts`). One append records the evaluation
  * with what it did to the approval. Where another evaluation was faster, the store refuses, and the
  * evaluation runs again. Proven by `test/service/approvals/call.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import type { GovError } from '../../contract/problems.ts';
 import { draftUse } from '../../core/decided/approval.ts';
-import {
-  argumentsHash,
-  escalationReason,
-  type Evaluation,
-  type PolicySource,
-} from '../../core/decided/evaluation.ts';
+import { argumentsHash, escalationReason, type Evaluation } from '../../core/decided/evaluation.ts';
+import { subjectOf } from '../../core/decided/subject.ts';
 import { typeId } from '../../core/id.ts';
+import { isObject } from '../../core/json/object.ts';
 import { canonicalize, type JsonObject } from '../../core/json/parse.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import type { PolicySet } from '../../core/policies/set/in-force.ts';
@@ -25,22 +23,17 @@ import { expiryTime } from '../call/log-time.ts';
 import { fieldError } from '../call/schema.ts';
 import type { Services } from '../port/services.ts';
 import type { PlainEffect } from '../writes/append.ts';
+import { joinOf, offeredJoin, type GovernedCall, type Join, type JoinChange } from './joins.ts';
 import { loggedApproval, type LoggedApproval } from './logged.ts';
 
 /** The approval of an escalation, and what the evaluation does with it. */
 export type CallApproval =
   | { readonly does: 'opens'; readonly stored: StoredApproval; readonly newest: string | null }
-  /** Waits for a decision, was denied, or uses the permission. */
-  | { readonly does: 'waits' | 'is denied' | 'uses'; readonly stored: StoredApproval };
-
-/** Who asks, and about what. */
-interface GovernedCall {
-  readonly caller: Caller;
-  readonly runId: string;
-  readonly source: PolicySource;
-  /** The one approval that may let the call run. Default: any approval of this call. */
-  readonly approvalId?: string;
-}
+  /** Waits for a decision, or was denied. */
+  | { readonly does: 'waits' | 'is denied'; readonly stored: StoredApproval }
+  /** Uses the permission. `offered`: keeps it for the second gate of the call. */
+  | { readonly does: 'uses'; readonly stored: StoredApproval; readonly offered: JoinChange | null }
+  | { readonly does: 'joins'; readonly stored: StoredApproval; readonly join: Join };
 
 /** The escalated evaluation. */
 interface EscalatedCall {
@@ -63,20 +56,36 @@ export async function callApproval(
   const { evaluation, evaluatedMs, set } = escalated;
   if (source !== 'tool') return opened(services, asked, { escalated, callKey: null, newest: null });
   const { projectId } = caller.project;
-  const call = callOf({ ...evaluation, principal: caller.id }, set);
-  const callKey = services.fingerprint(canonicalize(call));
-  const found = await services.store.approvalOfCall(projectId, callKey);
+  const join = await joinOf(services, asked, evaluation);
+  if (join !== null) return { does: 'joins', stored: join.approval, join };
+  const asking = { ...evaluation, principal: caller.id };
+  const callKey = services.fingerprint(canonicalize(callOf(asking, set)));
+  const newest = await services.store.approvalOfCall(projectId, callKey);
+  const found = newest ?? (await olderApproval(services, projectId, olderCallOf(asking, set)));
   const atMs = found === null ? evaluatedMs : await expiryTime(services, projectId);
   const current = isOver(found, atMs)
     ? null
     : await loggedApproval(services.store, caller.project, found.approvalId);
-  const isSame = current !== null && differing(call, current, set)?.length === 0;
+  const isSame = current !== null && differing(asking, current, set)?.length === 0;
   if (named !== undefined && !(isSame && current.approvalId === named)) {
-    throw await unusable(services, { project: caller.project, named, atMs, call, set });
+    throw await unusable(services, { project: caller.project, named, atMs, asking, set });
   }
-  if (isSame) return { does: standing(current), stored: current };
-  return opened(services, asked, { escalated, callKey, newest: found?.approvalId ?? null });
+  if (!isSame) return opened(services, asked, { escalated, callKey, newest: newest?.approvalId ?? null });
+  const does = standing(current);
+  if (does !== 'uses') return { does, stored: current };
+  return {
+    does,
+    stored: current,
+    offered: await offeredJoin(services, asked, { approval: current, evaluation }),
+  };
 }
+
+/** The approval that an older release opened for this call. */
+const olderApproval = (
+  { store, fingerprint }: Services,
+  projectId: string,
+  call: JsonObject,
+): Promise<StoredApproval | null> => store.approvalOfCall(projectId, fingerprint(canonicalize(call)));
 
 /** Whether an approval has no meaning for a later evaluation: none there, used, or expired. */
 const isOver = (row: StoredApproval | null, atMs: number): row is null =>
@@ -87,43 +96,70 @@ function standing({ decision }: StoredApproval): 'waits' | 'is denied' | 'uses' 
   return decision.outcome === 'approved' ? 'uses' : 'is denied';
 }
 
-/** The members by which two calls are the same call. */
-type Call = Readonly<
-  Record<'principal' | 'run' | 'tool' | 'arguments' | 'actor' | 'policies' | 'context', JsonObject[string]>
->;
+type AskingCall = Pick<Evaluation, 'runId' | 'policyIds' | 'policySetHash' | 'checkpoint'> & {
+  readonly principal: string;
+};
+
+const contextOf = ({ checkpoint }: AskingCall): JsonObject => {
+  const context = checkpoint?.['context'];
+  return isObject(context) ? context : {};
+};
 
 /**
- * What an approval is bound to. Of the context it is what the policies read: a member that no policy reads may
- * change from one evaluation to the next, such as the id of an attempt.
+ * What an approval is bound to (contract O29). Of the context it is what the policies read: a member that no policy reads may
+ * change from one evaluation to the next, and so may the actor, and how a model describes the call.
  */
-function callOf(
-  of: Pick<Evaluation, 'runId' | 'policyIds' | 'policySetHash' | 'checkpoint'> & { principal: string },
-  set: PolicySet,
-): Call {
-  const { principal, runId, policyIds, policySetHash, checkpoint } = of;
-  const {
-    tool = null,
-    arguments: given = null,
-    actor = null,
-  } = (checkpoint?.['context'] ?? {}) as JsonObject;
-  const read = set.readSet.retain(checkpoint as unknown as PolicyInput) as unknown as JsonObject;
+function callOf(asking: AskingCall, set: PolicySet): JsonObject {
+  const { tool, arguments: given, cwd } = subjectOf(contextOf(asking));
+  const { name: _name, server: _server, ...definition } = objectIn(contextOf(asking), 'tool');
   return {
-    principal,
-    run: runId,
+    ...sharedMembers(asking, set),
     tool,
-    arguments: given === null ? null : argumentsHash(given as JsonObject).hash,
-    actor,
-    policies: { policySetHash, policyIds: policyIds === null ? null : [...policyIds] },
-    context: read,
+    arguments: given === null ? null : argumentsHash(given).hash,
+    cwd,
+    definition,
   };
 }
 
+/** What an approval of an older release is bound to. */
+function olderCallOf(asking: AskingCall, set: PolicySet): JsonObject {
+  const { tool = null, arguments: given = null, actor = null } = contextOf(asking);
+  return {
+    ...sharedMembers(asking, set),
+    tool,
+    arguments: isObject(given) ? argumentsHash(given).hash : null,
+    actor,
+  };
+}
+
+function sharedMembers(asking: AskingCall, set: PolicySet): JsonObject {
+  const { principal, runId, policyIds, policySetHash, checkpoint } = asking;
+  return {
+    principal,
+    run: runId,
+    policies: { policySetHash, policyIds: policyIds === null ? null : [...policyIds] },
+    context: set.readSet.retain(checkpoint as unknown as PolicyInput) as unknown as JsonObject,
+  };
+}
+
+const objectIn = (value: JsonObject, name: string): JsonObject => {
+  const member = value[name];
+  return isObject(member) ? member : {};
+};
+
 /** The members in which the approved call differs from this one; null where the approved one was erased. */
-function differing(call: Call, { evaluation, requestedBy }: LoggedApproval, set: PolicySet): string[] | null {
+function differing(
+  asking: AskingCall,
+  { evaluation, requestedBy }: LoggedApproval,
+  set: PolicySet,
+): string[] | null {
   if (evaluation.checkpoint === null) return null;
-  const approved = callOf({ ...evaluation, principal: requestedBy }, set);
-  const names = Object.keys(call) as (keyof Call)[];
-  const changed = names.filter((name) => canonicalize(call[name]) !== canonicalize(approved[name]));
+  const bound = evaluation.approval?.binding === undefined ? olderCallOf : callOf;
+  const call = bound(asking, set);
+  const approved = bound({ ...evaluation, principal: requestedBy }, set);
+  const changed = Object.keys(call).filter(
+    (name) => canonicalize(call[name] ?? null) !== canonicalize(approved[name] ?? null),
+  );
   // the context also shows the other members
   return changed.length > 1 ? changed.filter((name) => name !== 'context') : changed;
 }
@@ -131,11 +167,11 @@ function differing(call: Call, { evaluation, requestedBy }: LoggedApproval, set:
 /** VALIDATION_ERROR that says why the named approval cannot let this call run. */
 async function unusable(
   { store }: Services,
-  of: { project: Caller['project']; named: string; atMs: number; call: Call; set: PolicySet },
+  of: { project: Caller['project']; named: string; atMs: number; asking: AskingCall; set: PolicySet },
 ): Promise<GovError> {
-  const { project, named, atMs, call, set } = of;
+  const { project, named, atMs, asking, set } = of;
   const approval = await loggedApproval(store, project, named);
-  const changed = approval === null ? [] : differing(call, approval, set);
+  const changed = approval === null ? [] : differing(asking, approval, set);
   const { used = null, expiresMs = 0 } = approval ?? {};
   const got =
     approval === null
@@ -185,11 +221,19 @@ export function approvalWrites(
     const { stored, newest } = approval;
     return { leaves: [], effects: [{ kind: 'openApproval', approval: stored, newest }] };
   }
-  if (approval?.does !== 'uses') return { leaves: [], effects: [] };
+  if (approval?.does !== 'uses' && approval?.does !== 'joins') return { leaves: [], effects: [] };
   const { approvalId, runId } = approval.stored;
   const { id: evaluationId, evaluatedAt: at } = evaluation;
+  if (approval.does === 'joins') {
+    const { first, change } = approval.join;
+    return { leaves: [draftUse({ id: first, runId, evaluationId, at })], effects: [change] };
+  }
+  const { offered } = approval;
   return {
     leaves: [draftUse({ id: approvalId, runId, evaluationId, at })],
-    effects: [{ kind: 'useApproval', approvalId, evaluationId, atMs: evaluatedMs }],
+    effects: [
+      { kind: 'useApproval', approvalId, evaluationId, atMs: evaluatedMs },
+      ...(offered === null ? [] : [offered]),
+    ],
   };
 }

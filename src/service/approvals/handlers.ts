@@ -28,61 +28,77 @@ import { approvalDecided } from '../writes/system.ts';
 import { approvalBody, shownBody } from './view.ts';
 import { loggedApproval, type LoggedApproval } from './logged.ts';
 
-export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'decideApproval'> = {
-  async listApprovals({ query, caller }, services) {
-    const { projectId } = caller.project;
-    const { status, runId, cursor } = query;
-    const filters = {
-      ...(status === undefined ? {} : { status }),
-      ...(runId === undefined ? {} : { runId }),
-    };
-    const atMs = await expiryTime(services, projectId);
-    const mask = masking(caller, services);
-    const altered: string[] = [];
-    const { items, nextCursor } = await sizedPage(services, {
-      scope: { list: 'approvals', projectId, filters },
-      cursor,
-      limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
-      read: (page: Parameters<typeof services.store.approvals>[2]) =>
-        services.store.approvals(projectId, { ...filters, atMs }, page),
-      position: ({ requestedMs, approvalId }) => byAge(requestedMs, approvalId),
-      item: async ({ approvalId }) => {
-        const approval = await unlessAltered(
-          services,
-          loggedApproval(services.store, caller.project, approvalId),
-        );
-        if (approval !== null) {
-          const nameOf = await names(services, caller, approval);
-          return { item: shownBody(approval, { atMs, mask, nameOf }), bytes: approval.bytes };
+export const approvals: Pick<Handlers, 'listApprovals' | 'getApproval' | 'awaitApproval' | 'decideApproval'> =
+  {
+    async listApprovals({ query, caller }, services) {
+      const { projectId } = caller.project;
+      const { status, runId, cursor } = query;
+      const filters = {
+        ...(status === undefined ? {} : { status }),
+        ...(runId === undefined ? {} : { runId }),
+      };
+      const atMs = await expiryTime(services, projectId);
+      const mask = masking(caller, services);
+      const altered: string[] = [];
+      const { items, nextCursor } = await sizedPage(services, {
+        scope: { list: 'approvals', projectId, filters },
+        cursor,
+        limit: pageLimit(query.limit, limits.pageDefault, limits.pageMax),
+        read: (page: Parameters<typeof services.store.approvals>[2]) =>
+          services.store.approvals(projectId, { ...filters, atMs }, page),
+        position: ({ requestedMs, approvalId }) => byAge(requestedMs, approvalId),
+        item: async ({ approvalId }) => {
+          const approval = await unlessAltered(
+            services,
+            loggedApproval(services.store, caller.project, approvalId),
+          );
+          if (approval !== null) {
+            const nameOf = await names(services, caller, approval);
+            return { item: shownBody(approval, { atMs, mask, nameOf }), bytes: approval.bytes };
+          }
+          altered.push(approvalId);
+          return { item: null, bytes: 0 };
+        },
+      });
+      const data = items.filter((item) => item !== null);
+      return { status: 200, body: { data, nextCursor, ...(altered.length === 0 ? {} : { altered }) } };
+    },
+
+    async getApproval({ params, caller }, services) {
+      const approval = await loggedApproval(services.store, caller.project, params.approvalId);
+      if (approval === null) throw notFound('approval');
+      const mask = masking(caller, services);
+      const atMs = await expiryTime(services, caller.project.projectId);
+      const nameOf = await names(services, caller, approval);
+      return { status: 200, body: shownBody(approval, { atMs, mask, nameOf }) };
+    },
+
+    async awaitApproval({ params: { approvalId }, query: { waitSeconds = 0 }, caller }, services) {
+      const { store, holds } = services;
+      const { projectId } = caller.project;
+      const own = await loggedApproval(store, caller.project, approvalId);
+      if (own === null || own.requestedBy !== caller.id || isOfOtherRun(caller, own.runId))
+        throw notFound('approval');
+      const isOver = async () => (await store.approval(projectId, approvalId))?.decision !== null;
+      await holds.until({ projectId, waitMs: waitSeconds * 1000, isOver });
+      const approval = await loggedApproval(store, caller.project, approvalId);
+      if (approval === null) throw notFound('approval');
+      const atMs = await expiryTime(services, projectId);
+      const { status, expiresAt } = approvalBody(approval, { atMs, nameOf: () => null });
+      return { status: 200, body: { approvalId, status, expiresAt } };
+    },
+
+    async decideApproval(call, services) {
+      for (;;) {
+        try {
+          return await decide(call, services);
+        } catch (error) {
+          // the approver signed another decision meanwhile, or was revoked: look again
+          if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
         }
-        altered.push(approvalId);
-        return { item: null, bytes: 0 };
-      },
-    });
-    const data = items.filter((item) => item !== null);
-    return { status: 200, body: { data, nextCursor, ...(altered.length === 0 ? {} : { altered }) } };
-  },
-
-  async getApproval({ params, caller }, services) {
-    const approval = await loggedApproval(services.store, caller.project, params.approvalId);
-    if (approval === null) throw notFound('approval');
-    const mask = masking(caller, services);
-    const atMs = await expiryTime(services, caller.project.projectId);
-    const nameOf = await names(services, caller, approval);
-    return { status: 200, body: shownBody(approval, { atMs, mask, nameOf }) };
-  },
-
-  async decideApproval(call, services) {
-    for (;;) {
-      try {
-        return await decide(call, services);
-      } catch (error) {
-        // the approver signed another decision meanwhile, or was revoked: look again
-        if (!(error instanceof GovError) || error.code !== 'PRECONDITION_FAILED') throw error;
       }
-    }
-  },
-};
+    },
+  };
 
 const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempotency }, services) => {
   const { projectId } = caller.project;
@@ -126,6 +142,8 @@ const decide: Handlers['decideApproval'] = async ({ params, body, caller, idempo
   );
   return 'replayed' in stored ? stored : answer;
 };
+
+const isOfOtherRun = ({ run }: Caller, runId: string): boolean => run !== undefined && run !== runId;
 
 const names = (
   { store }: Services,

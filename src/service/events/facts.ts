@@ -28,6 +28,8 @@ export const factNames = {
   call: 'c:',
   /** A run in which `gov run` started a program, and a conversation that the program named. */
   link: 'l:',
+  /** Permissions of a call that wait for its second gate (`src/service/approvals/joins.ts`). */
+  join: 'j:',
 } as const;
 
 const dayMs = 86_400_000;

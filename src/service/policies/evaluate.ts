@@ -6,6 +6,7 @@
  */
 import { refuseSystemRun } from '../writes/system-run.ts';
 import type { PolicyEvaluation } from '../../contract/governance.ts';
+import type { CallSource } from '../../contract/tools.ts';
 import { limits } from '../../contract/limits.ts';
 import {
   draftEvaluation,
@@ -73,6 +74,9 @@ export interface EvaluationRequest {
   readonly source: PolicySource;
   /** Of a tool call: the one approval that may let it run. Default: any approval of this call. */
   readonly approvalId?: string;
+  /** Of a tool call: the gate that asks, and the client's id of the call. */
+  readonly gate?: CallSource;
+  readonly toolCallId?: string;
 }
 
 /** The decision. The append records it with its approval. */
@@ -199,8 +203,9 @@ async function decideIn(
   return { evaluation, summary, approval: null, evaluatedMs };
 }
 
-const opened = ({ approvalId, requestedBy, expiresMs }: StoredApproval): OpenedApproval => ({
+const opened = ({ approvalId, requestedBy, expiresMs, callKey }: StoredApproval): OpenedApproval => ({
   id: approvalId,
+  ...(callKey === null ? {} : { binding: 'gov.subject/1' }),
   requestedBy,
   expiresAt: formatTimestamp(expiresMs),
 });

@@ -38,7 +38,10 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       contextPointer: (below) => (isOurs(below) ? below : `/context${below}`),
       source: 'tool',
       ...(body.approvalId === undefined ? {} : { approvalId: body.approvalId }),
+      ...(body.source === undefined ? {} : { gate: body.source }),
+      ...(body.toolCallId === undefined ? {} : { toolCallId: body.toolCallId }),
     };
+    const { holdSeconds } = services;
     const hashes = { argumentsHash: hashOf(body), actionHash };
     const router = await routerOf(services.store, caller.project.projectId);
     const answerOf = (decided: PolicyOutcome) => {
@@ -48,7 +51,7 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
         score: 0,
       }));
       const riskScore = evaluateRisk({ policyDecisions }, router).score;
-      return { status: 200, body: decisionBody(decided, { ...hashes, riskScore }) } as const;
+      return { status: 200, body: decisionBody(decided, { ...hashes, riskScore, holdSeconds }) } as const;
     };
     if (body.dryRun === true) return answerOf(await decideOnly(services, asked));
     return recordEvaluation(services, asked, (decided) => {
@@ -97,6 +100,11 @@ interface CallHashes {
   readonly actionHash: string;
 }
 
+interface DecisionFacts extends CallHashes {
+  readonly riskScore: number;
+  readonly holdSeconds: number | undefined;
+}
+
 /** Whether a place in the context is in a member that the service sets from the call. */
 const isOurs = (pointer: string): boolean =>
   toolContextMembers.some((name) => `${pointer}/`.startsWith(`/${name}/`));
@@ -116,7 +124,7 @@ const matching = ({ evaluation }: PolicyOutcome) =>
 
 function decisionBody(
   decided: PolicyOutcome,
-  { argumentsHash, actionHash, riskScore }: CallHashes & { readonly riskScore: number },
+  { argumentsHash, actionHash, riskScore, holdSeconds }: DecisionFacts,
 ): ToolDecision {
   const { evaluation, approval, evaluatedMs } = decided;
   const { id, evaluatedAt } = evaluation;
@@ -130,11 +138,12 @@ function decisionBody(
     matchedPolicies: matched.flatMap(({ policyId, version, decision }) =>
       version === null ? [] : [{ policyId, version, decision }],
     ),
-    obligations: obligationsOf(decided),
+    obligations: obligationsOf(decided, holdSeconds),
     riskScore,
     argumentsHash,
     actionHash,
     approvalId: approval?.stored.approvalId ?? null,
+    ...(approval?.does === 'joins' ? { joined: true } : {}),
     evaluatedAt,
     expiresAt: formatTimestamp(evaluatedMs + limits.toolDecisionSeconds * 1000),
   };
@@ -144,10 +153,10 @@ function decisionBody(
 function outcomeOf(decided: PolicyOutcome): Pick<ToolDecision, 'decision' | 'reason'> {
   const { combined } = decided.evaluation;
   const { does, stored } = decided.approval ?? {};
-  if ((does === 'uses' || does === 'is denied') && stored?.decision) {
+  if ((does === 'uses' || does === 'joins' || does === 'is denied') && stored?.decision) {
     const { outcome, by, atMs, comment } = stored.decision;
     const said = `${outcome} by ${by} at ${formatTimestamp(atMs)}${comment === null ? '' : `: ${comment}`}`;
-    return { decision: does === 'uses' ? 'allow' : 'deny', reason: cut(said, limits.reasoningChars) };
+    return { decision: does === 'is denied' ? 'deny' : 'allow', reason: cut(said, limits.reasoningChars) };
   }
   const first = matching(decided).find(({ decision }) => decision === combined);
   if (first === undefined) return { decision: combined, reason: 'no active policy objects to the call' };
@@ -156,11 +165,15 @@ function outcomeOf(decided: PolicyOutcome): Pick<ToolDecision, 'decision' | 'rea
 }
 
 /** What the caller must do in addition to obeying the decision. */
-function obligationsOf(decided: PolicyOutcome): ToolDecision['obligations'] {
+function obligationsOf(decided: PolicyOutcome, holdSeconds?: number): ToolDecision['obligations'] {
   const { evaluation, approval } = decided;
   if (approval?.does === 'opens' || approval?.does === 'waits') {
     const { approvalId, expiresMs } = approval.stored;
-    const params = { approvalId, expiresAt: formatTimestamp(expiresMs) };
+    const params = {
+      approvalId,
+      expiresAt: formatTimestamp(expiresMs),
+      ...(holdSeconds === undefined ? {} : { holdSeconds }),
+    };
     return [{ type: 'wait_for_approval', params }];
   }
   if (evaluation.combined !== 'warn') return [];
@@ -173,8 +186,8 @@ function obligationsOf(decided: PolicyOutcome): ToolDecision['obligations'] {
  * members are valid, so any other refusal is a bug.
  */
 function toolEvaluated(
-  { tool }: ToolCall,
-  { evaluationId, decision, argumentsHash, actionHash, approvalId }: ToolDecision,
+  { tool, toolCallId }: ToolCall,
+  { evaluationId, decision, argumentsHash, actionHash, approvalId, joined }: ToolDecision,
   context: {
     runId: string;
     actor: NonNullable<ToolCall['actor']>;
@@ -197,6 +210,8 @@ function toolEvaluated(
       argumentsHash,
       actionHash,
       ...(approvalId === null ? {} : { approvalId }),
+      ...(toolCallId === undefined ? {} : { toolCallId }),
+      ...(joined === undefined ? {} : { joined }),
     },
   };
   const draft = draftEvent(input, nowMs, services.salt);

@@ -27,6 +27,7 @@ import type { StoredSettings } from '../call/settings.ts';
 import type { FingerprintHasher, Seal } from '../call/secrets.ts';
 import type { SearchIndexer } from '../indexes/search.ts';
 import type { Slices } from '../call/slices.ts';
+import type { Holds } from '../log/holds.ts';
 import type { Tail } from '../log/tail.ts';
 import type { Witnesses } from '../hosting/witnesses.ts';
 import type { TaskRunner } from '../call/work.ts';
@@ -48,6 +49,7 @@ export interface Services {
   readonly fingerprinting: () => FingerprintHasher;
   readonly cursors: Cursors;
   readonly tail: Tail;
+  readonly holds: Holds;
   readonly checkpoints: Checkpoints;
   readonly indexer: Indexer;
   /** The key of the terms of the search index. */
@@ -110,6 +112,8 @@ export interface Services {
   readonly planeProject?: string;
   /** Where a person has to be present. Absent on a hosted service. */
   readonly presence?: PresenceRule;
+  /** How long a gate waits for the decision of a person. Absent: it does not wait. */
+  readonly holdSeconds?: number;
   /** Null on a plane. */
   readonly hosting: HostParts | null;
   readonly credentials: Credentials;

@@ -14,6 +14,7 @@ import {
   type Evaluation,
   type OpenEvaluation,
 } from '../../core/decided/evaluation.ts';
+import { subjectHash } from '../../core/decided/subject.ts';
 import { readDisclosures } from '../../core/events/disclosure.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { noPolicyActive } from '../../core/proofs/layers.ts';
@@ -72,6 +73,7 @@ export class CompliancePass {
         recomputes: isComplete(inForce) ? recomputes(evaluation, inForce.set) : false,
         whole: asksAll(evaluation, inForce),
         call: evaluatedCall(evaluation),
+        subject: subjectIn(evaluation),
         shownHash: evaluation.asked?.shownHash,
         expiresMs: expiryOf(evaluation),
       });
@@ -117,6 +119,11 @@ export class CompliancePass {
 /** Whether every version in the set is the logged one. */
 const isComplete = ({ set, unknown, policySetHash }: LoggedSet): boolean =>
   unknown.length === 0 && set.policySetHash === policySetHash;
+
+function subjectIn({ checkpoint, policySource }: OpenEvaluation): string | null {
+  const context = objectOf(checkpoint?.['context']);
+  return policySource === 'tool' && context !== null ? subjectHash(context) : null;
+}
 
 const eventIn = (disclosures: string | null): Map<string, Json> =>
   disclosures === null ? new Map() : rebuild(readDisclosures(disclosures));

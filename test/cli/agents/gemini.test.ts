@@ -9,6 +9,7 @@ const wanted = {
   node: '/node',
   entry: '/gov.cjs',
   config: '/agents.json',
+  hold: 0,
   telemetry: null,
   lockedPath: null,
   wrapped: [],

@@ -124,7 +124,6 @@ describe('the approval of a call', () => {
     ['another tool server', { tool: { ...call.tool, server: 'shop' } }],
     ['another tool definition', { tool: { ...call.tool, schemaHash: 'sha256:b' } }],
     ['another run', { runId: 'run-elsewhere' }],
-    ['another actor', { actor: 'critic' }],
     ['other policies', { policyIds: ['ask-pay'] }],
     ['another context that a policy reads', { context: { region: 'us' } }],
   ])('an approval does not allow a call with %s', async (_, change) => {
@@ -133,6 +132,11 @@ describe('the approval of a call', () => {
     expect(other).toMatchObject({ allowed: false, decision: 'escalate' });
     expect(other.approvalId).not.toBe(approvalId);
     expect(await evaluate({ runId })).toMatchObject({ allowed: true, approvalId });
+  });
+
+  it('an approval allows the call of another actor with the same key', async () => {
+    const { runId, approvalId } = await approved();
+    expect(await evaluate({ runId, actor: 'critic' })).toMatchObject({ allowed: true, approvalId });
   });
 
   it('an approval does not allow the call of another key', async () => {

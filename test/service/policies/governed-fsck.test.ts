@@ -45,6 +45,14 @@ it('fsck finds no fault on a plane with every kind of governance record', { time
     await here.decide(approvalId, outcome);
     expect((await here.tool('run', 'pay', call)).approvalId).toBe(approvalId);
   }
+  const gate = { arguments: { amount: 7 }, tool: { name: 'pay', server: 'till' }, toolCallId: 'c' };
+  const { approvalId } = await here.tool('run', 'pay', { ...gate, source: 'hook' });
+  await here.decide(approvalId, 'approved');
+  await here.tool('run', 'pay', { ...gate, source: 'hook' });
+  expect(await here.tool('run', 'pay', { ...gate, source: 'mcp' })).toMatchObject({
+    joined: true,
+    approvalId,
+  });
   await here.ran('run', {}, 'output.delivered');
   await here.risk('run');
   const { bands: _, ...config } = await here.must('GET', '/risk/config');

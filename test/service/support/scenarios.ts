@@ -232,6 +232,8 @@ export const scenarios: readonly Scenario[] = [
   ['listApprovals', 200],
   ['listApprovals', 400, () => ({ path: '/approvals?status=done' })],
   ['getApproval', 200],
+  ['awaitApproval', 200],
+  ['awaitApproval', 400, ({ approvalId }) => ({ path: `/approvals/${approvalId}/standing?waitSeconds=x` })],
   ['listApprovers', 200],
   ['listApprovers', 400, () => ({ path: '/approvers?status=lost' })],
   ['getApprover', 200],

@@ -4,7 +4,6 @@
  * also in a folder that nobody trusted; those of an administrator stay. Tested by `test/cli/agents/install.test.ts`.
  */
 import { join } from 'node:path';
-import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import {
   addTo,
@@ -17,7 +16,7 @@ import {
 } from './settings-json.ts';
 import { closingMembers, lockedPathMember } from '../open-settings.ts';
 import { homeOf } from '../../context/config.ts';
-import { hookLine, type Edit, type SetupTarget, type Setup, type HookSettings } from './edit.ts';
+import { hookLine, hookTimeout, type Edit, type SetupTarget, type Setup, type HookSettings } from './edit.ts';
 
 const reports =
   'SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop SessionEnd'.split(' ');
@@ -49,12 +48,17 @@ function edit(place: SetupTarget, wanted: HookSettings): Edit {
   return {
     path: file.path,
     add(before) {
-      const hook = { type: 'command', timeout: limits.hookClientSeconds };
+      const hook = { type: 'command', timeout: hookTimeout(wanted, false) };
       const entries = reports.map((event) => [
         event,
         { hooks: [{ ...hook, command: hookLine('claude-code', wanted, false) }] },
       ]);
-      const gate = { ...hook, command: hookLine('claude-code', wanted, true), onFailure: 'block' };
+      const gate = {
+        ...hook,
+        timeout: hookTimeout(wanted, true),
+        command: hookLine('claude-code', wanted, true),
+        onFailure: 'block',
+      };
       return addTo(file, before, {
         hooks: { PreToolUse: { hooks: [gate] }, ...Object.fromEntries(entries) },
         members: [...telemetryMembers(readSettings(file, before), wanted), ...closing(place, wanted)],

@@ -8,12 +8,12 @@
 import { homeOf } from '../../context/config.ts';
 import { join } from 'node:path';
 import { parse, stringify, TomlError } from 'smol-toml';
-import { limits } from '../../../contract/limits.ts';
 import { isObject } from '../../../core/json/object.ts';
 import type { Settings } from './settings-json.ts';
 import {
   cannotEdit,
   hookLine,
+  hookTimeout,
   isOwnLine,
   type Edit,
   type SetupTarget,
@@ -131,7 +131,7 @@ function hookTables(wanted: HookSettings): string {
     [event]: [
       {
         hooks: [
-          { type: 'command', command: hookLine('codex', wanted, gates), timeout: limits.hookClientSeconds },
+          { type: 'command', command: hookLine('codex', wanted, gates), timeout: hookTimeout(wanted, gates) },
         ],
       },
     ],

@@ -2,6 +2,7 @@
  * What `gov agents install` writes for one client, as edits of text files. An edit keeps what the user has, and can be
  * taken back. `claude-code.ts` and the other files of this folder have one each.
  */
+import { limits } from '../../../contract/limits.ts';
 import { agentClients, type AgentClient } from '../../../core/agents/clients.ts';
 import { quotedWord } from '../../../core/shell-word.ts';
 import type { Variables } from '../../context/config.ts';
@@ -23,6 +24,8 @@ export interface HookSettings {
   readonly node: string;
   readonly entry: string;
   readonly config: string;
+  /** How long a call waits for the decision of a person, in seconds; 0: not. */
+  readonly hold: number;
   /** Where the client sends OpenTelemetry, and with which key; null: nowhere. */
   readonly telemetry: { readonly origin: string; readonly key: string } | null;
   /** PATH for the programs that a client starts; null: not locked. */
@@ -36,6 +39,7 @@ export const nothing: HookSettings = {
   node: '',
   entry: '',
   config: '',
+  hold: 0,
   telemetry: null,
   lockedPath: null,
   wrapped: [],
@@ -72,14 +76,23 @@ export interface Setup {
   edits(place: SetupTarget, wanted: HookSettings): readonly Edit[];
 }
 
+/** How long a client waits for a hook, in seconds: a hook that holds a call has the same time after it. */
+export const hookTimeout = ({ hold }: HookSettings, gates: boolean): number =>
+  limits.hookClientSeconds + (gates ? hold : 0);
+
 /**
  * The shell line of a hook. `env -i` keeps out the variables that a project can set for its agent, such as NODE_OPTIONS.
  * Where it gates, every end but an answer becomes exit code 2 with a text: Codex takes 2 without a text as a failure, and
  * a failure lets the call run in most clients. A line that only records ends with 0 or 1: other codes block a prompt, hide a
  * result, or start the turn again without end (measured: Gemini CLI 0.61.0, AfterAgent with 127).
  */
-export function hookLine(client: AgentClient, { node, entry, config }: HookSettings, gates: boolean): string {
-  const line = `/usr/bin/env -i ${[node, entry].map(quotedWord).join(' ')} hook ${client} --config ${quotedWord(config)}`;
+export function hookLine(
+  client: AgentClient,
+  { node, entry, config, hold }: HookSettings,
+  gates: boolean,
+): string {
+  const holds = gates && hold > 0 ? ` --hold ${hold}` : '';
+  const line = `/usr/bin/env -i ${[node, entry].map(quotedWord).join(' ')} hook ${client} --config ${quotedWord(config)}${holds}`;
   if (!gates) return `${line} || exit 1`;
   return `${line} || { [ $? -eq 2 ] || echo 'gov: the call did not run: the hook of gov failed. See gov agents doctor.' >&2; exit 2; }`;
 }

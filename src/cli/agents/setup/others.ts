@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { limits } from '../../../contract/limits.ts';
 import { homeOf, xdgFolder } from '../../context/config.ts';
-import { cannotEdit, hookLine, type Edit, type Setup, type HookSettings } from './edit.ts';
+import { cannotEdit, hookLine, hookTimeout, type Edit, type Setup, type HookSettings } from './edit.ts';
 import { listedEdit, type HookList } from './listed.ts';
 import { withoutValue, withValue } from './json-text.ts';
 import { addTo, readSettings, removeFrom } from './settings-json.ts';
@@ -45,15 +45,23 @@ const cursor: Setup = {
 const plugin = (
   wanted: HookSettings,
 ): string => `// gov agents install wrote this file; gov agents uninstall removes it.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 
 const line = ${JSON.stringify(hookLine('opencode', wanted, true))};
 const send = (event) =>
-  spawnSync('/bin/sh', ['-c', line], { input: JSON.stringify(event), encoding: 'utf8', timeout: ${limits.hookClientSeconds * 1000} });
+  new Promise((resolve) => {
+    const program = spawn('/bin/sh', ['-c', line], { timeout: ${hookTimeout(wanted, true) * 1000} });
+    let [stdout, stderr] = ['', ''];
+    program.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
+    program.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    program.stdin.on('error', () => {}).end(JSON.stringify(event));
+    program.on('error', (cause) => resolve({ status: null, stdout, stderr: String(cause) }));
+    program.on('close', (status) => resolve({ status, stdout, stderr }));
+  });
 
 export const Gov = async ({ directory }) => ({
   'tool.execute.before': async (input, output) => {
-    const { status, stdout, stderr } = send({
+    const { status, stdout, stderr } = await send({
       hook_event_name: 'tool.execute.before',
       session_id: input.sessionID,
       tool_use_id: input.callID,
@@ -66,7 +74,7 @@ export const Gov = async ({ directory }) => ({
     if (answer.decision === 'deny') throw new Error(answer.reason);
   },
   'tool.execute.after': async (input, output) => {
-    send({
+    await send({
       hook_event_name: 'tool.execute.after',
       session_id: input.sessionID,
       tool_use_id: input.callID,

@@ -1,6 +1,7 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
 import { basename, delimiter, join, resolve } from 'node:path';
 import { clientTitles } from '../../../core/agents/clients.ts';
+import { isObject } from '../../../core/json/object.ts';
 import {
   install,
   isChange,
@@ -25,7 +26,7 @@ import { pinProxied, proxiedCommands } from '../../agents/mcp/proxied.ts';
 import { nameOdd, showChanges } from '../../agents/show-changes.ts';
 import { homeOfSudo, planeOfSudo } from '../../agents/sudo.ts';
 import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
-import type { Variables } from '../../context/config.ts';
+import { readObject, type Variables } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import type { Context } from '../../context/definition.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -176,7 +177,17 @@ interface Plan {
   readonly odd: readonly OddClient[];
 }
 
-function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: InstallChoice): Plan {
+/** How long the plane lets a call wait, in seconds. */
+function holdOf(call: Call): number {
+  const context = contextOf(call);
+  const own =
+    context?.kind === 'plane' ? readObject(join(context.dataDir, 'plane.json'))?.['hold'] : undefined;
+  const seconds = isObject(own) ? own['seconds'] : undefined;
+  return call.flags.hold ?? (typeof seconds === 'number' ? seconds : 0);
+}
+
+function plan(call: Call, { scope, folder, chosen, key }: InstallChoice): Plan {
+  const { flags, io, session } = call;
   const origin = new URL(session.baseUrl().value).origin;
   const pinning = { etc, scope, folder, context: session.context()?.name, cwd: io.cwd };
   const homes = [io.env, ...[homeOfSudo(io.env)].flatMap((home) => (home === null ? [] : [{ HOME: home }]))];
@@ -184,6 +195,7 @@ function plan({ flags, io, session }: Call, { scope, folder, chosen, key }: Inst
     node: process.execPath,
     entry: resolve(process.argv[1] ?? ''),
     config: join(folder, 'agents.json'),
+    hold: holdOf(call),
     // a file that every user can read must not have a key
     telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
     lockedPath: flags.lockPath ? lockedPath(io.env) : null,

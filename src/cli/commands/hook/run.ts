@@ -19,5 +19,6 @@ export const run: Run<typeof spec> = ({ args, flags, io }) => {
     client,
     config: flags.config ?? userConnectionFile(io.env),
     fail: flags.fail === 'open' ? 'open' : 'closed',
+    hold: flags.hold ?? 0,
   });
 };

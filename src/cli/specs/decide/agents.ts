@@ -1,4 +1,5 @@
 /** Commands of the noun agents, as data. Tested by `test/cli/agents/install.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
 import { agentClients } from '../../../core/agents/clients.ts';
 import { command, flag } from '../../program/spec.ts';
 
@@ -35,6 +36,11 @@ export const agentsInstall = command({
     keyFile: flag.text(
       'FILE',
       'Key of the hooks, with the scopes tools:evaluate and events:write; default: agent.key of a plane on this machine, else a new one',
+    ),
+    hold: flag.integer(
+      'SECONDS',
+      'How long a call waits for the decision of a person; default: hold.seconds in plane.json of a plane on this machine, else 0',
+      { minimum: 0, maximum: limits.holdMostSeconds },
     ),
     keepPlane: flag.on('With --scope managed: leave a plane of a user where it is'),
     lockPath: flag.on(

@@ -1,4 +1,5 @@
 /** The command hook, as data. Tested by `test/cli/agents/hook.test.ts`. */
+import { limits } from '../../../contract/limits.ts';
 import { agentClients } from '../../../core/agents/clients.ts';
 import { command, flag } from '../../program/spec.ts';
 
@@ -14,6 +15,11 @@ export const hook = command({
   args: [{ name: 'client', description: `One of ${agentClients.join(', ')}`, choices: agentClients }],
   flags: {
     config: flag.text('FILE', 'Address and key; default: agents.json in the folder of the configuration'),
+    hold: flag.integer(
+      'SECONDS',
+      'How long a call may wait for the decision of a person; the client must wait longer; default: 0',
+      { minimum: 0, maximum: limits.holdMostSeconds },
+    ),
     fail: flag.text(
       'MODE',
       'open: a call runs if no decision is available, but only where root has put {"allowFailOpen": true} into /etc/gov/agents.json; default: closed',

@@ -154,6 +154,7 @@ describe('mcp proxy over HTTP', () => {
     await expect.poll(() => closed).toBe(before + 1);
     const outcomes = async () =>
       (await plane.json('events list --run web')).events
+        .filter(({ eventType }: { eventType: string }) => eventType !== 'tool.evaluated')
         .filter(({ metadata }: { metadata: { toolCallId: string } }) => metadata.toolCallId === 'left')
         .map(({ metadata }: { metadata: { outcome?: string } }) => metadata.outcome);
     await expect.poll(outcomes).toEqual([undefined, 'interrupted']);
