@@ -63,7 +63,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
     balance: { may: 'json', doors: 'kinds scan statement' },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
-    coverage: { may: 'json events', doors: 'join judge report' },
+    coverage: { may: 'json events', doors: 'join judge report sightings' },
     // Signatures of people over decisions, which a layer judges.
     approvals: { may: 'json events decided' },
     proofs: {

@@ -5,11 +5,13 @@
  */
 import { deciderName } from '../approvals/call.ts';
 import type { ShownApproval } from '../../contract/approvals.ts';
+import type { ReportSource } from '../../contract/coverage.ts';
 import { endingOf } from '../../contract/endings.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
-import { joinOf } from '../../core/coverage/join.ts';
+import { isObservation, joinOf } from '../../core/coverage/join.ts';
 import { sourceOf } from '../../core/coverage/report.ts';
+import { Sightings, type Place } from '../../core/coverage/sightings.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
 
 export type EntryKind =
@@ -73,7 +75,7 @@ export function timelineOf(parts: RunParts): Entry[] {
   return entries;
 }
 
-/** A call with all that belongs to it, a prompt with its other reports, or one thing alone. */
+/** A call with all that belongs to it, a prompt or a call of a model with its other reports, or one thing alone. */
 interface Group {
   call: AuditEvent | null;
   readonly members: Member[];
@@ -93,40 +95,31 @@ function groupsOf({ events, evaluations, approvals }: RunParts): Group[] {
   const byName = new Map<string, Group>();
   const approvalOf = new Map(approvals.map((approval) => [approval.evaluationId, approval.approvalId]));
   const calls = callIdsOf(events);
-  const promptName = promptNames();
+  const sightings = new Sightings();
   for (const member of membersOf(events, evaluations)) {
     const { event, evaluation } = member;
     const names = event === null ? [] : namesOf(event, calls);
     const asked = evaluation === null ? undefined : approvalOf.get(evaluation.id);
     if (asked !== undefined) names.push(`approval ${asked}`);
-    if (event?.eventType === promptType) names.push(...promptName(event));
-    let group = names.map((name) => byName.get(name)).find((each) => each !== undefined);
+    const { own, others } = event === null ? nowhere : sightings.add(event);
+    let group = [...names, ...others.map(placeName)]
+      .map((name) => byName.get(name))
+      .find((each) => each !== undefined);
     if (group === undefined) groups.push((group = { call: null, members: [], approvals: [] }));
     group.members.push(member);
-    for (const name of names) if (!byName.has(name)) byName.set(name, group);
+    for (const name of [...names, ...own.map(placeName)]) if (!byName.has(name)) byName.set(name, group);
     if (group.call === null && event !== null && opensGroup(event)) group.call = event;
   }
   for (const approval of approvals) byName.get(`approval ${approval.approvalId}`)?.approvals.push(approval);
   return groups;
 }
 
-const promptType = 'prompt.submitted';
-const opensGroup = ({ eventType }: AuditEvent): boolean =>
-  callTypes.has(eventType) || eventType === promptType;
+const nowhere = { own: [], others: [] };
+const placeName = ({ name, n }: Place): string => `${n} ${name}`;
 
-/** Names prompts: the n-th of one text by each source is one prompt, whichever of them recorded it first. */
-function promptNames(): (event: AuditEvent) => string[] {
-  const counts = new Map<string, number>();
-  return ({ metadata }) => {
-    const { content } = metadata;
-    if (content === undefined || content === null) return [];
-    const text = JSON.stringify(content);
-    const counted = `${sourceOf(metadata)} ${text}`;
-    const n = (counts.get(counted) ?? 0) + 1;
-    counts.set(counted, n);
-    return [`prompt ${n} ${text}`];
-  };
-}
+/** Types of events that other reports of the same fact stand below. */
+const firstTypes = new Set([...callTypes, 'prompt.submitted', 'model.invoked']);
+const opensGroup = ({ eventType }: AuditEvent): boolean => firstTypes.has(eventType);
 
 /** Events and evaluations in the order of recording. The event of an evaluation comes with it. */
 function membersOf(events: readonly AuditEvent[], evaluations: readonly PolicyEvaluationRecord[]): Member[] {
@@ -199,7 +192,9 @@ function eventEntry(event: AuditEvent, isPart: boolean): Entry {
     kind,
     at: event.timestamp,
     title: titleOf(event, kind),
-    text: lineOf(contentOf(event)),
+    text: isObservation(event.eventType)
+      ? `seen by ${sourceNames[sourceOf(event.metadata)]}`
+      : lineOf(contentOf(event)),
     isPart,
     outcome:
       kind === 'decision' || kind === 'call' ? decision : kind === 'result' ? endingShown(event) : null,
@@ -208,6 +203,14 @@ function eventEntry(event: AuditEvent, isPart: boolean): Entry {
     approval: null,
   };
 }
+
+const sourceNames: Readonly<Record<ReportSource, string>> = {
+  hook: 'a hook',
+  mcp: 'the MCP proxy',
+  direct: 'its program',
+  otlp: 'telemetry',
+  transcript: 'a recording',
+};
 
 /** An ending other than the usual one. */
 function endingShown({ metadata }: AuditEvent): string | null {

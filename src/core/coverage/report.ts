@@ -73,7 +73,7 @@ interface Observable {
   readonly metadata?: Metadata;
 }
 
-/** Members with content: the source that recorded the call has it. */
+/** Members with content: the source that recorded the call has it. What a model says is in its recording alone. */
 const contents = ['arguments', 'content'] as const;
 
 /** Returns the event that reports a call which another source has recorded. The same event always gives the same one. */
@@ -81,9 +81,10 @@ export function observationOf<Report extends Observable>(event: Report): Report 
   const { resource, eventType, metadata = {}, ...rest } = event;
   if (isObservation(eventType)) return event;
   const { details: _details, ...facts } = metadata;
+  const isModel = eventType === 'model.invoked';
   const digests = contents.flatMap((name) => {
     const value = facts[name];
-    if (value === undefined || value === null) return [];
+    if (isModel || value === undefined || value === null) return [];
     return [[name, isDigest(value) ? value : digestOf(value)] as const];
   });
   const tool = typeof resource === 'object' && resource !== null ? resource.name : resource;
@@ -94,7 +95,7 @@ export function observationOf<Report extends Observable>(event: Report): Report 
     metadata: {
       ...facts,
       observed: eventType,
-      ...(tool === undefined ? {} : { [eventType === 'model.invoked' ? 'model' : 'tool']: tool }),
+      ...(tool === undefined ? {} : { [isModel ? 'model' : 'tool']: tool }),
       ...Object.fromEntries(digests),
     },
     // the same members but for the resource, which no event must have

@@ -4,7 +4,8 @@
  * - an event that the run already has: nothing;
  * - an event with new members, because its observation has ended since: an `event.completed` with those members;
  * - a call or result that another source has recorded: an `x.tool.observed`; a prompt that one has recorded as often with
- *   the same text: an `x.prompt.observed`;
+ *   the same text, or without a text: an `x.prompt.observed`; a call of a model whose answer or request has the same id:
+ *   an `x.model.observed`;
  * - an event whose members differ from the stored ones: the recording is of another run, and nothing is stored;
  * - the same, where an older version of gov stored the event: an `event.completed` with the members that differ.
  * Tested by `test/core/intake/reconcile.test.ts`.
@@ -13,10 +14,9 @@ import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { isObservation } from '../coverage/join.ts';
 import { claimedKeys, observationOf, reportKey, sourceOf } from '../coverage/report.ts';
+import { Sightings } from '../coverage/sightings.ts';
 import { isObject } from '../json/object.ts';
-import type { ReportSource } from '../../contract/coverage.ts';
 import type { Json, JsonObject } from '../json/canonical.ts';
-import { contentHash } from './otlp/history.ts';
 import { shortHash, type ImportedRun } from './run.ts';
 
 /** The members of a stored event that a recording decides. `erased`: values are gone, so nothing can be compared. */
@@ -68,12 +68,12 @@ export function reconcile(
   let corrected = 0;
   for (const given of run.events) {
     const id = given.clientEventId ?? '';
-    const isPromptOfOther = known.isPromptOfOther(given);
+    const isOfOther = known.isOfOther(given);
     const before = known.byId.get(id);
     if (before === undefined) {
       const isMerged = run.mergeable.has(id) && known.hasOtherSignal(given);
       if (isMerged) merged += 1;
-      const event = isPromptOfOther || known.hasOtherSource(given) ? observationOf(given) : given;
+      const event = isOfOther || known.hasOtherSource(given) ? observationOf(given) : given;
       events.push(isMerged ? null : event);
       continue;
     }
@@ -118,9 +118,9 @@ class Known {
   readonly #completions = new Map<string, number>();
   readonly #calls = new Map<string, Set<unknown>>();
   readonly #sources = new Map<string, Set<unknown>>();
-  /** Prompts in the run by source and hash of the text, and those of the recording so far by hash. */
-  readonly #prompts = new Map<ReportSource, Map<string | null, number>>();
-  readonly #given = new Map<string | null, number>();
+  /** Prompts and calls of models in the run, and in the recording so far. */
+  readonly #stored = new Sightings();
+  readonly #given = new Sightings();
 
   constructor(stored: readonly StoredEvent[]) {
     for (const event of stored) {
@@ -130,12 +130,7 @@ class Known {
       const call = callOf(event);
       if (call !== undefined)
         this.#calls.set(call, (this.#calls.get(call) ?? new Set()).add(event.metadata['signal']));
-      if (event.eventType === 'prompt.submitted') {
-        const source = sourceOf(event.metadata);
-        const counts = this.#prompts.get(source) ?? new Map<string | null, number>();
-        this.#prompts.set(source, counts);
-        count(counts, wordsHash(event.metadata['content']));
-      }
+      this.#stored.add(event);
       for (const key of claimedKeys(event))
         this.#sources.set(key, (this.#sources.get(key) ?? new Set()).add(sourceOf(event.metadata)));
     }
@@ -154,14 +149,9 @@ class Known {
     return (this.#completions.get(id) ?? 0) + 1;
   }
 
-  /** Whether another source has recorded a prompt of this text as often as the recording has it so far. */
-  isPromptOfOther({ eventType, metadata = {} }: EventInput): boolean {
-    const text = eventType === 'prompt.submitted' ? wordsHash(metadata['content']) : null;
-    if (text === null) return false;
-    const n = count(this.#given, text);
-    return [...this.#prompts].some(
-      ([source, counts]) => source !== sourceOf(metadata) && (counts.get(text) ?? 0) >= n,
-    );
+  /** Whether another source has reported this prompt or call of a model. Takes the events of the recording in order. */
+  isOfOther(event: EventInput): boolean {
+    return this.#stored.isOfOther(this.#given.add(event).others, sourceOf(event.metadata ?? {}));
   }
 
   /** Whether the run has the same call, reported by another signal of the source. */
@@ -177,22 +167,9 @@ class Known {
   }
 }
 
-/** The hash of a prompt's words. Codex and Gemini CLI write them as the only part of a list, and a hook as a text. */
-function wordsHash(content: unknown): string | null {
-  const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
-  const text = isObject(part) && more.length === 0 ? part['text'] : undefined;
-  return contentHash(typeof text === 'string' ? text : content);
-}
-
 function callOf({ eventType, metadata }: Pick<EventInput, 'eventType' | 'metadata'>): string | undefined {
   const id = metadata?.['toolCallId'];
   return metadata?.['signal'] !== undefined && typeof id === 'string' ? `${eventType} ${id}` : undefined;
-}
-
-function count(counts: Map<string | null, number>, name: string | null): number {
-  const n = (counts.get(name) ?? 0) + 1;
-  counts.set(name, n);
-  return n;
 }
 
 const merge = (base: JsonObject, added: JsonObject): JsonObject => {

@@ -6,7 +6,13 @@
  */
 import type { EventInput } from '../../contract/events.ts';
 import { observationOf, reportKey, sequenceOf } from '../../core/coverage/report.ts';
-import { readReport, type ReportState } from '../../core/intake/otlp/history.ts';
+import {
+  readReport,
+  reportsOfModel,
+  type Reading,
+  type Report,
+  type ReportState,
+} from '../../core/intake/otlp/history.ts';
 import { joinCalls } from '../../core/intake/otlp/joins.ts';
 import type { Signal } from '../../core/intake/otlp/protobuf.ts';
 import type { IntakeResult, ReceivedEvent } from '../../core/intake/receive.ts';
@@ -22,10 +28,15 @@ interface Context {
 }
 
 /** Names of the facts that decide about an event. */
-export const factsOf = ({ call, report }: ReceivedEvent): string[] => [
+export const factsOf = ({ call, report, event }: ReceivedEvent): string[] => [
   ...(call === null ? [] : [factNames.call + call]),
   ...(report === null ? [] : [factNames.report + report.key]),
+  ...reportsOfModel(event, report).map(({ report: { key } }) => factNames.report + key),
 ];
+
+/** Whether others than telemetry may have recorded an event. */
+export const isCompared = ({ call, report, event }: ReceivedEvent): boolean =>
+  call !== null || report?.kind === 'prompt' || reportsOfModel(event, report).length > 0;
 
 /** Returns the events to record, and remembers what was reported. */
 export function eachOnce(received: IntakeResult, context: Context): ReceivedEvent[] {
@@ -39,20 +50,32 @@ const observed = (received: ReceivedEvent): ReceivedEvent => ({
 });
 
 /** A message of the history, a prompt or a call of a model. */
-function unlessRead(received: ReceivedEvent, { facts, others }: Context): ReceivedEvent[] {
+function unlessRead(received: ReceivedEvent, context: Context): ReceivedEvent[] {
   const { report, event } = received;
-  if (report === null) return [received];
-  const name = factNames.report + report.key;
-  const { reading, state } = readReport(report, {
-    id: event.clientEventId ?? '',
-    before: facts.json<ReportState>(name),
-    others: report.kind === 'prompt' ? others.prompts(event.runId, report.content) : 0,
-  });
-  facts.set(name, JSON.stringify(state));
-  if (reading === 'event') return [received];
+  const ofOthers = context.others.sightings(event.runId);
+  const readings = reportsOfModel(event, report).map(({ name, report: each }) =>
+    read(event, { report: each, others: ofOthers.countOfOthers(name, 'otlp') }, context),
+  );
+  if (report !== null) {
+    const others = report.kind === 'prompt' ? ofOthers.promptsOfOthers(report.content, 'otlp') : 0;
+    readings.push(read(event, { report, others }, context));
+  }
   // a number that is left out would count as missing
   const isNumbered = sequenceOf(event.metadata ?? {}) !== null;
-  return reading === 'observation' || isNumbered ? [observed(received)] : [];
+  if (readings.includes('repeat') && !isNumbered) return [];
+  return [readings.every((reading) => reading === 'event') ? received : observed(received)];
+}
+
+/** Returns how an event reads, and remembers that it was reported. */
+function read(
+  { clientEventId: id = '' }: EventInput,
+  { report, others }: { readonly report: Report; readonly others: number },
+  { facts }: Context,
+): Reading {
+  const name = factNames.report + report.key;
+  const { reading, state } = readReport(report, { id, before: facts.json<ReportState>(name), others });
+  facts.set(name, JSON.stringify(state));
+  return reading;
 }
 
 /**

@@ -26,7 +26,7 @@ import { rejection, type JudgedEvent } from './judge.ts';
 import { recordEvents } from './judged.ts';
 import { dayOf } from '../../core/intake/otlp/day-balance.ts';
 import { closeDays, dayFact } from './day-balances.ts';
-import { eachOnce, factsOf } from './each-once.ts';
+import { eachOnce, factsOf, isCompared } from './each-once.ts';
 import { linksOf, startsOf } from './links.ts';
 import { recordedCalls } from './recorded-calls.ts';
 import { countRepeated, isFault, noteSources } from './source-counts.ts';
@@ -163,11 +163,9 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   );
   const capture = caller.rules.settings.contentCapture;
   const received = receive(batch, { atMs, capture, known, earlier });
-  const reports = received.events.filter(({ call, report }) => call !== null || report !== null);
-  await facts.load(reports.flatMap(factsOf));
+  await facts.load(received.events.flatMap(factsOf));
   await facts.load(startsOf(received).map(({ name }) => name));
-  const compared = reports.filter(({ call, report }) => call !== null || report?.kind === 'prompt');
-  const others = await recordedCalls(services).of(services, projectId, compared);
+  const others = await recordedCalls(services).of(services, projectId, received.events.filter(isCompared));
   const events = [
     ...linksOf(received, { known, atMs, facts }),
     ...eachOnce(received, { facts, signal: batch.signal, others, atMs }),

@@ -1,22 +1,22 @@
 /**
- * Which calls, results, refusals and prompts of a run others than the OTLP receiver have recorded: hooks, proxies, the SDK and
- * transcripts. They are read from the log when a request reports calls of the run, so that recording events costs nothing
+ * Which tool calls, results, refusals, prompts and calls of models others than the OTLP receiver have recorded in a run:
+ * hooks, proxies, the SDK and transcripts. They are read from the log when a request reports calls of the run, so that recording events costs nothing
  * more. A process remembers the newest runs; each event is read once. A run that only telemetry writes costs one row a
  * request. Tested by `test/service/coverage/handlers.engines.test.ts`.
  */
 import { limits } from '../../contract/limits.ts';
 import { claimedKeys, sourceOf } from '../../core/coverage/report.ts';
+import { Sightings } from '../../core/coverage/sightings.ts';
 import { valuesAt } from '../../core/events/bodies.ts';
 import { readRecord } from '../../core/events/run-entry.ts';
-import { contentHash } from '../../core/intake/otlp/history.ts';
 import type { ReceivedEvent } from '../../core/intake/receive.ts';
 import type { LeafOutcome, Leaf, RunSummary, StoreReader } from '../../store/port/store.ts';
 import type { Services } from '../port/services.ts';
 
 export interface KnownCalls {
   has(runId: string, key: string | null): boolean;
-  /** How many prompts with this content, by its hash, others recorded in the run; null: with any content. */
-  prompts(runId: string, content: string | null): number;
+  /** Prompts and calls of models that others recorded in the run. */
+  sightings(runId: string): Sightings;
 }
 
 interface KnownRun {
@@ -25,13 +25,16 @@ interface KnownRun {
   /** The newest leaf that was read. */
   through: number;
   readonly keys: Set<string>;
-  /** Prompts by the hash of their content; `null` for all. */
-  readonly prompts: Map<string | null, number>;
+  readonly sightings: Sightings;
 }
 
-const members = ['content', 'toolCallId', 'importer', 'timestampSource', 'recordedBy', 'evaluationId'];
-const wanted = new Set(members.map((member) => `/metadata/${member}`));
-const types = ['tool.call', 'tool.result', 'tool.denied', 'prompt.submitted'] as const;
+const members =
+  'content toolCallId importer timestampSource recordedBy evaluationId observed extra modelResponseId'.split(
+    ' ',
+  );
+const wanted = new Set(['/actor/role', ...members.map((member) => `/metadata/${member}`)]);
+const callTypes = ['tool.call', 'tool.result', 'tool.denied'];
+const sightedTypes = ['prompt.submitted', 'x.prompt.observed', 'model.invoked', 'x.model.observed'];
 const pageEvents = 500;
 
 class RecordedCalls {
@@ -55,13 +58,18 @@ class RecordedCalls {
     }
     return {
       has: (runId, key) => key !== null && found.get(runId)?.keys.has(key) === true,
-      prompts: (runId, content) => found.get(runId)?.prompts.get(content) ?? 0,
+      sightings: (runId) => found.get(runId)?.sightings ?? new Sightings(),
     };
   }
 
   #known(projectId: string, runId: string): KnownRun {
     const name = `${projectId} ${runId}`;
-    const known = this.#runs.get(name) ?? { events: 0, through: -1, keys: new Set(), prompts: new Map() };
+    const known = this.#runs.get(name) ?? {
+      events: 0,
+      through: -1,
+      keys: new Set(),
+      sightings: new Sightings(),
+    };
     this.#runs.delete(name);
     this.#runs.set(name, known);
     for (const oldest of this.#runs.keys()) {
@@ -94,7 +102,7 @@ interface CallsRequest {
 /** Reads the calls since the last read, newest first and at most `limits.otlpCallsKnown` of each type. */
 async function extend(known: KnownRun, { store, projectId, run, breathe }: CallsRequest): Promise<void> {
   const { runId, events, lastIndex } = run;
-  for (const eventType of types) {
+  for (const eventType of [...callTypes, ...sightedTypes]) {
     let after: number | undefined;
     for (let read = 0; read < limits.otlpCallsKnown; read += pageEvents) {
       const page = { ...(after === undefined ? {} : { after }), limit: pageEvents, order: 'desc' } as const;
@@ -107,14 +115,15 @@ async function extend(known: KnownRun, { store, projectId, run, breathe }: Calls
     }
   }
   for (const oldest of known.keys) {
-    if (known.keys.size <= types.length * limits.otlpCallsKnown) break;
+    if (known.keys.size <= callTypes.length * limits.otlpCallsKnown) break;
     known.keys.delete(oldest);
   }
+  known.sightings.trim(sightedTypes.length * limits.otlpCallsKnown);
   known.events = events;
   known.through = lastIndex;
 }
 
-function note({ keys, prompts }: KnownRun, { record, disclosures }: Leaf): void {
+function note({ keys, sightings }: KnownRun, { record, disclosures }: Leaf): void {
   const values = disclosures === null ? new Map<string, never>() : valuesAt(disclosures, wanted);
   const metadata = Object.fromEntries(
     [...values].map(([pointer, value]) => [pointer.slice('/metadata/'.length), value]),
@@ -122,9 +131,7 @@ function note({ keys, prompts }: KnownRun, { record, disclosures }: Leaf): void 
   if (sourceOf(metadata) === 'otlp') return;
   const eventType = readRecord(record)?.eventType ?? '';
   for (const key of claimedKeys({ eventType, metadata })) keys.add(key);
-  if (eventType !== 'prompt.submitted') return;
-  for (const content of new Set([null, contentHash(metadata['content'])]))
-    prompts.set(content, (prompts.get(content) ?? 0) + 1);
+  sightings.add({ eventType, metadata, actor: { role: values.get('/actor/role') } });
 }
 
 const byProcess = new WeakMap<Services['runs'], RecordedCalls>();

@@ -353,3 +353,48 @@ describe('a session that was read wrong before', () => {
     expect(facts.filter((fact) => fact === 'x.tool.observed')).toHaveLength(2);
   });
 });
+
+describe('a session and the file of its telemetry', () => {
+  const telemetry = (session: string): string => {
+    const record = (name: string, no: number, more: Readonly<Record<string, string>> = {}) => ({
+      timeUnixNano: `17636328${String(no).padStart(2, '0')}000000000`,
+      attributes: Object.entries({ 'session.id': session, 'event.name': name, ...more }).map(
+        ([key, stringValue]) => ({ key, value: { stringValue } }),
+      ),
+    });
+    const request = (no: number) =>
+      record('claude_code.api_request', no, { request_id: `req_${no}`, model: 'm', output_tokens: '5' });
+    const logRecords = [
+      record('claude_code.user_prompt', 0, { prompt: '<REDACTED>' }),
+      request(1),
+      request(2),
+      request(3),
+    ];
+    return JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+  };
+  const session = (id: string): string =>
+    claude(id, [
+      asked('Clean up'),
+      answered('m1', [use('t1', 'Agent', { prompt: 'remove tmp' })], { requestId: 'req_1' }),
+      { ...asked('remove tmp'), isSidechain: true, agentId: 'a1' },
+      { ...answered('m2', [use('t2', 'Bash')], { requestId: 'req_2' }), isSidechain: true, agentId: 'a1' },
+      answered('m3', text('done')),
+    ]);
+
+  it('have each call of a model once, and each prompt, whichever file comes first, again and again', async () => {
+    for (const run of ['m120', 'm121']) {
+      plane.write(`${run}.jsonl`, session(run));
+      plane.write(`${run}.otlp.json`, telemetry(run));
+      const files = [`${run}.jsonl`, `${run}.otlp.json`];
+      const given = run === 'm120' ? files : files.toReversed();
+      for (const pushes of [given, given.toReversed()])
+        expect(await pushed(run, ...pushes)).toMatchObject({ exit: 0, balanced: true });
+      const { body } = await plane.call('GET', `/events?runId=${run}&limit=200`);
+      const count = (type: string): number =>
+        body.events.filter(({ eventType }: AuditEvent) => eventType === type).length;
+      const types = ['model.invoked', 'x.model.observed', 'prompt.submitted', 'x.prompt.observed'];
+      // the answer m3 has no id of its request, so that it and the third record stay two
+      expect(types.map(count), run).toEqual([4, 2, 2, 1]);
+    }
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { timelineOf, type RunParts } from '../../../src/console/runs/timeline.ts';
+import { digestOf } from '../../../src/core/json/digest.ts';
 import { threadMs } from '../../thread-ms.ts';
 
 type Parts = { -readonly [Name in keyof RunParts]: RunParts[Name] };
@@ -114,6 +115,43 @@ describe('the timeline of a run', () => {
       'decision requested allow: no clause matched',
       'other agent.step: execute',
       'decision active deny: limit: deny v2: 101 > 100',
+    ]);
+  });
+
+  it('a prompt and a call of a model are each one, whichever sources report them in any form', () => {
+    const [hook, transcript] = [{ recordedBy: 'hook' }, { timestampSource: 'source' }];
+    const log = { importer: 'otlp', signal: 'log' };
+    const span = { importer: 'otlp', signal: 'span', otel: { 'gen_ai.response.id': 'm1', request_id: 'r1' } };
+    const said = (at: number, content: unknown, by: object, type = 'prompt.submitted') =>
+      event(at, type, { actor: { name: 'Ada' }, metadata: { content, ...by } });
+    const invoked = (at: number, metadata: object, type = 'model.invoked') =>
+      event(at, type, { resource: { name: 'gpt' }, action: 'inference', metadata });
+    const events = [
+      said(0, digestOf('go'), hook),
+      invoked(1, { ...log, otel: { request_id: 'r1' } }),
+      invoked(2, { ...span, observed: 'model.invoked' }, 'x.model.observed'),
+      said(3, 'go', log),
+      invoked(4, { ...transcript, extra: { messageId: 'm1', requestId: 'r1' } }),
+      said(
+        5,
+        [{ type: 'text', text: 'go' }],
+        { ...transcript, observed: 'prompt.submitted' },
+        'x.prompt.observed',
+      ),
+      said(6, 'go', transcript),
+      said(7, undefined, { ...log, record: 'user_prompt' }),
+      invoked(8, { ...transcript, extra: { messageId: 'm2' } }),
+    ];
+    expect(lines({ events })).toEqual([
+      expect.stringMatching(/^prompt Ada: \{"hash"/),
+      '  prompt Ada: go',
+      '  other x.prompt.observed: seen by a recording',
+      '  prompt Ada: execute',
+      'model gpt: inference',
+      '  other x.model.observed: seen by telemetry',
+      '  model gpt: inference',
+      'prompt Ada: go',
+      'model gpt: inference',
     ]);
   });
 

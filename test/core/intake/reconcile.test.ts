@@ -67,6 +67,72 @@ describe('the events that a recording adds to its run', () => {
     expect(types.slice(1)).toEqual(['x.prompt.observed', 'prompt.submitted']);
   });
 
+  it('a call of a model that telemetry recorded under the id of its answer or its request is an observation', () => {
+    const said = (n: number) => ({
+      type: 'assistant',
+      sessionId: 's',
+      uuid: `u${n}`,
+      timestamp: '2026-01-05T09:00:00Z',
+      requestId: `req_${n}`,
+      message: {
+        id: `msg_${n}`,
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'tool_use',
+        content: [
+          { type: 'text', text: `look ${n}` },
+          { type: 'tool_use', id: `t${n}`, name: 'Bash', input: {} },
+        ],
+      },
+    });
+    const [first] = stored(one([said(1)]));
+    const telemetry = (otel: Record<string, unknown>): StoredEvent => ({
+      ...first!,
+      eventType: 'model.invoked',
+      metadata: { importer: 'otlp', signal: 'log', record: 'claude_code.api_request', otel },
+      clientEventId: null,
+    });
+    const session = one([1, 2, 3].map(said));
+    const known = [telemetry({ request_id: 'req_1' }), telemetry({ 'gen_ai.response.id': 'msg_3' })];
+    const found = reconcile(session, known);
+    const models =
+      'events' in found ? found.events.filter((event) => /model/.test(event?.eventType ?? '')) : [];
+    expect(models.map((event) => event?.eventType)).toEqual([
+      'x.model.observed',
+      'model.invoked',
+      'x.model.observed',
+    ]);
+    // telemetry does not say what the model said beside its calls
+    expect(models[0]).toMatchObject({
+      action: 'observe',
+      metadata: {
+        observed: 'model.invoked',
+        model: 'm',
+        content: [{ text: 'look 1' }],
+        extra: { messageId: 'msg_1' },
+      },
+    });
+    expect(models[0]?.resource).toBeUndefined();
+    const added = 'events' in found ? found.events.filter((each) => each !== null) : [];
+    const again = reconcile(session, [...known, ...stored({ events: added })]);
+    expect('events' in again && again.events.every((event) => event === null)).toBe(true);
+  });
+
+  it('a prompt of which telemetry kept no text is known by its number', () => {
+    const withheld: StoredEvent = {
+      ...stored(one(chat('a')))[0]!,
+      eventType: 'prompt.submitted',
+      metadata: { importer: 'otlp', signal: 'log', record: 'claude_code.user_prompt' },
+      clientEventId: null,
+    };
+    const found = reconcile(one(chat('a', 'x', 'b')), [withheld]);
+    const types = 'events' in found ? found.events.map((event) => event?.eventType) : [];
+    expect(types.filter((type) => type?.includes('prompt'))).toEqual([
+      'x.prompt.observed',
+      'prompt.submitted',
+    ]);
+  });
+
   it('a recording adds exactly the new events of a longer session, in order', () => {
     const grown = one(chat('a', 'b', 'c', 'd'));
     const before = one(chat('a', 'b'));

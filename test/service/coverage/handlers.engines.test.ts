@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
 import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
-import { countsOf, log, logs, post, tool, traceId, traces } from '../../http/otlp/requests.ts';
+import {
+  countsOf,
+  log,
+  logs,
+  post,
+  span as otlpSpan,
+  tool,
+  traceId,
+  traces,
+} from '../../http/otlp/requests.ts';
 import { governing } from '../support/governed.ts';
 
 let plane: TestPlane;
@@ -153,6 +162,93 @@ describe('a call that several sources report', () => {
       covered: false,
       gaps: [{ source: 'otlp', first: 2, last: 2 }],
       counts: { governed: 1, gap: 0 },
+    });
+  });
+});
+
+describe('a call of a model that telemetry and a transcript report', () => {
+  /** As the importer of Claude Code's sessions writes it. */
+  const recorded = (runId: string, n: number, eventType = 'model.invoked') =>
+    gov.ran(
+      runId,
+      {
+        timestampSource: 'source',
+        extra: { messageId: `msg_${n}`, requestId: `req_${n}` },
+        observed: 'model.invoked',
+      },
+      eventType,
+      'm',
+    );
+  const request = (runId: string, n: number, at = n): object =>
+    log({ 'event.name': 'claude_code.api_request', 'session.id': runId, request_id: `req_${n}`, at });
+  const chat = (runId: string, n: number): object =>
+    traces(
+      modelSpan(n, {
+        'session.id': runId,
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.response.id': `msg_${n}`,
+      }),
+    );
+  const modelSpan = (n: number, values: Record<string, unknown>) =>
+    otlpSpan(n, values, { traceId: traceId(trace++) });
+  const [call, observed] = ['model.invoked', 'x.model.observed'];
+
+  it('is one where the transcript comes first, however often telemetry comes', async () => {
+    await recorded('told', 1);
+    const body = logs(request('told', 1), request('told', 2));
+    await post(plane, 'logs', body);
+    expect(countsOf(await post(plane, 'logs', body))).toMatchObject({ kept: 0, repeated: 2 });
+    await post(plane, 'traces', chat('told', 1));
+    await post(plane, 'traces', chat('told', 3));
+    expect(await typesOf('told')).toEqual([call, observed, call, observed, call]);
+    expect((await eventsOf('told'))[1]?.metadata).toMatchObject({
+      observed: 'model.invoked',
+      importer: 'otlp',
+      otel: { request_id: 'req_1' },
+    });
+  });
+
+  it('is one where reports come in turn, also where a server gives one id to several answers', async () => {
+    await post(plane, 'logs', logs(request('turns', 1)));
+    // a recording is compared with the run before it is sent
+    await recorded('turns', 1, observed);
+    await recorded('turns', 1);
+    await post(plane, 'logs', logs(request('turns', 1, 2), request('turns', 1, 3)));
+    expect(await typesOf('turns')).toEqual([call, observed, call, observed, call]);
+  });
+
+  it('is one where two kinds of records have its id, and two calls where none has', async () => {
+    const inference = {
+      'event.name': 'gen_ai.client.inference.operation.details',
+      'gen_ai.response.id': 'msg_1',
+    };
+    await post(plane, 'logs', logs(log({ ...inference, 'session.id': 'kinds' })));
+    await post(plane, 'traces', chat('kinds', 1));
+    expect(await typesOf('kinds')).toEqual([call, observed]);
+    await gov.ran('unnamed', { timestampSource: 'source' }, 'model.invoked', 'm');
+    await post(
+      plane,
+      'logs',
+      logs(log({ 'event.name': 'claude_code.api_request', 'session.id': 'unnamed' })),
+    );
+    expect(await typesOf('unnamed')).toEqual([call, call]);
+  });
+
+  it('leaves the balance of its source whole', async () => {
+    await recorded('balance', 1);
+    const record = (at: number) => ({ ...request('balance', 1, at) });
+    const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'balanced' } }] };
+    await post(plane, 'logs', {
+      resourceLogs: [
+        { resource, scopeLogs: [{ logRecords: [record(1), record(2), request('balance', 2)] }] },
+      ],
+    });
+    const { data } = await gov.must('GET', '/sources/days');
+    expect(data.find(({ service }: { service: string }) => service === 'balanced')).toMatchObject({
+      logs: 3,
+      recorded: 2,
+      observed: 1,
+      balanced: true,
     });
   });
 });

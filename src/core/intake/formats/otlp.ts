@@ -15,7 +15,15 @@ import {
   type LogRecord,
   type SpanRecord,
 } from '../otlp/records.ts';
-import { readReport, reportOfLog, reportOfSpan, type Report, type ReportState } from '../otlp/history.ts';
+import {
+  readReport,
+  reportOfLog,
+  reportOfSpan,
+  reportsOfModel,
+  type Reading,
+  type Report,
+  type ReportState,
+} from '../otlp/history.ts';
 import { namedTraces, SpanTree, startedRun } from '../otlp/tree.ts';
 import { RunBuilder, shortHash, type ImportContext, type ImportedRun, type Source } from '../run.ts';
 import { describeLog } from '../pieces/otlp-logs.ts';
@@ -118,18 +126,25 @@ class EachOnce {
       const name = `${log.traceId ?? ''} ${log.spanId}`;
       const isKnown = this.#models.has(name);
       this.#models.add(name);
-      return [isKnown ? { ...event, observes: true } : event];
+      return isKnown ? [{ ...event, observes: true }] : this.#read(event, null);
     });
   }
 
   #read(event: TimedDraft, report: Report | null): TimedDraft[] {
-    if (report === null) return [event];
-    const before = this.#states.get(report.key) ?? null;
-    const { reading, state } = readReport(report, { id: event.key, before, others: 0 });
-    this.#states.set(report.key, state);
-    if (reading === 'event') return [event];
+    const byId = event.observes === true ? [] : reportsOfModel({ runId: this.#runId, ...event }, report);
+    const readings = [report, ...byId.map((each) => each.report)]
+      .filter((each) => each !== null)
+      .map((each) => this.#readOne(event, each));
+    if (readings.every((reading) => reading === 'event')) return [event];
     const isNumbered = sequenceOf(event.metadata) !== null;
-    return reading === 'observation' || isNumbered ? [{ ...event, observes: true }] : [];
+    return readings.includes('repeat') && !isNumbered ? [] : [{ ...event, observes: true }];
+  }
+
+  #readOne({ key: id }: TimedDraft, report: Report): Reading {
+    const before = this.#states.get(report.key) ?? null;
+    const { reading, state } = readReport(report, { id, before, others: 0 });
+    this.#states.set(report.key, state);
+    return reading;
   }
 }
 

@@ -5,8 +5,9 @@
  * Tested by `test/core/intake/otlp/history.test.ts` and `test/http/otlp/history.test.ts`.
  */
 import { hash } from 'node:crypto';
+import type { EventInput } from '../../../contract/events.ts';
+import { contentHash, modelNames } from '../../coverage/sightings.ts';
 import { textOf, type Source } from '../run.ts';
-import { digestOf, isDigest } from '../../json/digest.ts';
 import type { LogRecord, SpanRecord } from './records.ts';
 
 /** What an event may repeat. `key`: names the state that its earlier reports left. */
@@ -15,8 +16,11 @@ export type Report =
   | { readonly kind: 'message'; readonly key: string; readonly within: string }
   /** A prompt that others than telemetry record too. `content`: its hash, or null where the record has no text. */
   | { readonly kind: 'prompt'; readonly key: string; readonly content: string | null }
-  /** A call of a model by a program that writes a record of each `channel` for each call. */
-  | { readonly kind: 'call'; readonly key: string; readonly channel: string };
+  /**
+   * A call of a model by a program that writes a record of each `channel` for each call. `isNamed`: the record has an id,
+   * by which it is compared with others that have one (`reportsOfModel`).
+   */
+  | { readonly kind: 'call'; readonly key: string; readonly channel: string; readonly isNamed?: boolean };
 
 /** How often each channel reported, and the newest reports, so that one that an exporter repeats does not count. */
 export interface ReportState {
@@ -29,7 +33,7 @@ export interface ReportState {
 
 /** `observation`: another record is the event. `repeat`: the run has the event, and this record adds nothing. */
 const readings = ['event', 'observation', 'repeat'] as const;
-type Reading = (typeof readings)[number];
+export type Reading = (typeof readings)[number];
 
 /** Programs that report each call of a model in each of their records. */
 const programs = /^(?:com\.anthropic\.)?(claude|gemini|codex)[_-](?:code|cli)/;
@@ -62,32 +66,48 @@ export function reportOfLog(
   const isAnswer =
     attributes['gen_ai.output.messages'] !== undefined ||
     attributes['gen_ai.response.finish_reasons'] !== undefined;
-  return { kind: 'call', key: digest(runId, program), channel: isAnswer ? `${name} answer` : name };
+  const channel = isAnswer ? `${name} answer` : name;
+  return { kind: 'call', key: digest(runId, program), channel, isNamed: isNamed({ eventType, metadata }) };
 }
+
+const isNamed = (event: Parameters<typeof modelNames>[0]): boolean => modelNames(event).length > 0;
+
+type ReportedEvent = Pick<EventInput, 'runId' | 'eventType' | 'metadata'>;
 
 /** Returns what an event of a span may repeat. */
 export function reportOfSpan(
   { scope, resource }: SpanRecord,
-  { runId, eventType, action }: { runId: string; eventType: string; action: string },
+  event: ReportedEvent & { readonly action: string },
 ): Report | null {
+  const { runId, eventType, action } = event;
   const program = programOf(scope, resource['service.name']);
   if (eventType !== 'model.invoked' || action !== 'inference' || program === undefined) return null;
-  return { kind: 'call', key: digest(runId, program), channel: 'span' };
+  return { kind: 'call', key: digest(runId, program), channel: 'span', isNamed: isNamed(event) };
 }
 
-/** Returns the hash of a text or of its digest; null where it was not kept. */
-export function contentHash(content: unknown): string | null {
-  if (isDigest(content)) return content.hash;
-  return textOf(content) === undefined && (typeof content !== 'object' || content === null)
-    ? null
-    : digestOf(content).hash;
+/**
+ * Returns what a call of a model may repeat by each of its ids, which another kind of record or another source may have.
+ * `report`: what it may repeat by its number.
+ */
+export function reportsOfModel(
+  event: ReportedEvent,
+  report: Report | null,
+): { readonly name: string; readonly report: Report }[] {
+  const { runId, eventType, metadata = {} } = event;
+  if (eventType !== 'model.invoked') return [];
+  const record = [metadata['signal'], metadata['record']].filter((each) => each !== undefined).join(' ');
+  const channel = report?.kind === 'call' ? report.channel : record;
+  return modelNames(event).map((name) => ({
+    name,
+    report: { kind: 'call', key: digest(runId, name), channel },
+  }));
 }
 
 const recentMost = 64;
 
 /**
- * Returns how an event reads after the reports before it, and the state after it. `others`: how often others than telemetry
- * recorded the prompt.
+ * Returns how an event reads after the reports before it, and the state after it. `others`: how often another source than
+ * telemetry recorded the prompt, or the call of the model.
  */
 export function readReport(
   report: Report,
@@ -112,8 +132,19 @@ export function readReport(
     const seen = state.within === within ? (state.seen ?? 0) + 1 : 1;
     return after(seen > countOf('messages') ? 'event' : 'repeat', 'messages', { within, seen });
   }
-  const channel = report.kind === 'prompt' ? 'prompts' : report.channel;
-  const rest = Object.entries(state.counts).filter(([each]) => each !== channel);
-  const reported = Math.max(others, ...rest.map(([, each]) => each));
-  return after(countOf(channel) < reported ? 'observation' : 'event', channel);
+  if (report.kind === 'prompt')
+    return after(countOf('prompts') < others ? 'observation' : 'event', 'prompts');
+  const { channel } = report;
+  const own = countOf(channel) + countOf(`${channel}${named}`);
+  const rest = new Map<string, number>();
+  for (const [name, count] of Object.entries(state.counts)) {
+    const base = name.replace(named, '');
+    if (base !== channel && !(report.isNamed === true && name.endsWith(named)))
+      rest.set(base, (rest.get(base) ?? 0) + count);
+  }
+  const reading = own < Math.max(others, ...rest.values()) ? 'observation' : 'event';
+  return after(reading, report.isNamed === true ? `${channel}${named}` : channel);
 }
+
+/** The end of a channel's records that have an id: they are compared by their number with those alone that have none. */
+const named = ' with id';

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { limits } from '../../../contract/limits.ts';
+import { responseIds } from '../../coverage/sightings.ts';
 import { readArguments } from '../conversation.ts';
 import { isSource, textOf, type Source } from '../run.ts';
 import { attributeOf, indexedMessages } from './dialects.ts';
@@ -15,7 +16,6 @@ export interface Answer {
   readonly text?: string | undefined;
 }
 
-const responseIds = ['gen_ai.response.id', 'ai.response.id', 'llm.response.id', 'response_id'];
 const digest = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
 
 export function answerOf(attributes: Source): Answer {

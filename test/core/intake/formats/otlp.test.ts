@@ -119,6 +119,45 @@ describe('importing spans and logs', () => {
     expect(meta(result)).toMatchObject({ toolCallId: 'c1', outcome });
   });
 
+  it('the OTLP importer reads a call of a model in a span and a log with one id once, also of a program that numbers none', () => {
+    const id = { key: 'gen_ai.response.id', value: { stringValue: 'resp_1' } };
+    const named = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+    const resource = (service: string) => ({ attributes: [named('service.name', service)] });
+    const attributes = (name: string, ...more: object[]) => [
+      named(name, 'chat'),
+      named('session.id', 's'),
+      named('event.name', 'gen_ai.client.inference.operation.details'),
+      ...more,
+    ];
+    const read = (service: string, spans: object[], logs: object[]) => {
+      const documents = [
+        { resourceSpans: [{ resource: resource(service), scopeSpans: [{ spans }] }] },
+        { resourceLogs: [{ resource: resource(service), scopeLogs: [{ logRecords: logs }] }] },
+      ];
+      return types(importValue(documents)[0]).filter((type) => type.includes('model'));
+    };
+    const span = (n: number, ...more: object[]) => ({
+      traceId: 'a'.repeat(32),
+      spanId: `b${String(n).padStart(15, '0')}`,
+      startTimeUnixNano: '1767603600000000000',
+      attributes: attributes('gen_ai.operation.name', ...more),
+    });
+    const log = (n: number, ...more: object[]) => ({
+      timeUnixNano: `176760360100000000${n}`,
+      attributes: attributes('gen_ai.operation.name', ...more),
+    });
+    const [call, observed] = ['model.invoked', 'x.model.observed'];
+    expect(read('agent', [span(1, id)], [log(1, id)])).toEqual([call, observed]);
+    expect(read('agent', [span(1)], [log(1, id)])).toEqual([call, call]);
+    // Codex reports each call in each kind of record
+    expect(read('codex_cli_rs', [span(1), span(2, id)], [log(1, id), log(2)])).toEqual([
+      call,
+      call,
+      observed,
+      observed,
+    ]);
+  });
+
   it('the OTLP importer reads the exit code in the output that Codex logs', () => {
     const of = { 'conversation.id': 's', call_id: 'c', tool_name: 'exec_command', success: 'true' };
     const outcomeOf = (output: string) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { contentHash, readReport, type ReportState } from '../../../../src/core/intake/otlp/history.ts';
+import { contentHash } from '../../../../src/core/coverage/sightings.ts';
+import { readReport, type ReportState } from '../../../../src/core/intake/otlp/history.ts';
 import { digestOf } from '../../../../src/core/json/digest.ts';
 
 type Given = Parameters<typeof readReport>[0];
@@ -42,6 +43,19 @@ describe('a report', () => {
       'observation',
       'event',
     ]);
+  });
+
+  it('of a call of a model with an id is compared by its number with those alone that have none', () => {
+    const [span, log] = [call('span'), call('log')];
+    const [namedSpan, namedLog] = [span, log].map((each): Given => ({ ...each, isNamed: true }) as Given);
+    const kinds = (...given: (Given | undefined)[]) =>
+      readAll(given.map((each, at) => [String(at), each!] as const));
+    // its id says whose call it is
+    expect(kinds(namedLog, namedSpan, namedSpan)).toEqual(['event', 'event', 'event']);
+    expect(kinds(namedLog, span, namedLog, span)).toEqual(['event', 'observation', 'event', 'observation']);
+    expect(kinds(span, namedLog, namedLog, span)).toEqual(['event', 'observation', 'event', 'observation']);
+    // a state from before the ids were read
+    expect(kinds(log, span, namedLog, namedSpan)).toEqual(['event', 'observation', 'event', 'event']);
   });
 
   it('of a prompt is an observation as often as others have it', () => {
