@@ -224,3 +224,76 @@ describe.each(sessions)('the session $name that was broken by hand', ({ lines, c
     expect(signs(broken.join('\n')).filter((sign) => !own.has(sign))).not.toEqual([]);
   });
 });
+
+/** A copy of a document of the corpus, with one change. */
+// oxlint-disable-next-line typescript/no-explicit-any -- documents of other programs, read member by member
+function changedDocument(name: string, change: (document: any) => void): string {
+  const document: unknown = JSON.parse(readFileSync(join(import.meta.dirname, 'corpus', name), 'utf8'));
+  change(document);
+  return JSON.stringify(document);
+}
+const captured = readFileSync(join(import.meta.dirname, 'corpus/mcp.jsonl'), 'utf8')
+  .trimEnd()
+  .split('\n');
+const requestAt = captured.findIndex((line) => line.includes('"tools/call"'));
+const handled = readFileSync(join(import.meta.dirname, 'corpus/openhands.jsonl'), 'utf8')
+  .trimEnd()
+  .split('\n');
+
+describe('a recording without lines of its own, or with ids of requests, that was broken by hand', () => {
+  it.each<[string, string]>([
+    ['mcp.jsonl', captured.join('\n')],
+    ['openhands.jsonl', handled.join('\n')],
+    ...['opencode.json', 'swe-agent.json', 'langfuse.json'].map((name): [string, string] => [
+      name,
+      changedDocument(name, () => {}),
+    ]),
+  ])('%s itself is read whole', (_, text) => {
+    expect(signs(text).filter((sign) => !sign.startsWith('id_numbered'))).toEqual([]);
+  });
+
+  it.each<[string, string]>([
+    ['MCP: a request is there twice', doubled(captured, requestAt).join('\n')],
+    ['MCP: a request is there again after its answer', [...captured, captured[requestAt] ?? ''].join('\n')],
+    ['OpenHands: an event is there twice', doubled(handled, 1).join('\n')],
+    [
+      'OpenCode: a part of a prompt is there twice',
+      changedDocument('opencode.json', ({ messages: [{ parts }] }) => parts.unshift(parts[0])),
+    ],
+    [
+      'SWE-agent: a line of Qwen Code among the steps',
+      changedDocument('swe-agent.json', ({ trajectory }) => trajectory.push(JSON.parse(qwen))),
+    ],
+    [
+      'Langfuse: another value in the second list of observations',
+      changedDocument('langfuse.json', ({ trace, observations }) => {
+        trace.observations = [...observations, chat[1]];
+      }),
+    ],
+  ])('%s', (_, text) => {
+    expect(signs(text)).not.toEqual([]);
+  });
+
+  it('a request of MCP that is there twice is one call, and has its result', () => {
+    const runs = importRuns(documents(doubled(captured, requestAt).join('\n'), 'a'), {
+      format: 'mcp',
+      importedAt: 0,
+      sourceName: 'a',
+    });
+    const ids = [...runs].flatMap(({ events }) =>
+      events
+        .filter(({ eventType }) => eventType.startsWith('tool.'))
+        .map((each) => each.metadata?.['toolCallId']),
+    );
+    expect(new Set(ids).size).toBe(ids.length / 2);
+  });
+
+  it('an observation that stands in the second list of a trace alone is recorded', () => {
+    const more = { id: 'o9', type: 'EVENT', name: 'said', startTime: '2026-01-05T09:00:03Z' };
+    const text = changedDocument('langfuse.json', ({ trace, observations }) => {
+      trace.observations = [...observations, more];
+    });
+    const [run] = importRuns(documents(text, 'a'), { format: 'auto', importedAt: 0, sourceName: 'a' });
+    expect(run?.events.filter(({ clientEventId }) => clientEventId?.endsWith(':o9'))).toHaveLength(1);
+  });
+});

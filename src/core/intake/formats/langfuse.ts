@@ -40,11 +40,21 @@ const isObservation = (value: unknown): value is Source =>
   typeof value['type'] === 'string' &&
   'startTime' in value;
 
-const observationsOf = (document: Source): readonly unknown[] =>
+/** An export may have the observations twice: beside the trace, and in it. */
+const listsOf = (document: Source): readonly (readonly unknown[])[] =>
   [
     document['observations'],
     isSource(document['trace']) ? document['trace']['observations'] : undefined,
-  ].find(Array.isArray) ?? [];
+  ].filter((list) => Array.isArray(list));
+
+const observationsOf = (document: Source): readonly unknown[] => listsOf(document)[0] ?? [];
+
+/** Values of the second list that the first one does not have, by their ids. */
+function othersOf(document: Source): readonly unknown[] {
+  const [first = [], second = []] = listsOf(document);
+  const ids = new Set(first.filter(isSource).map(({ id }) => id));
+  return second.filter((value) => !isObservation(value) || !ids.has(value['id']));
+}
 
 const isTrace = (value: unknown): value is Source => {
   if (!isSource(value)) return false;
@@ -74,7 +84,8 @@ const derived = new Set(['latency', 'totalCost', 'updatedAt', 'createdAt', 'html
 function importTrace(entry: Source, context: ImportContext): ImportedRun {
   const { observations: _inside, ...trace } = isSource(entry['trace']) ? entry['trace'] : entry;
   const run = new RunBuilder(name, { id: String(trace['id']) }, context);
-  const given = observationsOf(entry).filter(isObservation);
+  const others = othersOf(entry);
+  const given = [...observationsOf(entry), ...others].filter(isObservation);
   const observations = buildTree(distinct(given, run.changes));
   const asked = innermostCalls(observations);
   const joined = joinCalls(observations, { asked, changes: run.changes });
@@ -98,6 +109,12 @@ function importTrace(entry: Source, context: ImportContext): ImportedRun {
     },
   });
   for (const event of timed) run.add(event);
+  for (const [at, value] of others.filter((each) => !isObservation(each)).entries())
+    run.unknown('a value in a list of observations that is none', value, {
+      actor: agent,
+      at: undefined,
+      key: `other${at}`,
+    });
   const last = timed.reduce(
     (late, event) => (event.order[0] > (late?.order[0] ?? 0) ? event : late),
     timed[0],

@@ -88,6 +88,8 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
 }
 
 interface OpenRequest {
+  /** The whole line, to know one that is there twice. */
+  readonly line: Source;
   readonly method: string;
   readonly tool: Party | undefined;
   readonly callId: string | undefined;
@@ -114,7 +116,7 @@ class MessageWriter {
   write({ message, from, at, line }: CapturedMessage, index: number): void {
     const key = `line${index}`;
     if (message === undefined) this.#other(line, { at, key });
-    else if (typeof message['method'] === 'string') this.#request(message, { from, at, key });
+    else if (typeof message['method'] === 'string') this.#request(message, { from, at, key, line });
     else this.#response(message, { from, at, key });
   }
 
@@ -146,7 +148,10 @@ class MessageWriter {
     });
   }
 
-  #request(message: Source, { from, at, key }: MessageKey & { from: Side | undefined }): void {
+  #request(
+    message: Source,
+    { from, at, key, line }: MessageKey & { from: Side | undefined; line: Source },
+  ): void {
     const method = String(message['method']);
     const params = isSource(message['params']) ? message['params'] : {};
     if (!isSource(message['params'] ?? {}))
@@ -156,6 +161,13 @@ class MessageWriter {
         key: `${key}.params`,
       });
     const sender = from ?? (isOfServer(method) ? 'server' : 'client');
+    const place = `${sender} ${JSON.stringify(message['id'])}`;
+    const open = 'id' in message ? this.#asked.get(place) : undefined;
+    // a sender gives no id again before its answer
+    if (open !== undefined && JSON.stringify(open.line) === JSON.stringify(line)) {
+      this.#run.changes.add('id_repeated');
+      return;
+    }
     const { _meta: meta, ...given } = params;
     const tool =
       method === 'tools/call' ? { name: textOf(given['name']) ?? 'unknown', type: 'mcp_tool' } : undefined;
@@ -177,11 +189,11 @@ class MessageWriter {
       key,
     });
     if (method === 'notifications/cancelled') {
-      const place = `${sender} ${JSON.stringify(params['requestId'])}`;
-      if (!this.#answered.has(place)) this.#leftOpen(place, { ending: 'interrupted', said: { at, key } });
+      const cancelled = `${sender} ${JSON.stringify(params['requestId'])}`;
+      if (!this.#answered.has(cancelled))
+        this.#leftOpen(cancelled, { ending: 'interrupted', said: { at, key } });
     }
-    if ('id' in message)
-      this.#asked.set(`${sender} ${JSON.stringify(message['id'])}`, { method, tool, callId, event });
+    if ('id' in message) this.#asked.set(place, { line, method, tool, callId, event });
   }
 
   /** The model's own call id where the client passes it on, else the request's number in the capture. */
@@ -190,6 +202,7 @@ class MessageWriter {
     const id = given ?? `mcp:${String(message['id'])}`;
     const uses = (this.#calls.get(id) ?? 0) + 1;
     this.#calls.set(id, uses);
+    if (uses > 1) this.#run.changes.add('call_id_renamed');
     return uses === 1 ? id : `${id}~${uses}`;
   }
 

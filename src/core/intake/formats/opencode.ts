@@ -87,12 +87,24 @@ class MessageWriter {
     this.#conversation = conversation;
   }
 
-  write(message: Message): void {
-    const { info } = message;
+  write({ info, parts }: Message): void {
+    const message = { info, parts: this.#once(parts) };
     const place = { at: timeOf(info, 'created'), key: String(info['id']) };
     if (info['role'] === 'user') this.#prompted(message, place);
     else if (info['role'] === 'assistant') this.#answered(message, place);
     else this.#conversation.unknown('a message of an unknown role', message, place);
+  }
+
+  /** Each part once: equal ones of one id are one. */
+  #once(parts: readonly unknown[]): readonly unknown[] {
+    const seen = new Set<string>();
+    return parts.filter((part) => {
+      const text = isSource(part) && textOf(part['id']) !== undefined ? JSON.stringify(part) : undefined;
+      const isRepeat = text !== undefined && seen.has(text);
+      if (isRepeat) this.#conversation.run.changes.add('block_repeated');
+      if (text !== undefined) seen.add(text);
+      return !isRepeat;
+    });
   }
 
   #prompted({ parts }: Message, place: Place): void {

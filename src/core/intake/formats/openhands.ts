@@ -4,6 +4,7 @@
  * pairs. A `cause` of the source becomes `causedBy`, and nothing else does, so the graph's `causes` edges are the source's
  * own. Tested by `test/core/intake/formats/openhands.test.ts`.
  */
+import { hash } from 'node:crypto';
 import {
   isSource,
   RunBuilder,
@@ -90,7 +91,14 @@ function importHistory(
   // a cause may follow its effect, so all ids are known before the first event is written
   const keys = new Map(events.map((event, index) => [event['id'], String(index)]));
   const responses = new Set<string>();
+  const seen = new Map<unknown, string>();
   for (const [index, event] of events.entries()) {
+    const own = hash('sha256', JSON.stringify(event), 'hex');
+    if (event['id'] !== undefined && seen.get(event['id']) === own) {
+      run.changes.add('id_repeated');
+      continue;
+    }
+    seen.set(event['id'], own);
     run.add({
       ...describe(event, { agent, responses }),
       ...causeOf(event, { run, keys }),

@@ -64,7 +64,7 @@ const accepts = (document: unknown): boolean =>
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const record: Source = isSource(document) ? document : { messages: document };
   const { trajectory, history, messages, info, replay_config: replayConfig, ...rest } = record;
-  const steps = Array.isArray(trajectory) ? trajectory.filter(isSource) : [];
+  const steps = Array.isArray(trajectory) ? trajectory.filter(isStep) : [];
   const told = [history, messages].find(hasRoles) ?? [];
   const run = new RunBuilder(name, identityOf(rest, { steps, told, context }), context);
   const writer = new StepWriter(run, told);
@@ -113,8 +113,11 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
 /** Returns what a list has that is no step; of another than the trajectory, the list. */
 function notRead(list: unknown, trajectory: unknown): readonly unknown[] {
   if (list === undefined || (Array.isArray(list) && list.length === 0)) return [];
-  return list === trajectory && Array.isArray(list) ? list.filter((step) => !isSource(step)) : [list];
+  return list === trajectory && Array.isArray(list) ? list.filter((step) => !isStep(step)) : [list];
 }
+
+const isStep = (value: unknown): value is Source =>
+  isSource(value) && ['action', 'observation', 'response', 'thought'].some((name) => name in value);
 
 /** A trajectory names its instance, or is known by its file and its opening. */
 function identityOf(
