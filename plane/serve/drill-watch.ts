@@ -1,13 +1,17 @@
 /**
  * Looks at the results of drills once a minute, and gives health a reason for a client of a machine whose newest drill failed,
- * or did not pass in time. Clients run drills on their own machine, so a timer that was removed is noticed here alone.
+ * did not pass in time, or found an open way around its hooks. Clients run drills on their own machine, so a timer that was
+ * removed is noticed here alone.
  * Proven by `test/plane/serve/drill-watch.test.ts`.
  */
+import type { AuditEvent } from '../../src/contract/events.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { bypassReasons, bypassType, readBypass, type BypassTrial } from '../../src/core/agents/bypasses.ts';
 import {
   drillReasons,
   drillRun,
   drillStates,
+  drillTypes,
   readDrill,
   type DrillResult,
   type DrillSchedule,
@@ -33,6 +37,7 @@ export class DrillWatch implements ReportingBackground {
   readonly #sinceMs: number;
   #seen = 0;
   #results: readonly DrillResult[] = [];
+  #bypasses: readonly BypassTrial[] = [];
   readonly #poller: Poller;
 
   constructor(options: DrillWatchOptions) {
@@ -58,7 +63,10 @@ export class DrillWatch implements ReportingBackground {
   reasons(): readonly string[] {
     const nowMs = this.#options.now();
     const states = drillStates(this.#results, nowMs);
-    return drillReasons(states, this.#options.wanted, { nowMs, sinceMs: this.#sinceMs });
+    return [
+      ...drillReasons(states, this.#options.wanted, { nowMs, sinceMs: this.#sinceMs }),
+      ...bypassReasons(this.#bypasses, nowMs),
+    ];
   }
 
   /** Reads the newest results, if there are new ones. */
@@ -66,13 +74,16 @@ export class DrillWatch implements ReportingBackground {
     const { projectId, store } = this.#options;
     const run = await store.run(projectId, drillRun);
     if (run === null || run.events === this.#seen) return;
-    const page = { limit: limits.drillResults, order: 'desc' } as const;
-    const leaves = await store.events(projectId, { runId: drillRun }, page);
-    this.#results = leaves.flatMap((leaf) => {
-      const event = openLeaf(leaf);
-      const result = event === null ? null : readDrill(event);
-      return result === null ? [] : [result];
-    });
+    const drills = await Promise.all(drillTypes.map((type) => this.#read(type, limits.drillResults)));
+    const bypasses = await this.#read(bypassType, limits.drillBypassResults);
+    this.#results = drills.flat().flatMap((event) => readDrill(event) ?? []);
+    this.#bypasses = bypasses.flatMap((event) => readBypass(event) ?? []);
     this.#seen = run.events;
+  }
+
+  async #read(eventType: string, limit: number): Promise<AuditEvent[]> {
+    const { projectId, store } = this.#options;
+    const leaves = await store.events(projectId, { runId: drillRun, eventType }, { limit, order: 'desc' });
+    return leaves.flatMap((leaf) => openLeaf(leaf) ?? []);
   }
 }

@@ -15,5 +15,11 @@ export const hooks = {
   /** Newest results that a plane judges, and the age at which it forgets a machine. */
   drillResults: 500,
   drillForgetDays: 30,
+  /** Newest results of ways around hooks that a plane and a report judge: about 40 for a machine with four clients. */
+  drillBypassResults: 2000,
+  /** Open ways that a reason of health names. */
+  drillBypassesNamed: 5,
+  /** Of each text in a result that is shown. */
+  drillTextChars: 300,
   drillHours: 24 * 365,
 } as const;

@@ -10,6 +10,8 @@ import { formatTimestamp } from '../time.ts';
 /** The run of the results. */
 export const drillRun = 'agent-drills';
 
+export const drillTypes = ['drill.passed', 'drill.failed'] as const;
+
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 

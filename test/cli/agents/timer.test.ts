@@ -60,6 +60,7 @@ describe.skipIf(process.platform === 'darwin')('gov agents drill --every', () =>
       false,
     ]);
     expect(shown.stdout).toContain('+OnUnitActiveSec=86400s');
+    expect((await agents('drill --bypasses --every 24h --dry-run')).stdout).toMatch(/"drill" "--bypasses"/);
     expect((await agents('drill --every 24h')).code).toBe(0);
     expect(at(`${units}/gov-drill.timer`)).toContain('OnUnitActiveSec=86400s\n');
     const service = at(`${units}/gov-drill.service`);

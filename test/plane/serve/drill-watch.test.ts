@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => plane.end());
 
-const drilled = (eventType: string, machine: string) =>
+const drilled = (eventType: string, machine: string, more: object = {}) =>
   plane.call('POST', '/events', {
     body: event({
       runId: 'agent-drills',
       eventType,
       resource: { name: 'codex', type: 'agent_client' },
-      metadata: { machine, reason: 'the forbidden call ran' },
+      metadata: { machine, reason: 'the forbidden call ran', ...more },
     }),
   });
 
@@ -46,6 +46,25 @@ describe('the watch over drills', () => {
       'drill_overdue: codex on build-7',
       'drill_overdue: codex on laptop',
     ]);
+    store.close();
+  });
+
+  it('reports a way around hooks that is open until a newer result shows it shut', async () => {
+    const store = openReader(join(plane.dataDir, 'gov.db'));
+    const { projectId } = readPlaneFile(join(plane.dataDir, 'plane.json'));
+    const watch = new DrillWatch({ projectId, store, wanted: {}, now: Date.now, log: silentLog });
+    const result = (value: string) => drilled('drill.bypass', 'kiosk', { id: 'notify', result: value });
+    await result('open');
+    await result('not_shown');
+    await watch.look();
+    expect(watch.reasons()).toContainEqual(
+      expect.stringMatching(
+        /^drill_bypass_open: codex on kiosk at .*: 1 way around its hooks is open: notify$/,
+      ),
+    );
+    await result('shut');
+    await watch.look();
+    expect(watch.reasons().join()).not.toContain('kiosk');
     store.close();
   });
 });

@@ -11,17 +11,12 @@ import type { Client } from '../../../client/create.ts';
 import type { AuditEvent } from '../../../contract/events.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
 import { drillRun } from '../../../core/agents/drills.ts';
-import { canonicalCondition } from '../../../core/policies/language/canonical.ts';
-import { parseText } from '../../../core/policies/language/text.ts';
 import { runIdFrom } from '../../../core/intake/run.ts';
 import type { Variables } from '../../context/config.ts';
-import { findPolicy } from '../../policies/stored.ts';
 import type { Program } from '../program.ts';
-import { standIn } from './model.ts';
+import { callIdOf, standIn } from './model.ts';
+import { forbidden, policyId } from './policy.ts';
 import { start } from './start.ts';
-
-const policyId = 'gov-drill';
-const forbidden = 'gov-drill-must-not-run';
 
 export interface DrillResult {
   readonly client: AgentClient;
@@ -36,21 +31,8 @@ export interface DrillResult {
   readonly reason: string;
 }
 
-/** Makes the policy that denies the call of a drill, where it is missing. */
-export async function ensurePolicy(client: Client): Promise<void> {
-  if ((await findPolicy(client, policyId)) !== null) return;
-  const condition = canonicalCondition(parseText(`"${forbidden}" in default(arguments.command, "")`));
-  await client.createPolicy({
-    body: {
-      policyId,
-      name: 'The call of a drill',
-      description: 'gov agents drill lets agents ask for this call, to see that it is stopped and recorded.',
-      condition: condition as Record<string, unknown>,
-      action: 'deny',
-    },
-  });
-  await client.publishPolicy({ params: { policyId }, body: {} });
-}
+/** The start of the ids of calls in a script of the model. */
+export const newScriptId = (): string => `toolu_drill_${randomUUID().replaceAll('-', '')}`;
 
 interface Around {
   readonly plane: Client;
@@ -64,9 +46,10 @@ export async function drill(
   { plane, env }: Around,
 ): Promise<DrillResult> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-drill-'));
-  const callId = `toolu_drill_${randomUUID().replaceAll('-', '')}`;
+  const id = newScriptId();
+  const callId = callIdOf(id);
   const trace = join(folder, 'ran');
-  const model = await standIn({ callId, command: `touch '${trace}' # ${forbidden}` });
+  const model = await standIn(id, { calls: [{ shell: `touch '${trace}' # ${forbidden}` }] });
   const startedMs = performance.now();
   try {
     const { session, said } = await start(client, { path, origin: model.origin, cwd: folder, env });

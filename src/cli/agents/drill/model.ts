@@ -1,30 +1,41 @@
 /**
  * A stand-in for the model: it speaks the streaming interfaces of Anthropic (`/v1/messages`), OpenAI (`/v1/responses`) and
- * Gemini (`:streamGenerateContent`) on loopback, asks once for one shell command, and ends the turn after its result. No
- * request leaves the machine.
- * Tested by `test/cli/agents/drill.test.ts`, and by hand with Claude Code 2.1.331, Codex 0.169 and Gemini CLI 0.61.0.
+ * Gemini (`:streamGenerateContent`) on loopback, asks for one call after the other, and ends the turn after the last result.
+ * No request leaves the machine.
+ * Tested by `test/cli/agents/drill.test.ts`, and by `test/cli/agents/real.long.test.ts` with the real clients.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { limits } from '../../../contract/limits.ts';
 
-export interface DrillCall {
-  readonly callId: string;
-  readonly command: string;
+/** What the model asks for: a command in the shell of the client, one of its tools, or code (Codex in code mode). */
+export type ModelCall =
+  | { readonly shell: string }
+  | { readonly tool: string; readonly input: object }
+  | { readonly code: string };
+
+export interface Script {
+  /** One call after the other, each after the result of the one before. */
+  readonly calls: readonly ModelCall[];
+  /** Calls of a subagent, whose prompt contains `subagentMark`. */
+  readonly subagent?: readonly ModelCall[];
 }
+
+export const subagentMark = 'GOV-DRILL-SUBAGENT';
 
 export interface StandIn {
   readonly origin: string;
-  /** Whether the client was asked for the call, and whether it then reported a result. */
+  /** Whether the client asked for calls, and whether it then reported a result of the last one. */
   readonly seen: { asked: boolean; answered: boolean };
   close(): void;
 }
 
-export async function standIn(asked: DrillCall): Promise<StandIn> {
+/** `id`: the start of the ids of calls, as `callIdOf` makes them. */
+export async function standIn(id: string, script: Script): Promise<StandIn> {
   const seen = { asked: false, answered: false };
   const server = createServer((request, response) => {
     void read(request).then(
-      (body) => answer(body, { request, response, asked, seen }),
+      (body) => answer(body, { request, response, asked: { id, script }, seen }),
       () => response.destroy(), // the client has gone
     );
   });
@@ -36,6 +47,8 @@ export async function standIn(asked: DrillCall): Promise<StandIn> {
   };
   return { origin: `http://127.0.0.1:${port}`, seen, close };
 }
+
+export const callIdOf = (id: string, at = 0): string => `${id}_${at}`;
 
 async function read(request: IncomingMessage): Promise<string> {
   let text = '';
@@ -49,16 +62,13 @@ async function read(request: IncomingMessage): Promise<string> {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly asked: DrillCall;
+  readonly asked: { readonly id: string; readonly script: Script };
   readonly seen: StandIn['seen'];
 }
 
 function answer(body: string, { request, response, asked, seen }: Exchange): void {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
-  const isResult = body.includes(asked.callId);
-  const shell = Object.keys(shells).find((name) => new RegExp(`"name":\\s*"${name}"`).test(body));
-  // a request without a shell is about something else, such as a title of the session
-  const call = isResult || shell === undefined ? null : { ...asked, shell };
+  const { call, isLast } = nextCall(body, asked);
   const stream = streamOf(path, call);
   if (stream === null) {
     response.writeHead(path.endsWith('/count_tokens') ? 200 : 404, { 'content-type': 'application/json' });
@@ -66,9 +76,30 @@ function answer(body: string, { request, response, asked, seen }: Exchange): voi
     return;
   }
   if (call !== null) seen.asked = true;
-  if (isResult) seen.answered = true;
+  if (isLast) seen.answered = true;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(stream);
+}
+
+/** The call that answers a request: the first of the script whose id the conversation does not have yet. */
+function nextCall(
+  body: string,
+  { id, script }: Exchange['asked'],
+): { readonly call: Call; readonly isLast: boolean } {
+  const isSub = script.subagent !== undefined && body.includes(subagentMark) && !body.includes(callIdOf(id));
+  const [calls, start] = isSub ? [script.subagent, `${id}_sub`] : [script.calls, id];
+  const at = calls.findIndex((_, index) => !body.includes(callIdOf(start, index)));
+  const isLast = !isSub && at === -1;
+  const next = calls[at];
+  const shell = Object.keys(shells).find((name) => new RegExp(`"name":\\s*"${name}"`).test(body));
+  // a request without a shell is about something else, such as a title of the session
+  if (next === undefined || shell === undefined) return { call: null, isLast };
+  return { call: { callId: callIdOf(start, at), ...namedCall(next, shell) }, isLast };
+}
+
+function namedCall(call: ModelCall, shell: string): Pick<NonNullable<Call>, 'name' | 'input'> {
+  if ('shell' in call) return { name: shell, input: shells[shell]?.(call.shell) ?? {} };
+  return 'tool' in call ? { name: call.tool, input: call.input } : { name: 'exec', input: call.code };
 }
 
 /** Returns the events that a path answers with; null for another path. */
@@ -86,30 +117,30 @@ interface StreamEvent {
   readonly [member: string]: unknown;
 }
 
-/** Tools that run a command, with their arguments: those of Claude Code, Gemini CLI and Codex. */
+/** Tools that run a command, with their arguments: those of Claude Code, Gemini CLI, Codex and OpenCode. */
 const shells: Readonly<Record<string, (command: string) => object>> = {
   Bash: (command) => ({ command, description: 'a drill of gov' }),
   run_shell_command: (command) => ({ command, description: 'a drill of gov' }),
   exec_command: (cmd) => ({ cmd }),
   shell_command: (command) => ({ command }),
   shell: (command) => ({ command: ['bash', '-lc', command] }),
+  bash: (command) => ({ command, description: 'a drill of gov' }),
+  // code mode of Codex has this tool alone
+  exec: (command) => ({ command }),
 };
 
-/** The call to ask for; null: the last words of the turn. */
-type Call = (DrillCall & { readonly shell: string }) | null;
-
-const argumentsOf = ({ shell, command }: NonNullable<Call>): string =>
-  JSON.stringify(shells[shell]?.(command));
+/** The call to ask for; null: the last words of the turn. `input`: its arguments, or a text of code. */
+type Call = { readonly callId: string; readonly name: string; readonly input: object | string } | null;
 
 function messages(call: Call): StreamEvent[] {
   const block =
     call === null
       ? { type: 'text', text: '' }
-      : { type: 'tool_use', id: call.callId, name: call.shell, input: {} };
+      : { type: 'tool_use', id: call.callId, name: call.name, input: {} };
   const delta =
     call === null
       ? { type: 'text_delta', text: 'Done.' }
-      : { type: 'input_json_delta', partial_json: argumentsOf(call) };
+      : { type: 'input_json_delta', partial_json: JSON.stringify(call.input) };
   const usage = { input_tokens: 10, output_tokens: 1 };
   const message = { id: 'msg_gov', type: 'message', role: 'assistant', model: 'gov-drill', content: [] };
   return [
@@ -130,13 +161,21 @@ function responses(call: Call): StreamEvent[] {
   const item =
     call === null
       ? { type: 'message', role: 'assistant', id: 'm_gov', content: [{ type: 'output_text', text: 'Done.' }] }
-      : {
-          type: 'function_call',
-          id: 'fc_gov',
-          call_id: call.callId,
-          name: call.shell,
-          arguments: argumentsOf(call),
-        };
+      : typeof call.input === 'string'
+        ? {
+            type: 'custom_tool_call',
+            id: 'ctc_gov',
+            call_id: call.callId,
+            name: call.name,
+            input: call.input,
+          }
+        : {
+            type: 'function_call',
+            id: 'fc_gov',
+            call_id: call.callId,
+            name: call.name,
+            arguments: JSON.stringify(call.input),
+          };
   const usage = {
     input_tokens: 10,
     input_tokens_details: null,
@@ -155,7 +194,7 @@ function contents(call: Call): object {
   const part =
     call === null
       ? { text: 'Done.' }
-      : { functionCall: { id: call.callId, name: call.shell, args: shells[call.shell]?.(call.command) } };
+      : { functionCall: { id: call.callId, name: call.name, args: call.input } };
   return {
     candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },

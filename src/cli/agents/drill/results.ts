@@ -5,17 +5,26 @@
 import { hostname } from 'node:os';
 import type { Client } from '../../../client/create.ts';
 import { GovApiError, GovNetworkError } from '../../../client/errors.ts';
+import { paginate } from '../../../client/paginate.ts';
+import type { AuditEvent } from '../../../contract/events.ts';
 import { limits } from '../../../contract/limits.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
-import { drillRun, drillStates, readDrill, type DrillState } from '../../../core/agents/drills.ts';
+import { bypassType, openBypasses, readBypass, type BypassTrial } from '../../../core/agents/bypasses.ts';
+import {
+  drillRun,
+  drillStates,
+  drillTypes,
+  readDrill,
+  type DrillState,
+} from '../../../core/agents/drills.ts';
 import { formatTimestamp } from '../../../core/time.ts';
 import { CliError } from '../../program/exit.ts';
 
 interface ClientDrills {
   /** When a drill of the client passed last on this machine; null if none is known. */
   readonly drilled: string | null;
-  /** What health says of them: `drill_failed: …` and `drill_overdue: …`. */
-  readonly drillReasons: readonly string[];
+  /** Failed and overdue drills of it, as health says them, and ways around its hooks that are open, with what closes them. */
+  readonly problems: readonly string[];
 }
 
 interface DrillHistory {
@@ -24,46 +33,79 @@ interface DrillHistory {
 
 export async function drilledHere(open: () => Promise<Client>): Promise<DrillHistory> {
   const machine = hostname();
-  const { states, reasons } = await read(open);
+  const { states, reasons, bypasses } = await read(open);
   return {
     of: (client) => {
       const state = states.find((each) => each.client === client && each.machine === machine);
       const passedMs = state?.lastPassedMs ?? null;
       const mine = [`: ${client} on ${machine} `, `: ${client} has no result`];
+      const ways = bypasses.filter((each) => each.client === client && each.machine === machine);
       return {
         drilled: passedMs === null ? null : formatTimestamp(passedMs),
-        drillReasons: reasons.filter((reason) => mine.some((part) => reason.includes(part))),
+        problems: [
+          ...reasons.filter((reason) => mine.some((part) => reason.includes(part))),
+          ...ways.map(openText),
+        ],
       };
     },
   };
 }
 
+const openText = ({ id, title, closes, version, atMs }: BypassTrial): string =>
+  `${title} (${id}): open at ${formatTimestamp(atMs)}${version === null ? '' : ` with ${version}`}. What closes it: ${closes}`;
+
 /** For `gov plane status`: each machine, the newest first; null if no drill is known. */
 export async function drillsText(client: Client): Promise<string | null> {
-  const { states } = await read(async () => client);
+  const { states, bypasses } = await read(async () => client);
   if (states.length === 0) return null;
+  const open = bypasses.length === 0 ? '' : `; open ways around hooks: ${bypasses.length}`;
   const text = ({ client: name, machine, newest }: DrillState): string =>
     `${name} on ${machine} ${newest.passed ? 'passed' : 'FAILED'} ${formatTimestamp(newest.atMs)}`;
   const shown = states.toSorted((a, b) => b.newest.atMs - a.newest.atMs).slice(0, 5);
-  return `${shown.map(text).join('; ')}${states.length > shown.length ? `; ${states.length - shown.length} more` : ''}`;
+  return `${shown.map(text).join('; ')}${states.length > shown.length ? `; ${states.length - shown.length} more` : ''}${open}`;
 }
 
-async function read(
-  open: () => Promise<Client>,
-): Promise<{ readonly states: readonly DrillState[]; readonly reasons: readonly string[] }> {
+interface Known {
+  readonly states: readonly DrillState[];
+  /** Of failed and overdue drills. */
+  readonly reasons: readonly string[];
+  /** Ways that are open. */
+  readonly bypasses: readonly BypassTrial[];
+}
+
+async function read(open: () => Promise<Client>): Promise<Known> {
   try {
     const client = await open();
-    const query = { runId: drillRun, order: 'desc', limit: limits.pageDefault } as const;
-    const { events } = (await client.listEvents({ query })).body;
+    const [passed = [], failed = [], tried = []] = await Promise.all([
+      ...drillTypes.map((type) => newest(client, type, limits.pageMax)),
+      newest(client, bypassType, limits.drillBypassResults),
+    ]);
     const { reasons = [] } = (await client.getHealth()).body;
-    const results = events.flatMap((event) => readDrill(event) ?? []);
+    const nowMs = Date.now();
     return {
-      states: drillStates(results, Date.now()),
-      reasons: reasons.filter((reason) => reason.startsWith('drill_')),
+      states: drillStates(
+        [...passed, ...failed].flatMap((event) => readDrill(event) ?? []),
+        nowMs,
+      ),
+      reasons: reasons.filter((reason) => /^drill_(failed|overdue)/.test(reason)),
+      bypasses: openBypasses(
+        tried.flatMap((event) => readBypass(event) ?? []),
+        nowMs,
+      ),
     };
   } catch (cause) {
     const isKnown = [GovApiError, GovNetworkError, CliError].some((type) => cause instanceof type);
     if (!isKnown) throw cause;
-    return { states: [], reasons: [] };
+    return { states: [], reasons: [], bypasses: [] };
   }
+}
+
+async function newest(client: Client, eventType: string, most: number): Promise<AuditEvent[]> {
+  const query = { runId: drillRun, eventType, order: 'desc', limit: limits.pageMax } as const;
+  const found: AuditEvent[] = [];
+  for await (const event of paginate(client.listEvents, { query })) {
+    found.push(event);
+    if (found.length === most) break;
+  }
+  return found;
 }

@@ -20,8 +20,8 @@ export const run: Run<typeof spec> = async ({ args, io, out, session }) => {
   const found = args.client === undefined ? all.filter(isHere) : all;
   const drills = await drilledHere(() => session.client({ retries: 0 }));
   const here = found.map((report) => {
-    const { drilled, drillReasons } = drills.of(report.client);
-    return { ...report, drilled, problems: [...report.problems, ...drillReasons] };
+    const { drilled, problems } = drills.of(report.client);
+    return { ...report, drilled, problems: [...report.problems, ...problems] };
   });
   const ok = here.every(
     ({ failsClosed, reachable, problems }) => failsClosed && reachable && problems.length === 0,

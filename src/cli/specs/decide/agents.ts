@@ -83,20 +83,24 @@ export const agentsDoctor = command({
   ],
   args: [client],
   examples: ['gov agents doctor', 'gov agents doctor codex -o json'],
-  exitCodes: { 3: 'a call could run without a decision, no call could run, or a drill failed or is overdue' },
+  exitCodes: {
+    3: 'a call could run without a decision, no call could run, a drill failed or is overdue, or a drill found an open way around the hooks',
+  },
 });
 
 export const agentsDrill = command({
   name: 'agents drill',
-  prints: 'ok:boolean drills:array',
+  prints: 'ok:boolean drills:array bypasses?:array',
   summary: 'Let a real client ask for a forbidden call, and see that it is stopped and recorded',
   changes: true,
   details: [
     'The real client runs against a model that gov imitates. This model asks for a call that the policy gov-drill denies. The drill fails if the call runs, or if the log lacks its refusal. It creates and publishes that policy when it is missing.',
     'The result is an event in the run agent-drills. Run it daily, as the user of the agent: the client and its settings are on the machine of the agent, which need not be the machine of the plane. The plane reports failed drills, and overdue ones where plane.json has drills.',
+    'With --bypasses the client then tries the known ways around its hooks, one after the other, with copies of its settings. A way is open if it worked without a decision. It is shut if it did not, and works where gov is not in the way; the second attempt hides the files of the administrator with bwrap. Else it is not shown.',
   ],
-  args: [{ ...client, description: 'claude-code, codex or gemini; default: those on PATH' }],
+  args: [{ ...client, description: 'claude-code, codex, gemini or opencode; default: those on PATH' }],
   flags: {
+    bypasses: flag.on('Also try the known ways around the hooks: about 4 s each'),
     every: flag.duration(
       'TIME',
       'Install a timer of this user instead, such as 24h: with systemd, launchd or cron. gov agents uninstall removes it',
@@ -104,6 +108,15 @@ export const agentsDrill = command({
     ),
     dryRun: flag.on('With --every: show the timer, and install nothing'),
   },
-  examples: ['gov agents drill', 'gov agents drill claude-code -o json', 'gov agents drill --every 24h'],
-  exitCodes: { 3: 'the call ran, or it was not recorded', 5: 'no client to test' },
+  examples: [
+    'gov agents drill',
+    'gov agents drill claude-code -o json',
+    'gov agents drill --bypasses',
+    'gov agents drill --every 24h',
+  ],
+  exitCodes: {
+    3: 'the call ran, it was not recorded, or a way around the hooks is open',
+    5: 'no client to test',
+    9: 'no way is open, but some are not shown',
+  },
 });
