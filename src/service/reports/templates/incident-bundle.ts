@@ -1,5 +1,6 @@
 /** Template `incident-bundle`: what happened around an incident, and the evidence for the reports that follow it. */
 import { limits } from '../../../contract/limits.ts';
+import { isOwnId } from '../../../core/coverage/join.ts';
 import { openEvaluation } from '../../../core/decided/evaluation.ts';
 import { openReplay } from '../../../core/decided/replay.ts';
 import { openRiskDecision } from '../../../core/decided/risk-decision.ts';
@@ -73,13 +74,15 @@ interface Entry {
   readonly kind: string;
   readonly cells: readonly ReportCell[];
   readonly isFailure: boolean;
+  /** Names of the call that failed: entries under one name are one failure. */
+  readonly names: readonly string[];
 }
 
 export const incidentBundle = template({
   title: 'Incident bundle',
   summary: 'What failed and when, which runs are affected, what had changed before, and when reports are due',
   choices:
-    'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. Other events are left out unless runId names their run.',
+    'A failure is a denied or escalated decision, a blocked or escalated risk, a call that was refused or ended with an error, a replay that differs, or a fault of recording. What several sources or the decision say of one call is one failure. Other events are left out unless runId names their run.',
   run: 'optional',
   sections: {
     timeline: {
@@ -198,10 +201,16 @@ async function timelineOf(draft: Draft): Promise<IncidentTimeline> {
   const rows = new Rows(timelineTable);
   const kinds = new Map<string, number>();
   const failuresByRun = new Map<string, number>();
+  const failed = new Set<string>();
   let [firstMs, lastMs]: (number | null)[] = [null, null];
-  for (const { index, ms, runId, kind, cells, isFailure } of entries.toSorted((a, b) => a.index - b.index)) {
+  for (const { index, ms, runId, kind, cells, isFailure, names } of entries.toSorted(
+    (a, b) => a.index - b.index,
+  )) {
     rows.add([index, timeText(ms), runId, kind, ...cells], isFailure);
     if (!isFailure) continue;
+    const isCounted = names.some((name) => failed.has(name));
+    for (const name of names) failed.add(name);
+    if (isCounted) continue;
     increase(kinds, kind);
     if (runId !== null) increase(failuresByRun, runId);
     firstMs ??= ms;
@@ -215,7 +224,8 @@ const failureOf = (
   index: number,
   kind: string,
   { at, runId, cells }: { readonly at: string; readonly runId: string; readonly cells: Entry['cells'] },
-): Entry => ({ index, ms: parseTimestamp(at) ?? 0, runId, kind, cells, isFailure: true });
+  names: Entry['names'] = [],
+): Entry => ({ index, ms: parseTimestamp(at) ?? 0, runId, kind, cells, isFailure: true, names });
 
 async function* decidedEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
   const { runId: asked } = source;
@@ -224,7 +234,7 @@ async function* decidedEntries({ source, period }: Draft): AsyncGenerator<Entry,
     if (combined !== 'deny' && combined !== 'escalate') continue;
     const first = decisions.find(({ decision }) => decision === combined);
     const cells = [first?.reasoning ?? null, null, first?.policyId ?? null, combined, id];
-    yield failureOf(leaf.index, 'policy decision', { at, runId, cells });
+    yield failureOf(leaf.index, 'policy decision', { at, runId, cells }, [evaluationName(id)]);
   }
   for await (const leaf of leavesIn(source, { type: 'gov.decision/1', runId: asked }, period)) {
     const { action, evaluatedAt: at, score, id, runId } = openRiskDecision(leaf);
@@ -254,7 +264,19 @@ const entryOf = (event: ReadEvent, kind: string, isFailure: boolean): Entry => (
     event.clear.eventId,
   ],
   isFailure,
+  names: namesOf(event),
 });
+
+const evaluationName = (id: string): string => `evaluation ${id}`;
+
+/** The call of an event, and the decision about it: each source reports that the call was refused, or failed. */
+function namesOf({ clear: { runId }, metadata: { evaluationId, toolCallId } }: ReadEvent): string[] {
+  const decided = textOf(evaluationId);
+  return [
+    ...(decided === null ? [] : [evaluationName(decided)]),
+    ...(isOwnId(toolCallId) ? [JSON.stringify([runId, toolCallId])] : []),
+  ];
+}
 
 /** Events of the run in the period, or failing events of all runs. */
 async function* eventEntries({ source, period }: Draft): AsyncGenerator<Entry, void, undefined> {
