@@ -21,7 +21,7 @@ import {
   joinsCall,
   lastUse,
   type DecidedCall,
-} from './decided-call.ts';
+} from '../approvals/decided-call.ts';
 import { noPolicyActive } from './layers.ts';
 import { ReportedCalls, type CallReport } from './reported-calls.ts';
 import { ListRoot } from '../merkle/list-root.ts';

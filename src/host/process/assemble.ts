@@ -169,6 +169,11 @@ function accessOf(
 const lossReasons = (losses: readonly NotedLoss[]): string[] =>
   losses.length === 0 ? [] : [`acknowledged_lost: ${lostLeaves(losses)}`];
 
+function tailOf(store: Parts['engine']['store']): Pick<Services, 'tail' | 'holds'> {
+  const tail = new Tail(store);
+  return { tail, holds: new Holds(tail) };
+}
+
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): ServerParts {
   const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
@@ -180,7 +185,6 @@ export function assemble(parts: Parts): ServerParts {
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const seal = createSeal(storeKey, randomBytes);
   const access = accessOf(parts, { settings, seal });
-  const tail = new Tail(store);
   const indexed = indexersOf(parts, { searchKey, grew: (id) => services.checkpoints.grew(id) });
   const services: Services = {
     store,
@@ -190,8 +194,7 @@ export function assemble(parts: Parts): ServerParts {
     fingerprint: secrets.fingerprint,
     fingerprinting: secrets.fingerprinting,
     cursors: new Cursors(secrets.cursorKey, randomBytes),
-    tail,
-    holds: new Holds(tail),
+    ...tailOf(store),
     checkpoints: new Checkpoints({
       store,
       now,

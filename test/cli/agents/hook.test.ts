@@ -14,7 +14,6 @@ let plane: PolicyPlane;
 let config: string;
 beforeAll(async () => {
   plane = await startPolicyPlane({
-    holdSeconds: 30,
     extraKeys: {
       agent: { scopes: ['tools:evaluate', 'events:write'] },
       reader: { scopes: ['events:read'] },
@@ -331,88 +330,5 @@ describe('gov hook', () => {
     expect((await gov(['hook', '--help'])).stdout).toContain('gov hook');
     const joined = await gov(['hook', 'claude-code', `--config=${config}`], { input: event('rm -rf /') });
     expect(joined.stdout).toContain('"deny"');
-  });
-});
-
-describe('gov hook --hold', () => {
-  const push = (session: string) => event('git push', { session_id: session });
-  const opened = async (runId: string): Promise<string> => {
-    const list = async () => (await plane.call('GET', `/approvals?runId=${runId}`)).body.data;
-    await expect.poll(list).toHaveLength(1);
-    return (await list())[0].approvalId;
-  };
-  const decide = (approvalId: string, outcome: string) =>
-    plane.call('POST', `/approvals/${approvalId}/decision`, {
-      body: { outcome },
-      key: plane.keys['approver'] ?? null,
-    });
-
-  it('lets a call go on in the same attempt after a person approved it', async () => {
-    const held = hook(push('session-held'), ['--hold', '30']);
-    const approvalId = await opened('session-held');
-    expect((await decide(approvalId, 'approved')).status).toBe(200);
-    expect(await held).toMatchObject({ code: 0, stdout: '{}\n', stderr: '' });
-    expect(await last('session-held')).toMatchObject({
-      eventType: 'tool.call',
-      metadata: { decision: 'allow', approvalId },
-    });
-    expect((await plane.call('GET', `/approvals/${approvalId}`)).body.used).not.toBeNull();
-  });
-
-  it('refuses the call after a person denied it', async () => {
-    const held = hook(push('session-denied'), ['--hold', '30']);
-    await decide(await opened('session-denied'), 'denied');
-    const { stdout } = await held;
-    expect(JSON.parse(stdout).hookSpecificOutput).toMatchObject({
-      permissionDecision: 'deny',
-      permissionDecisionReason: expect.stringContaining('denied by'),
-    });
-    expect(await last('session-denied')).toMatchObject({
-      eventType: 'tool.denied',
-      metadata: { status: 'deny' },
-    });
-  });
-
-  it('refuses the call at the end of the time, and says that the call can be repeated', async () => {
-    const { stdout } = await hook(push('session-late'), ['--hold', '1']);
-    expect(stdout).toContain('After the approval, make the same call again');
-    expect(await last('session-late')).toMatchObject({
-      eventType: 'tool.denied',
-      metadata: { status: 'escalate' },
-    });
-  });
-
-  it('does not wait for Cursor, which ends slow hooks', async () => {
-    const input = push('session-cursor').replace('PreToolUse', 'preToolUse').replace('Bash', 'Shell');
-    const { stdout } = await gov(['hook', 'cursor', '--config', config, '--hold', '600'], { input });
-    expect(JSON.parse(stdout)).toMatchObject({ permission: 'deny' });
-  });
-
-  it(`takes at most ${limits.holdMostSeconds} seconds`, async () => {
-    const answer = await hook(push('session-long'), [`--hold=${limits.holdMostSeconds + 1}`]);
-    expect(answer.code).toBe(2);
-    expect(answer.stderr).toContain('--hold');
-  });
-
-  it('refuses the call if the plane is gone while it waits', async () => {
-    let asked = 0;
-    const server = await answering((request, response) => {
-      asked += 1;
-      if (request.method === 'GET') return void response.socket?.destroy();
-      request.resume();
-      const decision = {
-        allowed: false,
-        decision: 'escalate',
-        reason: 'x',
-        evaluationId: 'pev_1',
-        approvalId: 'apr_1',
-        obligations: [{ type: 'wait_for_approval', params: { holdSeconds: 30 } }],
-      };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(decision));
-    });
-    const { stdout } = await hookAt(server.config, push('session-gone'), ['--hold', '30']);
-    expect(JSON.parse(stdout).hookSpecificOutput).toMatchObject({ permissionDecision: 'deny' });
-    expect(asked).toBeGreaterThan(2);
-    server.close();
   });
 });

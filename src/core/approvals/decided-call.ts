@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { PolicyAction } from '../../contract/policy-words.ts';
-import type { Approver } from '../approvals/signature.ts';
+import type { Approver } from './signature.ts';
 import type { DecidedApproval } from '../decided/approval.ts';
 import type { EvaluatedCall, OpenedApproval } from '../decided/evaluation.ts';
 import { parseTimestamp } from '../time.ts';
