@@ -43,7 +43,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // What a call does, alike for all clients. Conditions read texts with the same parser.
     action: {
       may: 'json',
-      doors: 'canonical client-tools git-remotes host large-content recorded shape shell-programs',
+      doors: 'canonical client-tools git-remotes host large-content places recorded shape shell-programs',
     },
     policies: {
       may: 'json merkle action',

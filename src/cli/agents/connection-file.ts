@@ -15,6 +15,8 @@ export interface HookConnection {
   readonly baseUrl?: string;
   readonly keyFile: string;
   readonly caFile?: string;
+  /** The way out of a sandbox (`gov run --sandbox`), to a plane of another machine. */
+  readonly proxy?: string;
 }
 
 /** An administrator's file. Only root can make it, and only it can let calls run without a decision. */
@@ -24,6 +26,7 @@ export interface PlaneConnection {
   readonly baseUrl: string;
   readonly key: string;
   readonly ca: readonly string[];
+  readonly proxy: string | null;
 }
 
 /** The file of one user. The installed command names it, so that no variable of a project chooses another. */
@@ -34,7 +37,7 @@ export function readConnection(path: string): HookConnection {
   const value = readObject(path);
   if (value === undefined) throw usage(`expected ${path}, found none`, 'gov agents install');
   const { keyFile } = value;
-  const others = ['dataDir', 'baseUrl', 'caFile'].every((name) =>
+  const others = ['dataDir', 'baseUrl', 'caFile', 'proxy'].every((name) =>
     ['string', 'undefined'].includes(typeof value[name]),
   );
   const hasPlace = 'dataDir' in value !== 'baseUrl' in value;
@@ -45,7 +48,7 @@ export function readConnection(path: string): HookConnection {
 
 /** Returns the address and the key as they are now. Errors: exit 2, naming the file. */
 export function reach(path: string): PlaneConnection {
-  const { dataDir, baseUrl, keyFile, caFile } = readConnection(path);
+  const { dataDir, baseUrl, keyFile, caFile, proxy = null } = readConnection(path);
   return {
     baseUrl:
       dataDir === undefined
@@ -53,6 +56,7 @@ export function reach(path: string): PlaneConnection {
         : ownBaseUrl({ name: path, context: { kind: 'plane', dataDir } }).value,
     key: readSecret(keyFile),
     ca: caFile === undefined ? [] : [readFileSync(caFile, 'utf8')],
+    proxy,
   };
 }
 

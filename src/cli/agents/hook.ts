@@ -196,10 +196,14 @@ class Plane {
 
   /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
   constructor(config: string, stop: AbortSignal) {
-    const { baseUrl, key, ca } = reach(config);
+    const { baseUrl, key, ca, proxy } = reach(config);
     this.place = { baseUrl, sessions: sessionsFolder(config) };
     this.#receipts = receiptsFolder(config);
-    this.#connection = new Connection({ baseUrl, ca, env: {} });
+    this.#connection = new Connection({
+      baseUrl,
+      ca,
+      env: proxy === null ? {} : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
+    });
     this.#stop = stop;
     this.#headers = {
       authorization: `Bearer ${key}`,

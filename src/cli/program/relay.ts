@@ -3,10 +3,11 @@
  * this process gets, and its exit code is that of a shell. It never opens standard input: that would make the stream
  * non-blocking for the command too. Tested by `test/cli/commands/tools/exec.test.ts`.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { accessSync, constants as modes, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { CliError, exit } from './exit.ts';
 import { endingSignals, withHangupOf } from './hangup.ts';
 
@@ -52,16 +53,24 @@ export class Relay {
     if (!this.#isTerminal || name === 'SIGTERM') this.#child.kill(name);
   }
 
-  /** Runs the command to its end. */
+  /** Runs the command to its end. `report` gets what it writes to descriptor 3. */
   async run(
     command: readonly string[],
-    { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+    { cwd, env, report }: ProgramPlace & { readonly report?: ((written: Readable) => void) | undefined },
   ): Promise<ProgramEnd> {
     const [program = '', ...args] = command;
     this.ended = await new Promise<ProgramEnd>((done) => {
       const [file, words] = tied(program, args, { cwd, env });
-      const child = spawn(file, words, { stdio: 'inherit', shell: false, cwd, env: { ...env } });
+      const stdio: StdioOptions = [
+        'inherit',
+        'inherit',
+        'inherit',
+        ...(report === undefined ? [] : ['pipe' as const]),
+      ];
+      const child = spawn(file, words, { stdio, shell: false, cwd, env: { ...env } });
       this.#child = child;
+      const written = child.stdio[3];
+      if (written instanceof Readable) report?.(written);
       child.once('error', (cause) => done(unstarted(program, cause)));
       child.once('exit', (code, signal) =>
         done(signal === null ? { code: code ?? 1 } : { code: 128 + constants.signals[signal], signal }),
@@ -87,16 +96,26 @@ const tie = [setpriv, '--pdeathsig', 'TERM', '--'];
 function tied(
   program: string,
   args: readonly string[],
-  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+  place: ProgramPlace,
 ): readonly [file: string, words: readonly string[]] {
+  const canTie = process.platform === 'linux' && isExecutable(setpriv);
+  if (programPath(program, place) === null) return [program, args];
+  const [file = program, ...words] = [...(canTie ? tie : []), ...withHangupOf([program, ...args])];
+  return [file, words];
+}
+
+export interface ProgramPlace {
+  readonly cwd: string;
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+}
+
+/** Returns the path of a program as a shell finds it; null if there is none. */
+export function programPath(program: string, { cwd, env }: ProgramPlace): string | null {
   const folders = (env['PATH'] ?? '').split(delimiter).map((folder) => resolve(cwd, folder));
   const paths = program.includes('/')
     ? [resolve(cwd, program)]
     : folders.map((folder) => join(folder, program));
-  const canTie = process.platform === 'linux' && isExecutable(setpriv);
-  if (!paths.some(isExecutable)) return [program, args];
-  const [file = program, ...words] = [...(canTie ? tie : []), ...withHangupOf([program, ...args])];
-  return [file, words];
+  return paths.find(isExecutable) ?? null;
 }
 
 function isExecutable(path: string): boolean {

@@ -22,4 +22,7 @@ export const hooks = {
   /** Of each text in a result that is shown. */
   drillTextChars: 300,
   drillHours: 24 * 365,
+  /** Entries of a workspace that a sandbox looks at for files with keys, and events that it sends at once. */
+  sandboxEntries: 20_000,
+  sandboxBatch: 100,
 } as const;

@@ -27,7 +27,12 @@ describe('the file with address and key', () => {
     const keyFile = file('key', 'gov_x\n');
     const path = file('good.json', { dataDir: folder, keyFile });
     file('plane.json', { listen: '127.0.0.1:7460' });
-    expect(reach(path)).toEqual({ baseUrl: 'http://127.0.0.1:7460/api/v1', key: 'gov_x', ca: [] });
+    expect(reach(path)).toEqual({
+      baseUrl: 'http://127.0.0.1:7460/api/v1',
+      key: 'gov_x',
+      ca: [],
+      proxy: null,
+    });
     file('run.json', { baseUrl: 'http://127.0.0.1:7999/api/v1' });
     expect(reach(path).baseUrl).toBe('http://127.0.0.1:7999/api/v1');
   });

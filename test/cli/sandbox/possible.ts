@@ -5,8 +5,9 @@ import { watchProgram } from '../../../src/cli/sandbox/watch.ts';
 export function whyNotWatched(): string | null {
   const program = watchProgram();
   if (program === null) return `no gov-watch for ${process.platform} ${process.arch}`;
-  const stdio = ['ignore', 'ignore', 'pipe', 'ignore'] as const;
-  const { status, stderr } = spawnSync(program, ['3', '--', '/bin/true'], { stdio: [...stdio] });
+  const { status, stderr } = spawnSync(program, ['1', '--', '/bin/true'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   return status === 0 ? null : `gov-watch ended with ${status}: ${stderr?.toString().trim()}`;
 }
 

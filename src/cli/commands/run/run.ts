@@ -16,6 +16,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
+import { openSandbox, requireEngine, type Engine, type Sandbox } from '../../sandbox/run.ts';
 import { environmentOf, runTokenOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
 import { lostTelemetry } from '../../start/telemetry-variables.ts';
@@ -29,6 +30,7 @@ export const run: Run<typeof spec> = async (call) => {
   requireProgram(program, io.env['PATH']);
   const runId = flags.run ?? newRunId(io.now());
   const actor = { name: flags.actor ?? basename(program), role: 'agent' };
+  const engine = engineOf(call);
   const relay = new Relay(isatty(0));
   try {
     const client = await session.client({ keepsReceipts: true });
@@ -40,16 +42,58 @@ export const run: Run<typeof spec> = async (call) => {
     const env = environmentOf(call, { runId, token });
     for (const { variable, effect } of lostTelemetry(env, session.baseUrl().value))
       await call.out.warn(safe`${variable} is set: ${effect}`);
-    const ended = await relay.run(args.command, { cwd: io.cwd, env });
+    const sandbox =
+      engine === null
+        ? null
+        : await openSandbox(call, { ...sandboxWords(call), engine, client, runId, actor, env });
+    const ended =
+      sandbox === null
+        ? await relay.run(args.command, { cwd: io.cwd, env })
+        : await relay.run(sandbox.words(args.command), {
+            cwd: io.cwd,
+            env: sandbox.env,
+            report: sandbox.report,
+          });
+    const isReported = sandbox === null || (await reported(call, sandbox));
     if (ended.cause !== undefined) await call.out.fail(ended.cause, call.out.isJson);
     const isEnded = await endedWith(call, { recorder, ended, durationMs: io.now() - startedMs });
-    if (!isRecorded || !isEnded) return ended.code === 0 && flags.fail !== 'open' ? exit.error : ended.code;
+    if (!isRecorded || !isReported || !isEnded)
+      return ended.code === 0 && flags.fail !== 'open' ? exit.error : ended.code;
     if (flags.prove !== 'no') await prove(call, client, runId);
     return ended.code;
   } finally {
     relay.release();
   }
 };
+
+/** Null without --sandbox. Errors: exit 126 without an engine, exit 2 for flags that do not go together. */
+function engineOf(call: Call): Engine | null {
+  const { sandbox = false, write = [], port = [], fail } = call.flags;
+  if (!sandbox && write.length + port.length > 0)
+    throw usage('expected --write and --port only with --sandbox');
+  if (sandbox && fail === 'open')
+    throw usage('expected --sandbox without --fail open: a sandbox without decisions has no lists');
+  return sandbox ? requireEngine(call) : null;
+}
+
+const sandboxWords = ({ flags: { write = [], port = [] } }: Call) => ({
+  writable: write,
+  ports: port.map((text) => {
+    const number = Number(text);
+    if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
+    throw usage(`--port: expected a port from 1 to 65535, got ${JSON.stringify(text.slice(0, 16))}`);
+  }),
+});
+
+async function reported({ out }: Call, sandbox: Sandbox): Promise<boolean> {
+  try {
+    await sandbox.end();
+    return true;
+  } catch (failure) {
+    await out.warn(safe`what ran in the sandbox could not be recorded: ${failureOf(failure).message}`);
+    return false;
+  }
+}
 
 /** Returns the program's token; null, with a warning, where it gets none. It never gets the key of gov. */
 async function tokenOf(call: Call, runId: string): Promise<string | null> {
