@@ -6,10 +6,12 @@
 import { GovError } from '../../contract/problems.ts';
 import type { Format, PartReader } from './format.ts';
 import { anthropic } from './formats/anthropic.ts';
+import { auditd } from './formats/auditd.ts';
 import { claudeCode } from './formats/claude-code.ts';
 import { claudeStream } from './formats/claude-stream.ts';
 import { codex } from './formats/codex.ts';
 import { copilotCli } from './formats/copilot-cli.ts';
+import { falco } from './formats/falco.ts';
 import { geminiCli } from './formats/gemini-cli.ts';
 import { langfuse } from './formats/langfuse.ts';
 import { mcp } from './formats/mcp.ts';
@@ -20,6 +22,7 @@ import { openhandsV1 } from './formats/openhands-v1.ts';
 import { openhands } from './formats/openhands.ts';
 import { otlp } from './formats/otlp.ts';
 import { sweAgent } from './formats/swe-agent.ts';
+import { tetragon } from './formats/tetragon.ts';
 import type { FormatName } from './names.ts';
 import { otherProgram } from './other-programs.ts';
 import { Places } from './places.ts';
@@ -34,6 +37,9 @@ export const formats: readonly Format[] = [
   langfuse,
   otlp,
   mcp,
+  auditd,
+  falco,
+  tetragon,
   claudeCode,
   claudeStream,
   codex,

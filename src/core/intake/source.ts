@@ -1,11 +1,13 @@
 /**
  * The JSON documents of an imported file: one JSON value, or one per line. Other programs do not always write strict JSON:
- * Python writes NaN and Infinity, and numbers beyond 2^53 lose digits as doubles. This reader keeps both as text.
+ * Python writes NaN and Infinity, and numbers beyond 2^53 lose digits as doubles. This reader keeps both as text. Lines of the audit
+ * log of Linux are no JSON; each is read as an object.
  * Tested by `test/core/intake/source.test.ts`.
  */
 import { GovError } from '../../contract/problems.ts';
 import { parseJson } from '../json/parse.ts';
 import { otherText } from './other-programs.ts';
+import { auditLine } from './pieces/audit-line.ts';
 
 export interface SourceDocument {
   readonly value: unknown;
@@ -111,6 +113,7 @@ function isEscaped(json: string, at: number): boolean {
 export function* documents(text: string, sourceName: string): Generator<SourceDocument | BadDocument> {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text;
   if (body.trimStart().startsWith('\x1e')) yield* separated(body);
+  else if (auditLine(body.trimStart().split('\n', 1)[0] ?? '') !== null) yield* lineByLine(body);
   else if (isJsonLines(body)) yield* lineByLine(body);
   else yield* whole(body, sourceName);
 }
@@ -178,6 +181,8 @@ const sent = /^([CS]) (\{.*\})\s*$/;
 
 export function parsedLine(text: string, line: number): SourceDocument | BadDocument {
   const [, dir, msg] = sent.exec(text) ?? [];
+  const audited = auditLine(text);
+  if (audited !== null) return { value: audited, line };
   try {
     return { value: msg === undefined ? parseShallow(text) : { dir, msg: parseShallow(msg) }, line };
   } catch (error) {

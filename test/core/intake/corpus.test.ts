@@ -14,7 +14,9 @@ const names = readdirSync(folder).filter((name) => !name.endsWith(ending));
 type Expected = Partial<Balance> & Pick<Balance, 'excepted' | 'unseen'>;
 const byName = (a: { exception: string }, b: { exception: string }) => (a.exception < b.exception ? -1 : 1);
 function expectedOf(name: string): Expected {
-  const read: Expected = JSON.parse(readFileSync(join(folder, name.replace(/\.jsonl?$/, ending)), 'utf8'));
+  const read: Expected = JSON.parse(
+    readFileSync(join(folder, name.replace(/\.(?:jsonl?|txt)$/, ending)), 'utf8'),
+  );
   return { ...read, excepted: read.excepted.toSorted(byName), unseen: read.unseen.toSorted(byName) };
 }
 
@@ -35,7 +37,7 @@ describe('the corpus', () => {
 
   it('has a recording of each format', () => {
     expect(
-      [...new Set(names.map((name) => /^(.*?)(?:\.[a-z-]+)?\.jsonl?$/.exec(name)?.[1]))].toSorted(),
+      [...new Set(names.map((name) => /^(.*?)(?:\.[a-z-]+)?\.(?:jsonl?|txt)$/.exec(name)?.[1]))].toSorted(),
     ).toEqual(formatNames.toSorted());
   });
 });

@@ -50,6 +50,9 @@ const recordings: Readonly<Record<FormatName, string | ((own: object) => readonl
     const message = { id: 'm', timestamp: at, type: 'gemini', content: '', toolCalls };
     return [{ sessionId: 's', projectHash: 'p', startTime: at, messages: [message] }];
   },
+  auditd: 'a kernel sees no results of tools',
+  falco: 'a kernel sees no results of tools',
+  tetragon: 'a kernel sees no results of tools',
   langfuse: 'the level of an observation says it',
   mcp: (own) => [
     { dir: 'client->server', msg: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } } },

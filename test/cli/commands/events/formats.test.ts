@@ -34,6 +34,9 @@ describe('gov events formats', () => {
 
   it('gov events formats names the known formats when the format is unknown', async () => {
     const { code, stderr } = await govHere(['events', 'formats', 'telepathy']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('expected one of anthropic, claude-code')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('expected one of anthropic, auditd, claude-code'),
+    ]);
   });
 });
