@@ -99,7 +99,8 @@ export function foldersBetween(path: string, folder: string): string[] {
 
 const atATime = 8;
 
-async function chosen<Item>(
+/** Several at a time. */
+export async function chosen<Item>(
   items: readonly Item[],
   isChosen: (item: Item) => Promise<boolean>,
 ): Promise<Item[]> {

@@ -25,6 +25,15 @@ const controlOfHome = words(`
   .pam_environment .inputrc .config/fish .config/environment.d .config/systemd .config/autostart .config/opencode .config/gov
   .local/share/gov .gitconfig .config/git`);
 
+/** Known paths for any user: `~/` is the home. */
+export const secretNames: readonly string[] = [
+  ...secretsOfHome.map((name) => `~/${name}`),
+  ...secretsOfSystem,
+];
+export const controlNames: readonly string[] = [...controlFolders, ...controlFiles, ...controlOfHome].map(
+  (name) => `~/${name}`,
+);
+
 /** A path that may hold what an agent, a shell or gov runs. */
 export interface ControlPlace {
   readonly path: string;

@@ -13,6 +13,7 @@ const wanted = {
   telemetry: null,
   lockedPath: null,
   wrapped: [],
+  sandbox: null,
 };
 
 let folder = '';

@@ -87,6 +87,7 @@ describe('the line of a hook', () => {
       telemetry: null,
       lockedPath: null,
       wrapped: [],
+      sandbox: null,
     };
     const line = hookLine('codex', wanted, true);
     expect(isOwnLine(line)).toBe(true);
@@ -103,6 +104,7 @@ describe('the line of a hook', () => {
       telemetry: null,
       lockedPath: null,
       wrapped: [],
+      sandbox: null,
     };
     const ran = [true, false].map((gates) => spawnSync('/bin/sh', ['-c', hookLine('codex', wanted, gates)]));
     expect(ran.map(({ status }) => status)).toEqual([2, 1]);
@@ -295,6 +297,7 @@ describe('files of the administrator', () => {
     telemetry: null,
     lockedPath: null,
     wrapped: [],
+    sandbox: null,
   };
   const edits = (client: AgentClient) => {
     const place: SetupTarget = { env: {}, etc: join(home, 'etc'), scope: 'managed' };

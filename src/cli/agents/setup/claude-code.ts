@@ -16,7 +16,15 @@ import {
 } from './settings-json.ts';
 import { closingMembers, lockedPathMember } from '../open-settings.ts';
 import { homeOf } from '../../context/config.ts';
-import { hookLine, hookTimeout, type Edit, type SetupTarget, type Setup, type HookSettings } from './edit.ts';
+import {
+  cannotEdit,
+  hookLine,
+  hookTimeout,
+  type Edit,
+  type SetupTarget,
+  type Setup,
+  type HookSettings,
+} from './edit.ts';
 
 const reports =
   'SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop SessionEnd'.split(' ');
@@ -61,14 +69,18 @@ function edit(place: SetupTarget, wanted: HookSettings): Edit {
       };
       return addTo(file, before, {
         hooks: { PreToolUse: { hooks: [gate] }, ...Object.fromEntries(entries) },
-        members: [...telemetryMembers(readSettings(file, before), wanted), ...closing(place, wanted)],
+        members: [
+          ...telemetryMembers(readSettings(file, before), wanted),
+          ...closing(place, wanted),
+          ...sandboxMembers(file.path, readSettings(file, before), wanted),
+        ],
       });
     },
     remove(now, original) {
       const settings = readSettings(file, now);
       const had = readSettings(file, original ?? null);
       // what the file did not have before is ours, with the value that it has now
-      const added = [lockedPathMember, ['allowedMcpServers']]
+      const added = [lockedPathMember, ['allowedMcpServers'], ['sandbox']]
         .filter(
           (path) => original !== undefined && place.scope === 'managed' && valueAt(had, path) === undefined,
         )
@@ -97,6 +109,27 @@ function closing({ scope }: SetupTarget, { lockedPath, wrapped }: HookSettings):
       : member,
   );
   return lockedPath === null ? members : [...members, { path: lockedPathMember, value: lockedPath }];
+}
+
+/**
+ * The sandbox of Claude Code around its shell commands, also those of skills (measured: 2.1.332). Its own questions stay. Errors:
+ * exit 2 for settings of an administrator, which would be mixed with ours.
+ */
+function sandboxMembers(path: string, settings: Settings, { sandbox }: HookSettings): SettingMember[] {
+  if (sandbox === null) return [];
+  if (settings['sandbox'] !== undefined) throw cannotEdit(path, 'no sandbox in the settings');
+  const { denyRead, denyWrite, allowedDomains } = sandbox;
+  const network =
+    allowedDomains === null ? {} : { network: { allowManagedDomainsOnly: true, allowedDomains } };
+  const value = {
+    enabled: true,
+    failIfUnavailable: true,
+    allowUnsandboxedCommands: false,
+    autoAllowBashIfSandboxed: false,
+    filesystem: { denyRead, denyWrite },
+    ...network,
+  };
+  return [{ path: ['sandbox'], value }];
 }
 
 /** An endpoint of the user's own stays, and with it all of its variables. */

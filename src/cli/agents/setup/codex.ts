@@ -31,6 +31,9 @@ const block = new RegExp(`(?:\\r?\\n)?${anyEnd(opening)}[\\s\\S]*?${anyEnd(closi
 const marked = (lines: string): string =>
   `${opening}${lines.trimEnd()}\n${lines.includes('[') ? note : ''}${closing}`;
 
+/** Without danger-full-access. As documented: https://developers.openai.com/codex/enterprise/managed-configuration */
+const sandboxModes = 'allowed_sandbox_modes = ["read-only", "workspace-write"]\n';
+
 const noTerminals = 'unified_exec_tty = false\n';
 
 const reports = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'];
@@ -145,8 +148,9 @@ function managed(path: string, text: string, wanted: HookSettings): { head: stri
   const only = settings['allow_managed_hooks_only'];
   if (only === false) throw cannotEdit(path, 'allow_managed_hooks_only to be true or absent, got false');
   const features = 'features' in settings ? '' : `[features]\nhooks = true\n${noTerminals}`;
+  const modes = wanted.sandbox === null || 'allowed_sandbox_modes' in settings ? '' : sandboxModes;
   return {
-    head: only === true ? '' : 'allow_managed_hooks_only = true\n',
+    head: `${only === true ? '' : 'allow_managed_hooks_only = true\n'}${modes}`,
     tail: `${features}${hookTables(wanted)}`,
   };
 }

@@ -32,6 +32,16 @@ export interface HookSettings {
   readonly lockedPath: string | null;
   /** Commands of MCP servers that run through the proxy, the only ones that an administrator's settings allow. */
   readonly wrapped: readonly (readonly string[])[];
+  /** For the sandbox that a client has of its own; null: its settings stay. */
+  readonly sandbox: SandboxLists | null;
+}
+
+/** What a sandbox holds closed, for all users: `~/` is the home. */
+export interface SandboxLists {
+  readonly denyRead: readonly string[];
+  readonly denyWrite: readonly string[];
+  /** Null: the policies allow every host. */
+  readonly allowedDomains: readonly string[] | null;
 }
 
 /** For edits that only look or remove. */
@@ -43,6 +53,7 @@ export const nothing: HookSettings = {
   telemetry: null,
   lockedPath: null,
   wrapped: [],
+  sandbox: null,
 };
 
 /** Both return the text unchanged if there is nothing to do. Errors: exit 2 for a text that they cannot read. */

@@ -19,6 +19,7 @@ import {
   plannedEach,
   type HookSettings,
   type OddClient,
+  type SandboxLists,
   type Scope,
   type Setup,
 } from '../../agents/setup/edit.ts';
@@ -50,7 +51,8 @@ export const run: Run<typeof spec> = async (call) => {
   const folder = folderOf(scope, io.env);
   if (scope === 'managed' && !call.session.hasTarget()) call.session.use(planeOfSudo(io.env));
   const chosen = await choose(call);
-  const planned = (key: string) => plan(call, { scope, folder, chosen, key });
+  const sandbox = await sandboxOf(call, scope);
+  const planned = (key: string) => plan(call, { scope, folder, chosen, key, sandbox });
   // reads every file before anything changes
   const preview = planned('KEY');
   if (flags.dryRun) {
@@ -69,7 +71,7 @@ export const run: Run<typeof spec> = async (call) => {
   const name = session.context()?.name;
   pinProxied({ env: io.env, etc, scope, folder, context: name, cwd: io.cwd });
   const done = chosen.filter(({ setup }) => !odd.some(({ client }) => client === setup.client));
-  const more = await trustCodex(call, { scope, folder, chosen: done });
+  const more = await trustCodex(call, { scope, folder, chosen: done, sandbox });
   await showChanges(out, merged([...changes, ...(more ?? [])]), { dryRun: false });
   if (more === null)
     await out.warn(
@@ -170,6 +172,18 @@ interface InstallChoice {
   readonly folder: string;
   readonly chosen: readonly ClientChoice[];
   readonly key: string;
+  readonly sandbox: SandboxLists | null;
+}
+
+/** Asks the policies for the lists. Errors: exit 2 for a scope whose settings a project overrides. */
+async function sandboxOf({ flags, session }: Call, scope: Scope): Promise<SandboxLists | null> {
+  if (!flags.sandbox) return null;
+  if (scope !== 'managed')
+    throw usage(
+      'expected --sandbox with --scope managed, because a project overrides the settings of a user',
+    );
+  const { clientLists } = await import('../../sandbox/client-lists.ts');
+  return clientLists(await session.client(), new URL(session.baseUrl().value).host);
 }
 
 interface Plan {
@@ -186,7 +200,7 @@ function holdOf(call: Call): number {
   return call.flags.hold ?? (typeof seconds === 'number' ? seconds : 0);
 }
 
-function plan(call: Call, { scope, folder, chosen, key }: InstallChoice): Plan {
+function plan(call: Call, { scope, folder, chosen, key, sandbox }: InstallChoice): Plan {
   const { flags, io, session } = call;
   const origin = new URL(session.baseUrl().value).origin;
   const pinning = { etc, scope, folder, context: session.context()?.name, cwd: io.cwd };
@@ -200,6 +214,7 @@ function plan(call: Call, { scope, folder, chosen, key }: InstallChoice): Plan {
     telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
     lockedPath: flags.lockPath ? lockedPath(io.env) : null,
     wrapped: homes.flatMap((env) => proxiedCommands('claude-code', { ...pinning, env })),
+    sandbox,
   };
   const installed = readInstalled(folder);
   const { plans, odd } = plannedEach(

@@ -27,6 +27,7 @@ export const agentsInstall = command({
     'For one user, Claude Code and Codex also send OpenTelemetry to the plane, unless they have an endpoint already.',
     'With --scope managed and sudo, it is about the plane of the user who ran sudo. After a question it moves that plane to the Unix user gov, in /var/lib/gov, so that the agents of the user cannot write its files. Commands about the plane then need sudo.',
     'With --scope managed, Claude Code also gets the settings that close the known ways around hooks: it starts no MCP server but those behind gov mcp proxy, runs no shell lines of skills, and no helpers for credentials of a home or a project. gov agents doctor names what stays open.',
+    'With --sandbox, Claude Code runs no shell command outside of its sandbox, and none where it has no sandbox; it denies the known files that the policies refuse and, if they restrict hosts, all hosts but those that they name and allow. Its file tools stay outside, where hooks decide. Codex loses its mode without a sandbox, as documented. A later change of policies needs the command again.',
     'Cursor is set up as its documentation says. Nobody has tested it.',
   ],
   args: [client],
@@ -45,6 +46,9 @@ export const agentsInstall = command({
     keepPlane: flag.on('With --scope managed: leave a plane of a user where it is'),
     lockPath: flag.on(
       'With --scope managed: set PATH of the programs that Claude Code starts to the folders of this PATH that root alone can write',
+    ),
+    sandbox: flag.on(
+      'With --scope managed: write what the policies refuse now into the sandboxes that Claude Code and Codex have of their own',
     ),
     withoutTelemetry: flag.on('Leave the OpenTelemetry settings of the client alone'),
   },
