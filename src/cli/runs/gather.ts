@@ -9,6 +9,7 @@ import type { AuditEvent } from '../../contract/events.ts';
 import type { PolicyEvaluationRecord } from '../../contract/governance.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ComplianceProof } from '../../contract/proofs.ts';
+import { modelCalls, type ModelCalls } from '../../core/coverage/sightings.ts';
 import { evaluatedTool } from '../../core/decided/evaluation.ts';
 import { decidingPolicies } from '../../core/decided/deciding-policies.ts';
 import { shellWord } from '../../core/shell-word.ts';
@@ -65,6 +66,8 @@ export interface RunView {
     readonly byType: readonly { readonly eventType: string; readonly count: number }[];
   };
   readonly coverage: Omit<RunCoverage, 'calls' | 'runId' | 'events'>;
+  /** Calls of models in the events that were read, each once, whichever sources report it. */
+  readonly models: ModelCalls;
   readonly calls: readonly ShownCall[];
   readonly approvals: readonly Omit<ShownApproval, 'arguments' | 'context'>[];
   readonly proof: ShownProof | null;
@@ -120,6 +123,7 @@ export async function gatherRun(client: Client, runId: string): Promise<RunView>
       byType: typesOf(events),
     },
     coverage: rest,
+    models: modelCalls(events.toReversed()),
     calls,
     approvals: shownApprovals.map(({ arguments: _arguments, context: _context, ...approval }) => approval),
     proof: proof === undefined ? null : shownProof(proof, evaluations.records.length > 0),

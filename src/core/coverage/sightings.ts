@@ -8,7 +8,7 @@ import type { ReportSource } from '../../contract/coverage.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
-import { isObservation } from './join.ts';
+import { isObservation, observedTypes } from './join.ts';
 import { sourceOf } from './report.ts';
 
 type Report = Pick<EventInput, 'eventType' | 'metadata'> & { readonly actor?: unknown };
@@ -130,6 +130,51 @@ export class Sightings {
       if (name !== anyPrompt && name !== withheld) this.#counts.delete(name);
     }
   }
+}
+
+/** What the sources of a run say of its calls of models. */
+export interface ModelCalls {
+  readonly calls: number;
+  /** Calls that two sources or more report. */
+  readonly confirmed: number;
+  readonly sources: readonly { readonly source: ReportSource; readonly calls: number }[];
+}
+
+/** Counts calls of models, each once. `events`: of one run, in the order of recording. Cost: once over the events. */
+export function modelCalls(events: readonly (Report & { readonly clientEventId?: unknown })[]): ModelCalls {
+  const sightings = new Sightings();
+  const copies = lateCopies(events);
+  const calls: { readonly sources: Set<ReportSource>; isCall: boolean }[] = [];
+  const byPlace = new Map<string, (typeof calls)[number]>();
+  for (const event of events) {
+    const { eventType, metadata = {}, clientEventId } = event;
+    if (factType(eventType, metadata) !== 'model.invoked') continue;
+    const places = sightings.add(event).own.map(({ name, n }) => `${n} ${name}`);
+    let call = places.map((place) => byPlace.get(place)).find((each) => each !== undefined);
+    if (call === undefined) calls.push((call = { sources: new Set(), isCall: false }));
+    for (const place of places) byPlace.set(place, call);
+    call.sources.add(sourceOf(metadata));
+    call.isCall ||= eventType === 'model.invoked' && !copies.has(clientEventId);
+  }
+  const counted = calls.filter(({ isCall }) => isCall).map(({ sources }) => [...sources]);
+  const bySource = Map.groupBy(counted.flat(), (source) => source);
+  return {
+    calls: counted.length,
+    confirmed: counted.filter((sources) => sources.length > 1).length,
+    sources: [...bySource]
+      .map(([source, each]) => ({ source, calls: each.length }))
+      .toSorted((a, b) => (a.source < b.source ? -1 : 1)),
+  };
+}
+
+/** The clientEventIds of calls of models that telemetry reported twice, as a later span showed (`event.completed`). */
+function lateCopies(events: readonly Report[]): ReadonlySet<unknown> {
+  const copies = events.filter(({ eventType, metadata = {} }) => {
+    const { importer, added } = metadata;
+    const isOfReceiver = eventType === 'event.completed' && importer === 'otlp';
+    return isOfReceiver && isObject(added) && added['readAs'] === observedTypes['model.invoked'];
+  });
+  return new Set(copies.map(({ metadata }) => metadata?.['completes']));
 }
 
 /** Telemetry may report a fact by a span and by several log records. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelNames, Sightings, wordsHash } from '../../../src/core/coverage/sightings.ts';
+import { modelCalls, modelNames, Sightings, wordsHash } from '../../../src/core/coverage/sightings.ts';
 import { digestOf } from '../../../src/core/json/digest.ts';
 
 type Report = Parameters<Sightings['add']>[0];
@@ -74,6 +74,47 @@ describe('a call of a model', () => {
   it('is one where telemetry has several kinds of records of it', () => {
     const records = [telemetry('a', 'm1'), telemetry('b', 'm1')];
     expect(known(records, 'transcript', [answer('m1'), answer('m1')])).toEqual([true, false]);
+  });
+});
+
+describe('the calls of models of a run', () => {
+  it('are counted once each, by all that report them', () => {
+    const observed = (report: Report): Report => ({
+      eventType: 'x.model.observed',
+      metadata: { ...report.metadata, observed: report.eventType },
+    });
+    const events = [
+      telemetry('a', 'req_m1'),
+      observed(telemetry('b', 'req_m1')),
+      observed(answer('m1')),
+      // a program that records its own calls is never changed
+      model({ modelResponseId: 'req_m1' }),
+      answer('m2'),
+      model(transcript),
+      observed(model({ importer: 'otlp' })),
+    ];
+    expect(modelCalls(events)).toEqual({
+      calls: 3,
+      confirmed: 1,
+      sources: [
+        { source: 'direct', calls: 1 },
+        { source: 'otlp', calls: 1 },
+        { source: 'transcript', calls: 3 },
+      ],
+    });
+    expect(modelCalls([])).toEqual({ calls: 0, confirmed: 0, sources: [] });
+  });
+
+  it('are without one of which a later span showed that it is a copy', () => {
+    const span = (id: string) => ({ ...model({ importer: 'otlp', signal: 'span' }), clientEventId: id });
+    const added = { readAs: 'x.model.observed' };
+    const completed = (importer: string) => ({
+      eventType: 'event.completed',
+      metadata: { importer, completes: 'otlp:span.1', added },
+    });
+    const spans = [span('otlp:span.1'), span('otlp:span.2')];
+    expect(modelCalls([...spans, completed('otlp')]).calls).toBe(1);
+    expect(modelCalls([...spans, completed('other')]).calls).toBe(2);
   });
 });
 

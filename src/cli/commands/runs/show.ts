@@ -54,14 +54,21 @@ function rowOf({ callId, tool, verdict, decision, ending, sources, detail, decis
 
 const listed = (texts: readonly string[]): string => [...new Set(texts)].join(', ');
 
-function headOf({ runId, events, coverage }: RunView, { styles }: Out): Safe[] {
+function headOf({ runId, events, coverage, models }: RunView, { styles }: Out): Safe[] {
   const { count, firstTimestamp, lastTimestamp, byType } = events;
   const types = byType.map((each) => `${each.eventType} ${each.count}`).join(', ');
-  const sources = coverage.sources.map(({ source, calls }) => `${source} ${calls}`).join(', ');
+  const bySource = (all: RunView['models']['sources']): string =>
+    all.map(({ source, calls }) => `${source} ${calls}`).join(', ');
+  const sources = bySource(coverage.sources);
   return [
     safe`${styles.bold(runId)}  ${counted(count, 'event')}, ${firstTimestamp ?? '?'} to ${lastTimestamp ?? '?'}`,
     safe`events   ${types}`,
     ...(sources === '' ? [] : [safe`calls    ${sources} (by source)`]),
+    ...(models.calls === 0
+      ? []
+      : [
+          safe`models   ${counted(models.calls, 'call')}, ${bySource(models.sources)} (by source), ${models.confirmed} seen by two or more`,
+        ]),
     coverageLine(coverage, styles),
     ...gapLines(coverage),
   ];

@@ -50,7 +50,8 @@ export const runsBalance = command({
 
 export const runsShow = command({
   name: 'runs show',
-  prints: 'runId events:object coverage:object calls:array approvals:array proof:object|null cut:array',
+  prints:
+    'runId events:object coverage:object models:object calls:array approvals:array proof:object|null cut:array',
   summary: 'Show a run: its events, tool calls with their decisions, approvals, coverage, newest proof',
   details: [
     'Nothing is verified: the proof is shown as the service stores it, with the command that verifies it.',

@@ -106,6 +106,26 @@ describe('runs show', () => {
     expect(text).not.toContain('cut:');
   });
 
+  it('runs show counts a call of a model once that telemetry and a recording report', async () => {
+    const telemetry = { importer: 'otlp', signal: 'log', otel: { request_id: 'req_1' } };
+    await governed.ran('models', telemetry, 'model.invoked', 'm');
+    const recorded = { timestampSource: 'source', extra: { requestId: 'req_1' }, observed: 'model.invoked' };
+    await governed.ran('models', recorded, 'x.model.observed', 'm');
+    await governed.ran('models', { ...recorded, extra: { requestId: 'req_2' } }, 'model.invoked', 'm');
+    const sources = [
+      { source: 'otlp', calls: 1 },
+      { source: 'transcript', calls: 2 },
+    ];
+    expect(JSON.parse((await spawned(['models'])).stdout).models).toEqual({
+      calls: 2,
+      confirmed: 1,
+      sources,
+    });
+    expect(await terminal('models')).toContain(
+      'models   2 calls, otlp 1, transcript 2 (by source), 1 seen by two or more',
+    );
+  });
+
   it('runs show names what coverage found, a proof that is not compliant, and a run without a proof', async () => {
     await governed.ran('wild', { toolCallId: 'c1', timestampSource: 'source' }, 'tool.result', 'rm');
     await governed.ran('wild', { toolCallId: 'c1' }, 'tool.call', 'rm');
