@@ -118,7 +118,7 @@ const ToolDecision = Type.Object({
   approvalId: nullable(serviceId('apr')),
   joined: Type.Optional(
     Type.Literal(true, {
-      description: 'The approval was used by the hook of the same call, whose permission this answer joins',
+      description: 'The hook of the same call used the approval: this is its answer, with its evaluationId',
     }),
   ),
   evaluatedAt: timestamp('When it was decided'),

@@ -41,9 +41,12 @@ export async function hookKey(options: KeyOptions): Promise<HookKey> {
   const { session, context, scope, folder, given } = options;
   if (given !== undefined)
     return { key: readSecret(given), file: resolve(given), keyId: null, isOperators: false };
-  if (context?.kind === 'plane' && scope === 'user') {
-    const file = join(context.dataDir, 'agent.key');
-    if (existsSync(file)) return { key: readSecret(file), file, keyId: null, isOperators: false };
+  const own = context?.kind === 'plane' ? join(context.dataDir, 'agent.key') : null;
+  if (own !== null && existsSync(own)) {
+    const key = readSecret(own);
+    // the proxies of a user have this key: a call that hook and proxy decide needs one approval
+    const copied = scope === 'user' ? own : kept(key, { scope, folder });
+    return { key, file: copied, keyId: null, isOperators: false };
   }
   const client = await session.client();
   const file = ownKeyFile(folder);
@@ -53,11 +56,21 @@ export async function hookKey(options: KeyOptions): Promise<HookKey> {
 }
 
 async function newKey(client: Client, { session, scope, folder }: KeyOptions): Promise<HookKey> {
-  const file = ownKeyFile(folder);
   const made = await madeKey(client);
   const key = made?.key ?? session.apiKey()?.value;
   if (key === undefined)
     throw usage('expected a key, found none', 'give --key-file, or set GOV_API_KEY_FILE');
+  return {
+    key,
+    file: kept(key, { scope, folder }),
+    keyId: made?.keyId ?? null,
+    isOperators: made === null,
+  };
+}
+
+/** Writes the key of an installation; returns its file. */
+function kept(key: string, { scope, folder }: Pick<KeyOptions, 'scope' | 'folder'>): string {
+  const file = ownKeyFile(folder);
   makeFolder(dirname(file));
   writeWhole(file, Buffer.from(`${key}\n`), 0o600);
   const group = Number(process.env['SUDO_GID'] ?? '0');
@@ -66,7 +79,7 @@ async function newKey(client: Client, { session, scope, folder }: KeyOptions): P
     chownSync(file, 0, group);
     chmodSync(file, 0o640);
   }
-  return { key, file, keyId: made?.keyId ?? null, isOperators: made === null };
+  return file;
 }
 
 /** Null on a plane of an older version, which has no operation for keys, and for a key that may not make others. */

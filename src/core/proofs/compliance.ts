@@ -266,7 +266,9 @@ export class PolicyCompliance {
   governed(event: GovernedEvent): void {
     const { index, evaluationId, policyActive, serverMs, call, callId = null } = event;
     if (policyActive) this.#isGoverned = true;
-    const known = evaluationId === null ? undefined : this.#find(this.#known, evaluationId);
+    const named = evaluationId === null ? undefined : this.#find(this.#known, evaluationId);
+    // the answer that a proxy joined has the evaluation of the hook
+    const known = named?.used === true && named.joinedBy !== null ? named.joinedBy : named;
     if (known === undefined && event.isReport === true && callId !== null && policyActive) {
       this.#reports.add({ index, callId });
       return;

@@ -176,11 +176,10 @@ function tailOf(store: Parts['engine']['store']): Pick<Services, 'tail' | 'holds
 
 /** Without the timer, only calls of a scheduler start scheduled work; then `wakeReports` does nothing. */
 export function assemble(parts: Parts): ServerParts {
-  const { engine, keys, hosting, log, debugging, degraded, witnesses } = parts;
+  const { engine, keys, hosting, log, debugging, degraded, witnesses, scheduling = byTimer } = parts;
   const { store, work, probe } = engine;
   const { signers, verifierKeys, attest, storeKey } = keys;
   const { searchKey, ...secrets } = deriveSecrets(storeKey);
-  const { scheduling = byTimer } = parts;
   const planeConfig = parts.planeConfig?.(() => services);
   const settings = (): Partial<StoredSettings> => ({ ...parts.localSettings, ...planeConfig?.settings() });
   const seal = createSeal(storeKey, randomBytes);

@@ -22,7 +22,9 @@ import { subjectHash } from '../../core/decided/subject.ts';
 import { isObject } from '../../core/json/object.ts';
 import { canonicalize } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
+import type { StoreReader } from '../../store/port/store.ts';
 import { expiryTime } from '../call/log-time.ts';
+import { isSamePrincipal } from '../call/principals.ts';
 import type { Services } from '../port/services.ts';
 import { factNames } from '../events/facts.ts';
 import type { PlainEffect } from '../writes/append.ts';
@@ -109,7 +111,7 @@ export async function joinOf(
 /** The approval, if the log says that the evaluation of the hook used it for this call, and that nobody joined. */
 async function confirmed(
   { store }: Services,
-  { caller: { project }, runId }: GovernedCall,
+  { caller, runId }: GovernedCall,
   of: {
     readonly offer: Offer;
     readonly evaluation: Evaluation;
@@ -118,12 +120,14 @@ async function confirmed(
   },
 ): Promise<LoggedApproval | null> {
   const { offer, evaluation, subject, atMs } = of;
+  const { project } = caller;
   const { projectId } = project;
   if ((await store.leafOf(projectId, 'gov.use/1', offer.evaluationId)) !== null) return null;
   const leaf = await store.leafOf(projectId, 'gov.evaluation/1', offer.evaluationId);
   const approval = await loggedApproval(store, project, offer.approvalId);
   if (leaf === null || approval === null) return null;
   const first = openEvaluation(openLeaf(leaf));
+  if (!(await isMadeFor(store, projectId, [approval.requestedBy, caller.id]))) return null;
   const isUsed = approval.used?.evaluationId === first.id && approval.decision?.outcome === 'approved';
   const isSame =
     first.runId === runId &&
@@ -131,6 +135,17 @@ async function confirmed(
     subjectIn(first) === subject &&
     isAskedBySame(approval.evaluation, evaluation);
   return isUsed && isSame && atMs < approval.expiresMs ? approval : null;
+}
+
+/** Whether two keys are one, or one of them made the other: an administrator's hooks have a key of their own. */
+async function isMadeFor(
+  store: Pick<StoreReader, 'apiKeyOf'>,
+  projectId: string,
+  ids: readonly [hook: string, proxy: string],
+): Promise<boolean> {
+  if (await isSamePrincipal(store, projectId, ids)) return true;
+  const [hook, proxy] = await Promise.all(ids.map((id) => store.apiKeyOf(projectId, id)));
+  return hook?.createdBy === ids[1] || proxy?.createdBy === ids[0];
 }
 
 /** Whether every policy that escalates now also escalated when the person was asked. */

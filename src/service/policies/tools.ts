@@ -58,7 +58,17 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
       const answer = answerOf(decided);
       const actor = body.actor ?? { id: caller.id, type: caller.type };
       const context = { runId: asked.runId, actor, nowMs: decided.evaluatedMs, caller };
-      return { answer, idempotency, leaves: [toolEvaluated(body, answer.body, { ...context, services })] };
+      return {
+        answer,
+        idempotency,
+        leaves: [
+          toolEvaluated(
+            body,
+            { ...answer.body, evaluationId: decided.evaluation.id },
+            { ...context, services },
+          ),
+        ],
+      };
     });
   },
 };
@@ -131,7 +141,7 @@ function decisionBody(
   const matched = matching(decided);
   const { decision, reason } = outcomeOf(decided);
   return {
-    evaluationId: id,
+    evaluationId: approval?.does === 'joins' ? approval.join.first : id,
     decision,
     allowed: decision === 'allow' || decision === 'warn',
     reason,

@@ -6,6 +6,7 @@ import { governing } from '../support/governed.ts';
 
 let plane: TestPlane;
 let gov: ReturnType<typeof governing>;
+let proxyKey = '';
 const realNow = Date.now;
 let aheadMs = 0;
 beforeAll(async () => {
@@ -13,10 +14,12 @@ beforeAll(async () => {
   plane = await startPlane({
     extraKeys: {
       person: { scopes: ['approvals:decide'] },
-      proxy: { scopes: ['tools:evaluate', 'events:write'] },
+      stranger: { scopes: ['tools:evaluate', 'events:write'] },
     },
   });
   gov = governing(plane);
+  const made = await gov.must('POST', '/api-keys', { name: 'proxy', scopes: ['tools:evaluate'] });
+  proxyKey = made.key;
   await gov.policy('ask-pay', { '==': [{ var: 'tool.name' }, 'pay'] }, 'escalate');
   await gov.policy('ask-destructive', destructive, 'escalate');
 });
@@ -52,8 +55,8 @@ const fromProxy = (change: Change = {}) => ({
   ...change,
 });
 // oxlint-disable-next-line typescript/no-explicit-any -- each test says what it expects of it
-const proxy = (runId: string, change: Change = {}): Promise<any> =>
-  gov.must('POST', '/mcp/tools/evaluate', { runId, ...fromProxy(change) }, plane.keys['proxy']);
+const proxy = (runId: string, change: Change = {}, key = proxyKey): Promise<any> =>
+  gov.must('POST', '/mcp/tools/evaluate', { runId, ...fromProxy(change) }, key);
 
 /** A run whose hook used its approval. */
 async function used(change: Change = {}) {
@@ -83,8 +86,9 @@ describe('the second gate of an approved call', () => {
     const leaves = (await plane.records()).map(({ record }) => JSON.parse(record));
     expect(leaves.filter(({ type, runId: of }) => type === 'gov.use/1' && of === runId)).toMatchObject([
       { id: approvalId, evaluationId: allowed.evaluationId },
-      { id: allowed.evaluationId, evaluationId: joined.evaluationId },
+      { id: allowed.evaluationId, evaluationId: expect.stringMatching(/^pev_/) },
     ]);
+    expect(joined.evaluationId).toBe(allowed.evaluationId);
     const { events } = await gov.must('GET', `/events?runId=${runId}`);
     expect(events.at(-1).metadata).toMatchObject({ toolCallId: 'toolu_1', joined: true, decision: 'allow' });
   });
@@ -113,6 +117,12 @@ describe('the second gate of an approved call', () => {
     expect(other).toMatchObject({ allowed: false, decision: 'escalate' });
     expect(other.approvalId).not.toBe(approvalId);
     if (name !== 'once') expect(await proxy(runId)).toMatchObject({ joined: true, approvalId });
+  });
+
+  it('with another key, joins only where one key made the other', async () => {
+    const { runId, approvalId } = await used();
+    expect(await proxy(runId, {}, plane.keys['stranger'])).toMatchObject({ allowed: false });
+    expect(await proxy(runId, {}, plane.key)).toMatchObject({ joined: true, approvalId });
   });
 
   it('does not join where a policy denies its call', async () => {
