@@ -137,7 +137,7 @@ export const shortHash = (text: string): string => hash('sha256', text, 'hex').s
  * Rises when importers read the same recording otherwise; recordings before it existed are of version 1. The first event of
  * a recording has it, so that a repeated import knows a change of gov from a change of the recording.
  */
-export const importerVersion = 10;
+export const importerVersion = 11;
 
 export class RunBuilder {
   readonly runId: string;

@@ -63,6 +63,10 @@ const members = words(
   'id timestamp source kind thought reasoning_content action tool_name tool_call_id tool_call llm_response_id observation action_id llm_message system_prompt',
 );
 
+/** Adds the id of the answer of the model, which its telemetry has too. */
+const withResponse = ({ llm_response_id: id }: Source, extra?: Source): Source | undefined =>
+  textOf(id) === undefined ? extra : { ...extra, responseId: id };
+
 class EventWriter {
   readonly #conversation: Conversation;
   /** The model event of each response, which may ask for several actions. */
@@ -125,7 +129,7 @@ class EventWriter {
     const message = isSource(event['llm_message']) ? event['llm_message'] : {};
     const { content, unknown } = splitParts(message['content'], partTypes);
     if (event['source'] === 'user') this.#conversation.prompted({ ...said, content });
-    else this.#conversation.answered({ ...said, content });
+    else this.#conversation.answered({ ...said, content, extra: withResponse(event, said.extra) });
     for (const [index, part] of unknown.entries())
       this.#conversation.unknown('a part of a message', part, {
         ...said,
@@ -139,7 +143,13 @@ class EventWriter {
     const content = { thought: event['thought'], reasoning: event['reasoning_content'] };
     const invoked =
       this.#responses.get(response) ??
-      this.#conversation.answered({ at: said.at, content, delivers: false, key: `${said.key}.model` });
+      this.#conversation.answered({
+        at: said.at,
+        content,
+        delivers: false,
+        key: `${said.key}.model`,
+        extra: withResponse(event),
+      });
     this.#responses.set(response, invoked);
     const sourceId = idOf(event['tool_call_id']) ?? said.key;
     this.#calls.set(event['id'], sourceId);

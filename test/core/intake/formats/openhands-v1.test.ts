@@ -49,6 +49,26 @@ describe('importing events of OpenHands 1.0', () => {
       expect(callOf(other)).toMatchObject({ arguments: asked, extra: { action: other } });
   });
 
+  it('the OpenHands 1.0 importer keeps the id of an answer with its call of a model', () => {
+    const asks = (id: string, more: object = {}) =>
+      event(id, 'ActionEvent', { tool_name: 'terminal', tool_call_id: id, action: {}, ...more });
+    const said = (id: string, more: object = {}) =>
+      event(id, 'MessageEvent', {
+        llm_message: { role: 'assistant', content: [{ type: 'text', text: 'ok' }] },
+        ...more,
+      });
+    const answer = { llm_response_id: 'resp_1' };
+    const runs = importValue([
+      asks('a', answer),
+      asks('b', answer),
+      asks('c'),
+      said('d', { llm_response_id: 'resp_2' }),
+      said('e'),
+    ]);
+    const extras = ofType(runs, 'model.invoked').map((each) => meta(each)['extra']);
+    expect(extras).toEqual([{ responseId: 'resp_1' }, undefined, { responseId: 'resp_2' }, undefined]);
+  });
+
   it('the OpenHands 1.0 importer records a user rejection, which its call has as outcome', () => {
     const [run] = importValue([
       event('a', 'ActionEvent', { tool_name: 'terminal', tool_call_id: 'c1', action: { command: 'rm' } }),
