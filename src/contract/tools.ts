@@ -17,8 +17,18 @@ const callSources = ['hook', 'mcp'] as const;
 export type CallSource = (typeof callSources)[number];
 const hint = Type.Optional(Type.Boolean());
 
-/** Members that the service adds to the context of a tool call; the context of a caller must not have them. */
-export const toolContextMembers = ['tool', 'arguments', 'actor', 'runId', 'facts', 'action'] as const;
+/** Members that the service adds to the context of a tool call, and names that it keeps for itself; the context of a caller must not have them. */
+export const toolContextMembers = [
+  'tool',
+  'arguments',
+  'actor',
+  'runId',
+  'facts',
+  'action',
+  'state',
+  'caller',
+  'request',
+] as const;
 
 const absolutePath = Type.String({ pattern: '^/', maxLength: limits.actionPathChars });
 const factPath = (description: string) =>

@@ -129,6 +129,7 @@ export const askingCalls: Readonly<Record<string, StarterCalls>> = {
   },
   'ask-about-unknown-tools': {
     passes: [
+      of('my-agent', 'pay', { amount: 5 }),
       'ls',
       of('claude-code', 'Read', { file_path: 'x' }),
       of('claude-code', 'TodoWrite', {}),
@@ -289,6 +290,7 @@ export const askingCalls: Readonly<Record<string, StarterCalls>> = {
   },
   'spending-limit': {
     passes: [
+      mcp('till', 'pay', { amount: 0, currency: 'EUR' }),
       mcp('till', 'pay', { amount: 5, currency: 'EUR' }),
       mcp('till', 'pay', { amount: 1000, currency: 'USD' }),
       mcp('bank', 'transfer', { value: { amount: '10.00', currency: 'CHF' } }),
@@ -307,6 +309,8 @@ export const askingCalls: Readonly<Record<string, StarterCalls>> = {
       mcp('bank', 'transfer', { value: { amount: 9000000000, currency: 'EUR' } }),
       mcp('till', 'refund', { amountMinor: 100100, currency: 'EUR' }),
       mcp('till', 'pay', { amount: -5, currency: 'XXX' }),
+      mcp('till', 'pay', { amount: -1, currency: 'EUR' }),
+      of('my-agent', 'pay', { amount: 1001, currency: 'EUR' }),
       mcp('till', 'pay', {
         payments: [
           { amount: 1, currency: 'EUR' },

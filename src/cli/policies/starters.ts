@@ -117,7 +117,7 @@ when
   {
     id: 'ask-about-unknown-tools',
     summary: 'A person decides about tools that gov does not know, terminals and interpreters',
-    text: `// gov knows the tools of Claude Code, Codex, Gemini CLI, OpenCode and Cursor. MCP tools are no unknown tools.
+    text: `// gov knows the tools of Claude Code, Codex, Gemini CLI, OpenCode and Cursor. MCP tools, and calls of other programs, are no unknown tools.
 escalate "ask-about-unknown-tools" medium
 name "A person looks at calls that gov cannot read"
 when
@@ -186,13 +186,13 @@ when
   },
   {
     id: 'spending-limit',
-    summary: 'Payments above 1,000, and in other currencies, are denied',
-    text: `// Of MCP tools. An amount that cannot be read is denied, too.
+    summary: 'Payments above 1,000, below 0, and in other currencies, are denied',
+    text: `// Of MCP tools, and of programs that ask before they pay. An amount that cannot be read is denied, too.
 deny "spending-limit" high
 name "No payment above 1,000"
 when
   has(action.money)
-  && (action.money.amount > 1000 || !(action.money.currency in ["EUR", "USD", "CHF"]))
+  && (action.money.amount > 1000 || action.money.amount < 0 || !(action.money.currency in ["EUR", "USD", "CHF"]))
 `,
   },
 ];

@@ -18,7 +18,7 @@ import {
   type PathUse,
   type ToolUse,
 } from './shape.ts';
-import { clientTool, type ClientTool } from './client-tools.ts';
+import { clientTool, isKnownClient, type ClientTool } from './client-tools.ts';
 import { hostOf } from './host.ts';
 import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
 import { patchText } from './large-content.ts';
@@ -35,10 +35,13 @@ export const actionHash = (action: Action): string => sha256Text(`${actionEngine
 export function actionOf(use: ToolUse): Action {
   const { tool, server, client, facts } = use;
   const base = (kind: ActionKind): Action => ({ ...nothing, kind, plane: endpointOf(facts.plane ?? '') });
-  if (server !== null) return mcpAction(use, server, base('mcp'));
+  if (server !== null) return mcpAction(use, server);
   const known = clientTool(client, tool);
-  const kind = known?.kind ?? 'unknown';
-  if (known === undefined) return { ...base(kind), ...hidden, code: null };
+  const kind = known?.kind ?? (isKnownClient(client) ? 'unknown' : 'call');
+  if (known === undefined) {
+    const money = kind === 'call' ? moneyOf({ ...use.arguments }) : null;
+    return { ...base(kind), ...hidden, code: null, ...(money === null ? {} : { money }) };
+  }
   switch (kind) {
     case 'shell':
     case 'exec':
@@ -63,7 +66,7 @@ export interface NamedPaths {
 export function namedPaths(use: ToolUse): NamedPaths {
   const named: ToolUse = { ...use, facts: { ...use.facts, namesLinks: true } };
   const known = clientTool(use.client, use.tool);
-  if (use.server !== null) return pathsOnly(mcpTexts(named).paths, false);
+  if (use.server !== null) return pathsOnly([], false);
   if (known?.kind !== 'shell') return pathsOnly(known === undefined ? [] : toolPaths(named, known), false);
   const { commands, here } = shellReading(named, known.command ?? 'command');
   const paths = (commands ?? []).flatMap((command) => pathsOf(command, here));
@@ -206,9 +209,19 @@ function hostAndPort(host: Json | undefined, port: Json | undefined): Pick<Actio
 const pathNames =
   /^(?:.*path|paths|file|files|file_?names?|dir|directory|folder|cwd|root|source|destination|src|dst|uri)$/i;
 
+/** Stands for the folder of an MCP server, which nobody here knows. */
+const serverFolder = '/mcp-server/';
+
+/** A path as it is spelled: the folder, the home and the links of the server are its own. */
+function serverPaths(text: string): PathUse[] {
+  if (text.startsWith('/')) return pathUses(text, 'any', { cwd: null, facts: {} });
+  return pathUses(serverFolder + text, 'any', { cwd: null, facts: {} }).map((use) =>
+    use.path === null ? use : { ...use, path: text },
+  );
+}
+
 /** The paths and hosts in the arguments of an MCP tool. */
-function mcpTexts({ arguments: given, facts }: ToolUse) {
-  const place = { cwd: facts.cwd ?? null, facts };
+function mcpTexts(given: ToolUse['arguments']) {
   const paths: PathUse[] = [];
   const hosts = new Set<string | null>();
   for (const { name, text } of textsOf(given, '')) {
@@ -216,19 +229,21 @@ function mcpTexts({ arguments: given, facts }: ToolUse) {
     else if (text.length <= limits.actionPathChars && !/[\n\r]/.test(text)) {
       const isPath =
         /^(?:[/~]|\.{1,2}(?:\/|$)|file:\/\/)/i.test(text) || (pathNames.test(name) && text !== '');
-      if (isPath) paths.push(...pathUses(text.replace(/^file:\/\//i, ''), 'any', place));
+      if (isPath) paths.push(...serverPaths(text.replace(/^file:\/\//i, '')));
     }
   }
   return { paths, hosts: [...hosts] };
 }
 
-function mcpAction(use: ToolUse, server: string, base: Action): Action {
-  const { tool, arguments: given } = use;
-  const { paths, hosts } = mcpTexts(use);
+/** It reads no facts, so that a hook and a proxy of the same call give the same action. */
+function mcpAction({ tool, arguments: given }: ToolUse, server: string): Action {
+  const { paths, hosts } = mcpTexts(given);
   const [verb = ''] = tool.split(/[_.\-\s]|(?<=[a-z])(?=[A-Z])/, 1);
   const money = moneyOf({ ...given });
   return bounded({
-    ...base,
+    ...nothing,
+    kind: 'mcp',
+    plane: null,
     paths: distinct(paths),
     hosts,
     mcp: { server, tool, verb: verb.toLowerCase() },

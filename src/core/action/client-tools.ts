@@ -132,3 +132,7 @@ export function clientTool(client: string | null, tool: string): ClientTool | un
   if (client === kernelClient) return kernelTools.get(tool);
   return client === null ? undefined : clientTools.get(client)?.tools.get(tool);
 }
+
+/** Whether a table has the tools of a client. */
+export const isKnownClient = (client: string | null): client is string =>
+  client !== null && (client === kernelClient || clientTools.has(client));

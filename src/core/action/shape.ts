@@ -6,7 +6,8 @@ import type { Json } from '../json/canonical.ts';
 
 export const actionEngine = 'gov.action/1';
 
-/** What a tool is for. `exec` and `connect`: what a kernel or a proxy saw. `unknown`: a tool that no table has. */
+/** What a tool is for. `exec` and `connect`: what a kernel or a proxy saw. `call`: of no client
+ * that a table has. `unknown`: a tool that the table of its client lacks. */
 export type ActionKind =
   | 'shell'
   | 'read'
@@ -24,6 +25,7 @@ export type ActionKind =
   | 'code'
   | 'exec'
   | 'connect'
+  | 'call'
   | 'unknown';
 
 /** `any`: the program may read, write or delete it. */
@@ -91,7 +93,7 @@ export type Action = {
   /** Code that nobody reads: `inline python3`, `script x.sh`, `elsewhere ssh`. */
   readonly code: readonly string[] | null;
   readonly mcp: McpCall | null;
-  /** The greatest amount in the arguments of an MCP tool. Absent without one. */
+  /** The greatest amount in the arguments of a tool of kind `mcp` or `call`. Absent without one. */
   readonly money?: Money;
   /** The endpoint of the plane that decides; null if the caller did not say it. */
   readonly plane: string | null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
-import { actionHash } from '../../../src/core/action/canonical.ts';
+import { actionHash, actionOf } from '../../../src/core/action/canonical.ts';
 import { sha256Text } from '../../../src/core/hash.ts';
 import { threadMs } from '../../thread-ms.ts';
 import { facts, mcpAction, pathsIn, shellAction, toolAction } from './shell-lines.ts';
@@ -186,7 +186,30 @@ describe('the canonical action of a call', () => {
         endpoints: null,
         code: null,
       });
-    expect(toolAction('another', 'Bash', { command: 'ls' }).kind).toBe('unknown');
+  });
+
+  it('of no known client is a call, with money and nothing else that anybody reads', () => {
+    for (const client of ['another', '__proto__'])
+      expect(toolAction(client, 'Bash', { command: 'ls', amount: 5, currency: 'EUR' })).toMatchObject({
+        kind: 'call',
+        commands: null,
+        paths: null,
+        code: null,
+        money: { amount: 5, currency: 'EUR' },
+      });
+    expect(toolAction('another', 'Bash', {}).money).toBeUndefined();
+  });
+
+  it('of an MCP tool reads no facts: a hook and a proxy give the same action', () => {
+    const given = { path: '.env', to: '/w/app/x', up: '../.ssh/id', url: 'http://127.0.0.1:7460/x' };
+    const action = mcpAction('fs', 'read', given);
+    const without = { client: null, server: 'fs', tool: 'read', arguments: given, facts: {} };
+    expect(actionHash(actionOf(without))).toBe(actionHash(action));
+    expect(action.paths).toEqual([
+      { path: '.env', access: 'any', places: ['secret'] },
+      { path: '/w/app/x', access: 'any', places: ['other'] },
+      { path: '../.ssh/id', access: 'any', places: ['secret'] },
+    ]);
   });
 
   it('has the server, the tool, the paths, the hosts and the money of an MCP call', () => {
@@ -204,8 +227,8 @@ describe('the canonical action of a call', () => {
       money: { amount: 5.5, currency: 'EUR', counterparty: 'DE1' },
       hosts: ['bank.example'],
       paths: [
-        { path: '/w/app/notes/a b', access: 'any' },
-        { path: '/home/a/x', access: 'any' },
+        { path: 'notes/a b', access: 'any', places: ['other'] },
+        { path: '~/x', access: 'any', places: ['other'] },
       ],
     });
   });

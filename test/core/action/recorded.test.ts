@@ -48,6 +48,6 @@ describe('the recorded action of a call', () => {
       { tool: 1, facts: [] },
       { tool: { name: [] }, arguments: null, facts: { real: 1 } },
     ])
-      expect(withAction(context).context['action']).toMatchObject({ kind: 'unknown' });
+      expect(withAction(context).context['action']).toMatchObject({ kind: 'call' });
   });
 });

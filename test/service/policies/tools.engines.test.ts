@@ -82,7 +82,7 @@ describe('tool evaluation', () => {
     await evaluate({ tool: { name: 'Bash' }, arguments: { command: 'ls' }, runId: 'run-plain' });
     const { body } = await plane.call('GET', '/governance/policy/evaluations?runId=run-plain');
     expect(body.data[0].checkpoint.context).not.toHaveProperty('facts');
-    expect(body.data[0].checkpoint.context.action).toMatchObject({ kind: 'unknown', commands: null });
+    expect(body.data[0].checkpoint.context.action).toMatchObject({ kind: 'call', commands: null });
   });
 
   it('a tool evaluation allows a call without objections, for a minute', async () => {
