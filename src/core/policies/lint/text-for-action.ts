@@ -1,6 +1,6 @@
 /**
  * Lint of rules that compare a text where the canonical action says what a call does: a command line, which a quote, a space or a
- * variable changes; a path, which has many spellings; or the name that one client gives a tool. `fold`, `lower` and `bare` do not
+ * variable changes; a path, which has many spellings; the name that one client gives a tool, or the name of a client. `fold`, `lower` and `bare` do not
  * help there. Proven by `test/core/policies/lint/text-for-action.test.ts`.
  */
 import type { PolicyAction } from '../../../contract/policy-words.ts';
@@ -44,23 +44,38 @@ function argumentDetail(reads: readonly (readonly (string | number)[])[]): strin
   return null;
 }
 
-/** Names of tools that only some clients have. */
+/** Names of tools that only some clients have, and names of clients. */
 function nameDetail(node: Node): string | null {
-  if (!readsName(node)) return null;
+  if (readsOneOf(node, ['context/client', 'context/facts/client/name'])) {
+    const client = textsIn(node).find((text) => clientTools.has(text.trim().toLowerCase()));
+    if (client !== undefined)
+      return `expected what the call does, got the client ${JSON.stringify(client)}: calls of other clients are not decided; write action.kind == "shell"`;
+  }
+  if (!readsOneOf(node, ['context/tool/name'])) return null;
   for (const name of textsIn(node)) {
-    const clients = [...clientTools].filter(([, { tools }]) => tools.has(name.trim()));
+    const clients = clientsWith(name.trim());
     const [first] = clients;
-    const kind = first?.[1].tools.get(name.trim())?.kind;
-    if (kind === undefined || clients.length === clientTools.size) continue;
-    const names = clients.map(([client]) => client).join(', ');
-    return `expected what the call does, got ${JSON.stringify(name)}, a tool of ${names} alone: other clients name it differently; write action.kind == ${JSON.stringify(kind)}`;
+    if (first === undefined || clients.length === clientTools.size) continue;
+    const names = clients.map(({ client }) => client).join(', ');
+    return `expected what the call does, got ${JSON.stringify(name)}, a tool of ${names} alone: other clients name it differently; write action.kind == ${JSON.stringify(first.kind)}`;
   }
   return null;
 }
 
-const readsName = (node: Node): boolean => {
-  if (node.kind === 'path') return node.scope === 'root' && node.path.join('/') === 'context/tool/name';
-  return partsOf(node).some(readsName);
+/** The clients that have a tool of this name; without one, those that have it in other cases, because `fold` removes these. */
+function clientsWith(name: string): { readonly client: string; readonly kind: string }[] {
+  const having = (isSame: (tool: string) => boolean) =>
+    [...clientTools].flatMap(([client, { tools }]) => {
+      const [, tool] = [...tools].find(([each]) => isSame(each)) ?? [];
+      return tool === undefined ? [] : [{ client, kind: tool.kind }];
+    });
+  const exact = having((tool) => tool === name);
+  return exact.length > 0 ? exact : having((tool) => tool.toLowerCase() === name.toLowerCase());
+}
+
+const readsOneOf = (node: Node, paths: readonly string[]): boolean => {
+  if (node.kind === 'path') return node.scope === 'root' && paths.includes(node.path.join('/'));
+  return partsOf(node).some((part) => readsOneOf(part, paths));
 };
 
 const textsIn = (node: Node): readonly string[] =>

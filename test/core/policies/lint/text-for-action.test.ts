@@ -19,6 +19,12 @@ describe('lint of texts where an action says more', () => {
       'fold(tool.name) in ["shell", "Bash"]',
       'a tool of codex alone: other clients name it differently; write action.kind == "shell"',
     ],
+    ['fold(tool.name) == "multiedit"', '"multiedit", a tool of claude-code alone'],
+    ['lower(tool.name) == "webfetch"', '"webfetch", a tool of opencode alone'],
+    ['tool.name in ["Bash ", "x"]', '"Bash ", a tool of claude-code, codex alone'],
+    ['client == "claude-code"', 'got the client "claude-code"'],
+    ['fold(facts.client.name) in ["x", "Codex "]', 'got the client "Codex "'],
+    ['fold(arguments.command) == "rm x "', 'got the text of context.arguments.command'],
     ['bare(tool.name) == "read_file"', 'write action.kind == "read"'],
   ])('lint hints at %s', (text, hint) => {
     expect(hints(text)).toEqual([expect.stringContaining(hint)]);
@@ -28,6 +34,8 @@ describe('lint of texts where an action says more', () => {
     'some(action.commands, @.program == "rm")',
     'tool.name == "pay"',
     'tool.server == "Bash"',
+    'client == "mine"',
+    'tool.name == "claude-code"',
     'arguments.amount > 5',
     'arguments.command.x == 1',
   ])('lint hints at nothing in %s', (text) => {
