@@ -16,6 +16,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import type { Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
+import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { memberName, pointerToken } from '../../core/json/pointer.ts';
 
 /** The member of an event's metadata that lists the pointers of replaced values. */
@@ -53,6 +54,42 @@ interface MaskedInput {
   readonly shown: JsonObject;
   readonly masked: Readonly<Record<string, string>>;
 }
+
+/** Members of a canonical action whose texts come from the arguments of the call. */
+const fromArguments = ['commands', 'paths', 'hosts', 'endpoints', 'code', 'money'];
+
+/**
+ * Places of a policy input that no recorded reason shows: those that the project redacts, as `masking` reads them, and, where the
+ * input has a redacted argument, the members of its action that may repeat it.
+ */
+export function reasonMasks(
+  { rules }: Pick<Caller, 'rules'>,
+  input: PolicyInput,
+): readonly (readonly string[])[] {
+  const context: Json = { context: input.context ?? null };
+  const masks = rules.settings.redactionKeys
+    .map((pointer) => [
+      'context',
+      ...pointer
+        .replace(/^\/metadata(?=\/)/, '')
+        .slice(1)
+        .split('/')
+        .map(memberName),
+    ])
+    .filter((path) => isThere(context, path));
+  const repeats = masks.some(([, member]) => member === 'arguments');
+  return repeats ? [...masks, ...fromArguments.map((name) => ['context', 'action', name])] : masks;
+}
+
+const isThere = (value: Json, path: readonly string[]): boolean => {
+  let at: Json | undefined = value;
+  for (const name of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false;
+    at = Array.isArray(at) ? at[Number(name)] : at[name];
+    if (at === undefined) return false;
+  }
+  return true;
+};
 
 /**
  * Replaces the redacted values in what the policies saw of a call, for readers. Metadata of a call's events repeats members

@@ -7,7 +7,7 @@ import type { PolicySummary } from '../../contract/governance.ts';
 import type { FieldError } from '../../contract/problems.ts';
 import type { PolicyInput } from '../../core/policies/evaluate/compile.ts';
 import { gravestDecisions } from '../../core/policies/evaluate/decision.ts';
-import { reasoning, unexplained } from '../../core/policies/explain/reasoning.ts';
+import { reasoning, unexplained, type ReasoningInput } from '../../core/policies/explain/reasoning.ts';
 import type { Member, PolicyDecision, PolicySet, SetSummary } from '../../core/policies/set/in-force.ts';
 import { TimeSlice, type TimeSlicedWork } from '../../core/policies/evaluate/time-slice.ts';
 import type { StoreReader } from '../../store/port/store.ts';
@@ -46,20 +46,22 @@ export interface DecisionSet {
   readonly set: PolicySet;
   readonly checkpoint: PolicyInput;
   readonly idle: ReadonlyMap<string, IdlePolicy>;
+  /** Places of the input whose values no reason shows. */
+  readonly masked?: ReasoningInput['masked'];
 }
 
 /**
  * The reason of each decision, in order. Only the gravest `limits.decisionsReasoned` have full reasons.
- * Depends on set and checkpoint alone. Cost: about 30 µs for each, in turns of the event loop.
+ * Depends on set, checkpoint and masks alone. Cost: about 30 µs for each, in turns of the event loop.
  */
-export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): TimeSlicedWork<string[]> {
+export function* reasonsOf({ decisions, set, idle, ...seen }: DecisionSet): TimeSlicedWork<string[]> {
   const reasoned = new Set(gravestDecisions(decisions, limits.decisionsReasoned));
   const turn = new TimeSlice();
   const reasons: string[] = [];
   for (const decision of decisions) {
     const member = set.get(decision.policyId);
     const isBrief = member !== undefined && !reasoned.has(decision);
-    reasons.push(isBrief ? unexplained(decision) : reasonOf(member, checkpoint, idle.get(decision.policyId)));
+    reasons.push(isBrief ? unexplained(decision) : reasonOf(member, seen, idle.get(decision.policyId)));
     if (!turn.isOver) continue;
     yield;
     turn.begin();
@@ -68,10 +70,21 @@ export function* reasonsOf({ decisions, set, checkpoint, idle }: DecisionSet): T
 }
 
 /** The reason of one decision. For a policy not in force, its status. */
-function reasonOf(member: Member | undefined, checkpoint: PolicyInput, idle: IdlePolicy | undefined): string {
+function reasonOf(
+  member: Member | undefined,
+  { checkpoint, masked = [] }: Pick<DecisionSet, 'checkpoint' | 'masked'>,
+  idle: IdlePolicy | undefined,
+): string {
   if (member === undefined) return `inactive: the policy is ${spelled(idle)}, not active`;
   const { action, onIndeterminate = null, version } = member.policy;
-  return reasoning({ action, onIndeterminate, version, node: member.condition.node, input: checkpoint });
+  return reasoning({
+    action,
+    onIndeterminate,
+    version,
+    node: member.condition.node,
+    input: checkpoint,
+    masked,
+  });
 }
 
 const spelled = (idle: IdlePolicy | undefined): string =>

@@ -29,6 +29,7 @@ import type { Handlers } from '../port/handler.ts';
 import type { PlainAnswer, ReplayedResponse } from '../call/answer.ts';
 import { refuseLarge } from './input.ts';
 import { presenceOf } from '../approvers/presence.ts';
+import { reasonMasks } from '../events/redaction.ts';
 import { approvalWrites, callApproval, type CallApproval } from '../approvals/call.ts';
 import { idlePolicies, reasonsOf, summaryBody } from './decisions.ts';
 import type { PoliciesInForce } from '../in-force/policies.ts';
@@ -172,8 +173,9 @@ async function decideIn(
   const { runId, checkpoint, policyIds, source } = asked;
   const idle = await idlePolicies(services.store, inForce, asked);
   const { set, review } = inForce;
+  const masked = reasonMasks(asked.caller, checkpoint);
   const recorded = async (by: PolicySet, said: readonly PolicyDecision[]) => {
-    const reasons = await inTurns(reasonsOf({ decisions: said, set: by, checkpoint, idle }));
+    const reasons = await inTurns(reasonsOf({ decisions: said, set: by, checkpoint, idle, masked }));
     return said.map((decision, at) =>
       recordedDecision(by.get(decision.policyId), decision, reasons[at] as string),
     );

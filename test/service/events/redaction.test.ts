@@ -41,6 +41,44 @@ describe.each(engines)('redaction on %s', (engine) => {
     return (await of.call('GET', `/events/${made.body.eventId}`)).body;
   };
 
+  it('no reason of a decision repeats a redacted argument, and a replay still agrees', async () => {
+    const of = await tenant(['/metadata/arguments/command']);
+    const conditions = {
+      told: { '==': [{ val: ['context', 'arguments', 'command'] }, `cat ${canary}`] },
+      acted: {
+        some: [{ val: ['context', 'action', 'commands'] }, { in: [canary, { val: ['args'] }] }],
+      },
+      first: { '==': [{ val: ['context', 'action', 'paths', 0, 'path'] }, `/w/${canary}`] },
+      open: { '>': [{ val: ['context', 'action', 'commands', 0, 'args', 0] }, 1] },
+    };
+    for (const [policyId, condition] of Object.entries(conditions)) {
+      const body = { policyId, name: policyId, condition, action: 'escalate' };
+      await of.call('POST', '/governance/policies', { body });
+      await of.call('POST', `/governance/policies/${policyId}/publish`, { body: {} });
+    }
+    const call = {
+      tool: { name: 'Bash' },
+      arguments: { command: `cat ${canary}` },
+      client: { name: 'claude-code' },
+      facts: { cwd: '/w' },
+      runId: 'masked',
+    };
+    const { body, text } = await of.call('POST', '/mcp/tools/evaluate', { body: call });
+    expect(body.decision).toBe('escalate');
+    expect(text).not.toContain(canary);
+    const { data } = (await of.call('GET', '/governance/policy/evaluations?runId=masked')).body;
+    const reasons = data[0].decisions.map((each: { reasoning: string }) => each.reasoning);
+    expect(reasons).toHaveLength(4);
+    expect(reasons.join()).not.toContain(canary);
+    expect(reasons.join()).toContain('‹masked›');
+    const approval = await of.call('GET', `/approvals/${body.approvalId}`);
+    expect(approval.text).not.toContain(canary);
+    const { text: plain } = await of.call('POST', '/mcp/tools/evaluate', {
+      body: { ...call, arguments: { file: canary }, runId: 'plain' },
+    });
+    expect(JSON.parse(plain).decision).toBe('escalate');
+  });
+
   it('an approval of a tool call shows no value that the project redacts', async () => {
     const of = await tenant(['/metadata/arguments/card/number', '/actor/mail']);
     const policy = { policyId: 'ask', name: 'Ask', condition: {}, action: 'escalate' };
