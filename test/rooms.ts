@@ -43,7 +43,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // What a call does, alike for all clients. Conditions read texts with the same parser.
     action: {
       may: 'json',
-      doors: 'canonical client-tools git-remotes host large-content places recorded shape shell-programs',
+      doors:
+        'canonical client-tools git-remotes host large-content money places recorded shape shell-programs',
     },
     policies: {
       may: 'json merkle action',
@@ -276,7 +277,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     quickstart: { doors: 'agent plane show source' },
     start: {},
     mcp: {
-      doors: 'gate http pin-policy pins server-name stdio tools wrap/edits wrap/json-config wrap/toml-config',
+      doors:
+        'gate http money-maps pin-policy pins server-name stdio tools wrap/edits wrap/json-config wrap/toml-config',
     },
     agents: {
       doors:

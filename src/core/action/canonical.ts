@@ -235,11 +235,11 @@ function mcpTexts(given: ToolUse['arguments']) {
   return { paths, hosts: [...hosts] };
 }
 
-/** It reads no facts, so that a hook and a proxy of the same call give the same action. */
-function mcpAction({ tool, arguments: given }: ToolUse, server: string): Action {
+/** It reads no facts of the caller, so that a hook and a proxy of the same call give the same action. */
+function mcpAction({ tool, arguments: given, moneyMap = null }: ToolUse, server: string): Action {
   const { paths, hosts } = mcpTexts(given);
   const [verb = ''] = tool.split(/[_.\-\s]|(?<=[a-z])(?=[A-Z])/, 1);
-  const money = moneyOf({ ...given });
+  const money = moneyOf({ ...given }, moneyMap);
   return bounded({
     ...nothing,
     kind: 'mcp',

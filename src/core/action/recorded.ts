@@ -5,6 +5,7 @@
 import { canonicalize, canonicalText, jsonOf, type JsonObject } from '../json/canonical.ts';
 import { isObject } from '../json/object.ts';
 import { actionHash, actionOf } from './canonical.ts';
+import { moneyMapIn } from './money.ts';
 import { isBelow, joined } from './places.ts';
 import { actionEngine, type Action, type ActionFacts } from './shape.ts';
 
@@ -32,6 +33,7 @@ function actionOfContext(context: JsonObject): Action {
     client: textIn(objectIn(facts, 'client'), 'name'),
     arguments: objectIn(context, 'arguments'),
     facts: factsIn(facts),
+    moneyMap: moneyMapIn(facts['moneyMap']),
   });
 }
 

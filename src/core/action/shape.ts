@@ -75,6 +75,13 @@ export type Money = {
   readonly counterparty: string | null;
 };
 
+/** JSON pointers (RFC 6901) into the arguments of a tool. */
+export interface MoneyMap {
+  readonly amount: string;
+  readonly currency?: string;
+  readonly counterparty?: string;
+}
+
 type McpCall = {
   readonly server: string;
   readonly tool: string;
@@ -128,4 +135,6 @@ export interface ToolUse {
   /** The MCP server; null for a tool of the client. */
   readonly server: string | null;
   readonly facts: ActionFacts;
+  /** Where the arguments of an MCP tool say money, as the plane has it in force. */
+  readonly moneyMap?: MoneyMap | null;
 }

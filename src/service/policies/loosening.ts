@@ -1,7 +1,8 @@
 /**
  * Which change of the policies in force loosens a plane (contract O23). A new policy never does, because the strictest
- * decision counts. Proven by `test/service/policies/loosening.test.ts`.
+ * decision counts; but a map of money (`mcp-map.SERVER`) can hide an amount from the others. Proven by `test/service/policies/loosening.test.ts`.
  */
+import { isMapPolicy } from '../../core/action/money.ts';
 import { canonicalize, type JsonObject } from '../../core/json/parse.ts';
 import { decide, restriction } from '../../core/policies/evaluate/decision.ts';
 import type { PolicyVersion } from '../../core/policies/set/member.ts';
@@ -14,6 +15,8 @@ export function loosening(
   before: PolicyVersion | undefined,
   after: PolicyVersion | null | undefined,
 ): string | null {
+  if (before === undefined && after && isMapPolicy(after.policyId))
+    return `say with policy ${after.policyId} where calls have money`;
   if (before === undefined || after === undefined || before.policyHash === after?.policyHash) return null;
   const { policyId } = before;
   if (after === null) return `end policy ${policyId}`;

@@ -6,7 +6,9 @@ import { refuseSystemRun } from '../writes/system-run.ts';
 import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { GovError } from '../../contract/problems.ts';
+import { mapPolicyId, mapsIn } from '../../core/action/money.ts';
 import { withAction } from '../../core/action/recorded.ts';
+import type { MoneyMap } from '../../core/action/shape.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
 import type { JsonObject } from '../../core/json/parse.ts';
 import { cut } from '../../core/replay/fields.ts';
@@ -28,7 +30,8 @@ export const tools: Pick<Handlers, 'evaluateTool'> = {
     const { runId = caller.run } = body;
     if (runId !== undefined) refuseSystemRun(runId, 'body');
     requireOwnRun(caller, runId);
-    const { context, actionHash } = withAction(contextOf(body, runId));
+    const moneyMap = await moneyMapOf(body, caller, services);
+    const { context, actionHash } = withAction(contextOf(body, { runId, moneyMap }));
     const asked: EvaluationRequest = {
       caller,
       runId: runId ?? toolRun,
@@ -85,7 +88,7 @@ function requireOwnRun({ run }: Caller, runId: string | undefined): void {
  */
 function contextOf(
   { tool, arguments: given, actor, client, facts, context = {} }: ToolCall,
-  runId: string | undefined,
+  { runId, moneyMap }: { readonly runId: string | undefined; readonly moneyMap: MoneyMap | null },
 ): JsonObject {
   for (const name of toolContextMembers) {
     if (!Object.hasOwn(context, name)) continue;
@@ -99,10 +102,33 @@ function contextOf(
     arguments: given as JsonObject,
     ...(actor === undefined ? {} : { actor: actor as JsonObject }),
     ...(runId === undefined ? {} : { runId }),
-    ...(client === undefined && facts === undefined
+    ...(client === undefined && facts === undefined && moneyMap === null
       ? {}
-      : { facts: { ...(facts as JsonObject), ...(client === undefined ? {} : { client: { ...client } }) } }),
+      : {
+          facts: {
+            ...(facts as JsonObject),
+            ...(client === undefined ? {} : { client: { ...client } }),
+            ...(moneyMap === null ? {} : { moneyMap: { ...moneyMap } }),
+          },
+        }),
   };
+}
+
+/** A map that nobody can read: amounts that nobody knows. */
+const unreadableMap: MoneyMap = { amount: '/' };
+
+/** Where the policy in force `mcp-map.SERVER` says that the tool has money; null without one for the tool. */
+async function moneyMapOf(
+  { tool }: ToolCall,
+  { project }: Caller,
+  services: Services,
+): Promise<MoneyMap | null> {
+  if (tool.server === undefined) return null;
+  const { set } = await services.policySets.current(project.projectId);
+  const policy = set.get(mapPolicyId(tool.server))?.policy;
+  if (policy === undefined) return null;
+  const maps = mapsIn(policy.condition);
+  return maps === null ? unreadableMap : (maps.get(tool.name) ?? null);
 }
 
 interface CallHashes {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { isPointer, mapCondition, mapsIn } from '../../../src/core/action/money.ts';
 import { mcpAction } from './shell-lines.ts';
 import type { JsonObject } from '../../../src/core/json/canonical.ts';
 
@@ -51,5 +53,34 @@ describe('the money of an MCP call', () => {
     let deep: JsonObject = { amount: 5000, currency: 'EUR' };
     for (let level = 0; level < 25; level += 1) deep = { deep };
     expect(moneyOf(deep)?.amount).toBe(5000);
+  });
+});
+
+describe('maps of money', () => {
+  it('a condition lists maps, and is read as them', () => {
+    const maps = new Map([
+      ['send "x"', { amount: '/a~1b/0', currency: '/c' }],
+      ['pay', { amount: '/amount', counterparty: '/to' }],
+    ]);
+    expect(mapsIn(mapCondition(maps))).toEqual(maps);
+    expect(mapsIn(mapCondition(new Map()))).toEqual(new Map());
+  });
+
+  it.each([
+    {},
+    { in: [1] },
+    { in: [1, [1]] },
+    { in: [1, ['x']] },
+    { in: [1, ['{"tool":"a"}']] },
+    { in: [1, ['{"amount":"/a"}']] },
+    { in: [1, ['{"tool":"a","amount":"a"}']] },
+    { in: [1, ['{"tool":"a","amount":"/a","currency":1}']] },
+  ])('the condition %j lists no maps', (condition) => {
+    expect(mapsIn(condition)).toBeNull();
+  });
+
+  it('a pointer has a number of characters', () => {
+    expect(isPointer(`/${'x'.repeat(limits.actionPathChars - 1)}`)).toBe(true);
+    expect(isPointer(`/${'x'.repeat(limits.actionPathChars)}`)).toBe(false);
   });
 });

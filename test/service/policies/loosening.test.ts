@@ -16,6 +16,13 @@ const of = (policyHash: string, more: Partial<PolicyVersion> = {}): PolicyVersio
 describe('a change of the policies in force', () => {
   it.each([
     ['a new policy', undefined, of('b'), null],
+    [
+      'a new map of money',
+      undefined,
+      of('b', { policyId: 'mcp-map.bank' }),
+      'say with policy mcp-map.bank where calls have money',
+    ],
+    ['no map of money', undefined, null, null],
     ['a version that stays', of('a'), undefined, null],
     ['the same version', of('a'), of('a'), null],
     ['a stricter action', of('a'), of('b', { action: 'deny' }), null],

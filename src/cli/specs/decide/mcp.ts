@@ -82,6 +82,43 @@ export const mcpPin = command({
   examples: ['gov mcp pin files', 'gov mcp pin files read_file --yes'],
 });
 
+export const mcpMap = command({
+  name: 'mcp map',
+  prints: 'server policyId version:integer tool map:object',
+  summary: 'Say where the arguments of an MCP tool have amount, currency and counterparty',
+  changes: true,
+  details: [
+    'Publishes the policy mcp-map.SERVER, from which the plane computes action.money of calls of the tool, instead of from usual names such as amount and currency. A member that a call lacks is unknown, so that a limit about it does not pass. A map can hide an amount: once an approver exists, each change of it needs a signature.',
+  ],
+  args: [
+    server,
+    { name: 'tool', description: 'Name of the tool' },
+    {
+      name: 'members',
+      description: 'amount=/POINTER, and currency=/POINTER, counterparty=/POINTER (RFC 6901)',
+      variadic: true,
+    },
+  ],
+  examples: ['gov mcp map bank transfer amount=/value/cents currency=/value/unit counterparty=/to'],
+});
+
+export const mcpMaps = command({
+  name: 'mcp maps',
+  prints: 'server tools:array',
+  summary: 'List where the tools of an MCP server have money',
+  args: [server],
+  examples: ['gov mcp maps bank'],
+});
+
+export const mcpUnmap = command({
+  name: 'mcp unmap',
+  prints: 'server policyId version:integer tool',
+  summary: 'Remove the map of a tool: its money has usual names again',
+  changes: true,
+  args: [server, { name: 'tool', description: 'Name of the tool' }],
+  examples: ['gov mcp unmap bank transfer'],
+});
+
 export const mcpWrap = command({
   name: 'mcp wrap',
   prints: 'config dryRun:boolean undo:boolean servers:array',
