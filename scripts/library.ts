@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { type Plugin, rolldown, type RolldownOptions } from 'rolldown';
+import { limits } from '../src/contract/limits.ts';
 import { frozenData } from './frozen.ts';
 import { failOnWarnings } from './warnings.ts';
 
@@ -75,7 +76,7 @@ export const webBuild = (
   readonly plugins: readonly Plugin[];
   readonly options: Pick<RolldownOptions, 'platform' | 'transform'>;
 } => ({
-  plugins: [standIns(project)],
+  plugins: [standIns(project), limitNumbers],
   options: {
     platform: 'browser',
     transform: {
@@ -112,3 +113,18 @@ function standIns(project: string): Plugin {
     },
   };
 }
+
+/** Each limit as its number: one file downloads the limits that it uses, and not the list of all. */
+const limitNumbers: Plugin = {
+  name: 'limit-numbers',
+  transform: {
+    filter: { id: /\/src\/.*\.tsx?$/, code: /\blimits\.\w/ },
+    handler(code) {
+      const known: ReadonlyMap<string, unknown> = new Map(Object.entries(limits));
+      return code.replaceAll(/\blimits\.([a-z]\w*)\b/gi, (all, name) => {
+        const value = known.get(name);
+        return typeof value === 'number' ? String(value) : all;
+      });
+    },
+  },
+};

@@ -64,7 +64,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     // Counts what a recording holds by its shape alone; intake compares, and a layer states it.
     balance: { may: 'json', doors: 'kinds scan statement' },
     // Compares what the sources of a run say of its calls; a layer states it, and intake asks whose report an event is.
-    coverage: { may: 'json events', doors: 'join judge report sightings' },
+    coverage: { may: 'json events action', doors: 'call-hash join judge report sightings state' },
     // Signatures of people over decisions, which a layer judges.
     approvals: { may: 'json events decided' },
     proofs: {
@@ -106,7 +106,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
         'otlp/day-balance otlp/history otlp/joins otlp/sources parts/balance parts/reader parts/state receive reconcile registry repeat run source subagents',
     },
     mcp: { may: 'json' },
-    agents: { may: 'json action intake' },
+    agents: { may: 'json action coverage intake' },
   },
   // The port knows no engine, and the engines do not know each other: what they share lies in the other folders.
   'src/store/': {

@@ -125,6 +125,11 @@ function findingOf({ counts, gaps, covered, sources }: RunCoverage): CoverageFin
   const denied = counts['denied_but_ran'] ?? 0;
   const parts = [
     [denied, 'call that ran after its denial', 'calls that ran after their denial'],
+    [
+      counts['mismatch'] ?? 0,
+      'call that ran in place of the decided one',
+      'calls that ran in place of the decided ones',
+    ],
     [counts['ungoverned'] ?? 0, 'ungoverned call', 'ungoverned calls'],
     [counts['gap'] ?? 0, 'call that a source lacks', 'calls that a source lacks'],
     [

@@ -9,6 +9,7 @@ import { nullable, oneOf, runIdParams } from './shapes.ts';
 /** The worst first. */
 export const coverageVerdicts = [
   'denied_but_ran',
+  'mismatch',
   'ungoverned',
   'gap',
   'unknown',
@@ -16,12 +17,21 @@ export const coverageVerdicts = [
   'failed',
   'user_refused',
   'not_run',
+  'denied',
   'governed',
 ] as const;
 export type CoverageVerdict = (typeof coverageVerdicts)[number];
 
+/** Verdicts that somebody has to look at. `unknown` is amber, and all others are green. */
+export const redVerdicts = [
+  'denied_but_ran',
+  'mismatch',
+  'ungoverned',
+  'gap',
+] as const satisfies readonly CoverageVerdict[];
+
 /** Programs that ask for decisions, then reports from elsewhere. */
-const reportSources = ['direct', 'hook', 'mcp', 'otlp', 'transcript'] as const;
+const reportSources = ['direct', 'hook', 'kernel', 'mcp', 'otlp', 'transcript'] as const;
 export type ReportSource = (typeof reportSources)[number];
 
 const count = Type.Integer({ minimum: 0 });
@@ -34,9 +44,10 @@ const CoveredCall = Type.Object({
   decision: nullable(oneOf(['allowed', 'denied'])),
   ending: nullable(oneOf(endings)),
   sources: Type.Array(oneOf(reportSources)),
+  compared: nullable(oneOf(['action', 'tool'])),
   detail: nullable(
     Type.String({
-      description: 'What is missing, for the verdict gap; for ungoverned, where no policy was in force',
+      description: 'Why the verdict is what it is; for ungoverned, where no policy was in force',
     }),
   ),
 });
@@ -45,7 +56,8 @@ export const RunCoverage = Type.Object({
   runId: Type.String(),
   events: count,
   covered: Type.Boolean({
-    description: 'false: a call is ungoverned, ran after a denial, or a source has a gap',
+    description:
+      'false: a call is ungoverned, ran after a denial, is not the decided one, or a source has a gap',
   }),
   confirmed: Type.Integer({ minimum: 0, description: 'Calls that two sources or more report' }),
   counts: Type.Object(Object.fromEntries(coverageVerdicts.map((verdict) => [verdict, count]))),

@@ -136,7 +136,6 @@ function offsetMs(text: string, at: number): number | null {
 
 /** Returns the refusal of an event whose time exceeds `limits.futureSkewSeconds` (contract E6). */
 export function futureRefusal(sent: string, nowMs: number): string {
-  const { futureSkewSeconds } = limits;
-  const latest = formatTimestamp(nowMs + futureSkewSeconds * 1000);
-  return `expected ${latest} at the latest, ${futureSkewSeconds / 3600} h ahead of now, got ${sent}`;
+  const latest = formatTimestamp(nowMs + limits.futureSkewSeconds * 1000);
+  return `expected ${latest} at the latest, ${limits.futureSkewSeconds / 3600} h ahead of now, got ${sent}`;
 }

@@ -1,13 +1,13 @@
 /**
- * Once per run of the tests: names the test files that are skipped in part because the official vectors or the recorded
- * runs are missing. With GOV_TEST_REQUIRED=1 a missing folder fails the run.
+ * Once per run of the tests: names the test files that are skipped in part because the official vectors, the recorded
+ * runs or the recorded cases are missing. With GOV_TEST_REQUIRED=1 a missing folder fails the run.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { data, hasData, hasVectors, projectRoot, vectors } from '../paths.ts';
+import { cases, data, hasCases, hasData, hasVectors, projectRoot, vectors } from '../paths.ts';
 
 export interface Folder {
   /** The name by which test files import it from test/paths.ts. */
-  readonly guard: 'hasVectors' | 'hasData';
+  readonly guard: 'hasVectors' | 'hasData' | 'hasCases';
   readonly isThere: boolean;
   readonly path: string;
   readonly what: string;
@@ -29,6 +29,13 @@ const folders: readonly Folder[] = [
     path: data(''),
     what: 'the recorded runs',
     from: ['GOV_DATA', '../shared/data'],
+  },
+  {
+    guard: 'hasCases',
+    isThere: hasCases,
+    path: cases(''),
+    what: 'the recorded cases',
+    from: ['GOV_CASES', '../shared/cases'],
   },
 ];
 

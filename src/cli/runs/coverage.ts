@@ -1,5 +1,6 @@
 /** Lines about the coverage of a run. Tested by `test/cli/commands/runs/coverage.test.ts`. */
-import { coverageVerdicts, type CoverageVerdict, type RunCoverage } from '../../contract/coverage.ts';
+import { coverageVerdicts, type RunCoverage } from '../../contract/coverage.ts';
+import { callsIn, countOf, stateOf } from '../../core/coverage/state.ts';
 import { safe, type Safe, type Styles } from '../terminal/safe.ts';
 import { counted } from '../terminal/numbers.ts';
 
@@ -11,23 +12,26 @@ export function coverageLine(body: Summary, styles: Styles): Safe {
     .toReversed()
     .filter((verdict) => countOf(body, verdict) > 0)
     .map((verdict) => `${countOf(body, verdict)} ${verdict}`);
-  const calls = coverageVerdicts.reduce((sum, verdict) => sum + countOf(body, verdict), 0);
-  const isAlone = body.covered && calls > 0 && body.confirmed === 0;
-  // one source that loses everything looks like a run without calls of that source
-  const verdict = !body.covered
-    ? styles.red('not covered')
-    : calls === 0
-      ? safe`no calls`
-      : countOf(body, 'unknown') > 0
-        ? styles.yellow('not certain: a call may have run without a decision')
-        : isAlone
-          ? styles.yellow('not confirmed: one source only')
-          : styles.green('covered');
+  const calls = callsIn(body);
+  const verdict = headline(body, styles);
   const how = calls === 0 ? '' : `: ${parts.join(', ')}; ${body.confirmed} confirmed by a second source`;
   return safe`${verdict}  ${counted(calls, 'call')}${how}`;
 }
 
-const countOf = ({ counts }: Summary, verdict: CoverageVerdict): number => counts[verdict] ?? 0;
+function headline(body: Summary, styles: Styles): Safe {
+  switch (stateOf(body)) {
+    case 'red':
+      return styles.red('not covered');
+    case 'amber':
+      return styles.yellow('not certain: a call may have run without a decision');
+    case 'no_calls':
+      return safe`no calls`;
+    case 'one_source':
+      return styles.yellow('not confirmed: one source only');
+    case 'green':
+      return styles.green('covered');
+  }
+}
 
 /** A line for each gap in the log records of a source. */
 export const gapLines = ({ gaps }: Pick<RunCoverage, 'gaps'>): Safe[] =>

@@ -27,7 +27,7 @@ const filters: readonly Filter[] = [
     options: [
       { value: '', text: 'All' },
       { value: 'denied', text: 'With denied calls' },
-      { value: 'gaps', text: 'With gaps' },
+      { value: 'gaps', text: 'With alarms' },
     ],
   },
 ];

@@ -210,6 +210,7 @@ const sourceNames: Readonly<Record<ReportSource, string>> = {
   direct: 'its program',
   otlp: 'telemetry',
   transcript: 'a recording',
+  kernel: 'the kernel',
 };
 
 /** An ending other than the usual one. */

@@ -1,18 +1,18 @@
 /** What states of runs are called, and how they are colored. */
-import type { CoverageVerdict, RunCoverage } from '../../contract/coverage.ts';
+import { redVerdicts, type CoverageVerdict, type RunCoverage } from '../../contract/coverage.ts';
 import type { AuditEvent } from '../../contract/events.ts';
 import { balanceWords, isWhole, statedBy, wordOf } from '../../core/balance/statement.ts';
+import { callsIn, countOf, stateOf } from '../../core/coverage/state.ts';
 import { recordingFault, RecordingsJudge } from '../../core/proofs/recordings.ts';
 import type { RecordingCode } from '../../core/proofs/verdict.ts';
 import { visibleLine } from '../../core/visible.ts';
 import { counted } from '../parts/counted.ts';
 import type { Tone } from '../parts/status.tsx';
 
-const alarms: readonly CoverageVerdict[] = ['denied_but_ran', 'ungoverned', 'gap'];
-
 /** The worst first. */
 const verdictTexts: Readonly<Record<CoverageVerdict, string>> = {
   denied_but_ran: 'ran after a denial',
+  mismatch: 'ran in place of the decided one',
   ungoverned: 'ran without a decision',
   gap: 'missing in a source',
   unknown: 'may have run without a decision',
@@ -20,6 +20,7 @@ const verdictTexts: Readonly<Record<CoverageVerdict, string>> = {
   failed: 'failed',
   user_refused: 'refused by its user',
   not_run: 'not known to have run',
+  denied: 'denied',
   governed: 'governed',
 };
 
@@ -33,26 +34,32 @@ export interface CoverageWords {
 }
 
 /** One source that loses everything looks like a run without calls of that source, so it is not confirmed. */
-export function coverageWords({ covered, confirmed, counts, gaps }: RunCoverage): CoverageWords {
-  const countOf = (verdict: CoverageVerdict): number => counts[verdict] ?? 0;
-  const calls = verdicts.reduce((sum, verdict) => sum + countOf(verdict), 0);
+export function coverageWords(body: RunCoverage): CoverageWords {
+  const { confirmed, gaps } = body;
+  const calls = callsIn(body);
   const listed = verdicts
     .toReversed()
-    .filter((verdict) => countOf(verdict) > 0)
-    .map((verdict) => `${countOf(verdict)} ${verdictTexts[verdict]}`);
+    .filter((verdict) => countOf(body, verdict) > 0)
+    .map((verdict) => `${countOf(body, verdict)} ${verdictTexts[verdict]}`);
   const missing = gaps.length === 0 ? '' : `; ${counted(gaps.length, 'gap')} in the records of a source`;
   const line =
     calls === 0
       ? `no tool calls${missing}`
       : `${counted(calls, 'call')}: ${listed.join(', ')}; ${confirmed} confirmed by a second source${missing}`;
-  if (!covered) {
-    const found = alarms.reduce((sum, verdict) => sum + countOf(verdict), 0) + gaps.length;
-    return { tone: 'bad', verdict: counted(found, 'gap'), line };
+  switch (stateOf(body)) {
+    case 'red': {
+      const found = redVerdicts.reduce((sum, verdict) => sum + countOf(body, verdict), 0) + gaps.length;
+      return { tone: 'bad', verdict: counted(found, 'alarm'), line };
+    }
+    case 'amber':
+      return { tone: 'wait', verdict: 'not certain', line };
+    case 'no_calls':
+      return { tone: 'plain', verdict: 'no calls', line };
+    case 'one_source':
+      return { tone: 'plain', verdict: 'one source', line };
+    case 'green':
+      return { tone: 'good', verdict: 'covered', line };
   }
-  if (calls === 0) return { tone: 'plain', verdict: 'no calls', line };
-  if (countOf('unknown') > 0) return { tone: 'wait', verdict: 'not certain', line };
-  if (confirmed === 0) return { tone: 'plain', verdict: 'one source', line };
-  return { tone: 'good', verdict: 'covered', line };
 }
 
 const faultWords: Readonly<Record<Exclude<RecordingCode, 'NO_RECORDING'>, { tone: Tone; verdict: string }>> =

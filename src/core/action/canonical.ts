@@ -101,7 +101,7 @@ function bounded(action: Action): Action {
 
 /** The commands of a call of a shell; null for a line that cannot be read. `here`: the facts in the folder of the call. */
 function shellReading({ arguments: given, facts }: ToolUse, member: string) {
-  const line = lineOf(given[member]);
+  const line = commandLine(given[member]);
   const { workdir } = given;
   const cwd = typeof workdir === 'string' ? folderOf(facts.cwd ?? null, workdir) : facts.cwd;
   const here: ActionFacts = {
@@ -129,7 +129,7 @@ function shellAction(use: ToolUse, member: string, base: Action): Action {
 }
 
 /** Texts as one line; a list of words as a line, and `["bash", "-lc", LINE]` as the line. */
-function lineOf(value: Json | undefined): string | null {
+export function commandLine(value: Json | undefined): string | null {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return null;
   const words = value.filter((word) => typeof word === 'string');

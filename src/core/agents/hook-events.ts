@@ -7,6 +7,7 @@ import type { EventInput } from '../../contract/events.ts';
 import type { ToolCall, ToolDecision } from '../../contract/tools.ts';
 import type { Ending } from '../../contract/endings.ts';
 import { limits } from '../../contract/limits.ts';
+import { callHash } from '../coverage/call-hash.ts';
 import { withDigests } from '../action/large-content.ts';
 import { endingOf } from '../intake/ending.ts';
 import { capture } from '../intake/otlp/capture.ts';
@@ -30,7 +31,7 @@ export function callOf(
   const callId = textOf(source['tool_use_id']);
   return {
     tool: tool.mcp === null ? { name: tool.name } : { name: tool.mcp.name, server: tool.mcp.server },
-    arguments: tool.mcp === null ? withDigests(client, tool.name, tool.arguments) : tool.arguments,
+    arguments: hashed(client, tool).arguments,
     ...facts,
     runId: runIdFrom(session),
     actor: actorOf(input),
@@ -89,7 +90,7 @@ export function reportEvent(input: HookInput, stamp: Stamp): EventInput {
 }
 
 function draftOf(input: HookInput, facts: Source): Draft {
-  const { moment, source, content, tool, cwd } = input;
+  const { client, moment, source, content, tool, cwd } = input;
   const actor = actorOf(input);
   switch (moment) {
     case 'start': {
@@ -124,6 +125,7 @@ function draftOf(input: HookInput, facts: Source): Draft {
         metadata: {
           ...facts,
           toolCallId: tool?.callId,
+          callHash: tool === null ? null : callHash(hashed(client, tool)),
           outcome: moment === 'result' ? 'ok' : failureOf(source),
           durationMs: source['duration_ms'] ?? source['duration'],
           content,
@@ -133,6 +135,14 @@ function draftOf(input: HookInput, facts: Source): Draft {
       return { eventType: 'agent.step', actor, action: 'stop', metadata: { ...facts, content } };
   }
 }
+
+/** The call as the policies decided it. Arguments that changed since show in its hash. */
+const hashed = (client: HookInput['client'], { name, mcp, arguments: given }: HookedTool) => ({
+  client,
+  tool: mcp?.name ?? name,
+  server: mcp?.server ?? null,
+  arguments: mcp === null ? withDigests(client, name, given) : given,
+});
 
 /** How a call ended that did not end well. */
 const failureOf = (source: Source): Ending =>

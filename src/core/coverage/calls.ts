@@ -1,18 +1,17 @@
 /**
- * What each source said of the tool calls of a run, from its events. A call is known by the id that its client gave it; a
- * call without an id is compared with no other. Clients write these values: one of an unexpected type counts as absent.
+ * What each source said of the tool calls of a run, from its events. A call is known by the id that its client gave it.
  * Tested by `test/core/coverage/judge.test.ts`.
  */
 import type { ReportSource } from '../../contract/coverage.ts';
 import { endingOf, endings, isFailure, type Ending } from '../../contract/endings.ts';
-import { valuesAt } from '../events/bodies.ts';
-import type { Fields } from '../events/links.ts';
-import type { RunEvent } from '../events/run-entry.ts';
+import { digestOf, isDigest } from '../json/digest.ts';
 import { isObject } from '../json/object.ts';
 import type { Json } from '../json/parse.ts';
-import { parseTimestamp } from '../time.ts';
-import { isOwnId, joinOf, observedType, type CallJoin } from './join.ts';
-import { governs, namesDecision, sourceOf } from './report.ts';
+import { clientFacts, clientOf, kindOf } from './clients.ts';
+import { isOwnId, joinOf, type CallJoin } from './join.ts';
+import type { ReadEvent } from './read-event.ts';
+import { governs, namesDecision } from './report.ts';
+import type { CallReport } from './same.ts';
 
 /** What one source said of one call. */
 export interface Sighting {
@@ -20,6 +19,8 @@ export interface Sighting {
   requested: boolean;
   /** It ran, and ended well or in a way that the source does not say. */
   ran: boolean;
+  /** Telemetry reports it, which it does when a call has ended. Its result says how; without one it ran. */
+  started: boolean;
   /** It ended well. */
   succeeded: boolean;
   /** It ended with an error: it ran, or was refused. */
@@ -28,6 +29,13 @@ export interface Sighting {
   mistakesRefusals: boolean;
   /** The client refused it. */
   refused: boolean;
+}
+
+/** What one event says of what a call does. */
+export interface NotedReport extends CallReport {
+  readonly source: ReportSource;
+  /** The event names the decision about the call. */
+  readonly decides: boolean;
 }
 
 export interface CallFacts {
@@ -40,71 +48,41 @@ export interface CallFacts {
   /** The MCP proxy refused it. The client reports this refusal as a call that ended. */
   isStopped: boolean;
   readonly sightings: Map<ReportSource, Sighting>;
+  /** From rules 4 on. */
+  readonly reports: NotedReport[];
   /** How it ended, as the source says that says most; null: none says. */
   ending: Ending | null;
   /** The oldest time that an event of the call has, stated or recorded; Unix milliseconds. */
   firstMs: number;
+  /** The oldest time that an event of the call states; Unix milliseconds. */
+  startMs: number;
   /** The newest time that an event of the call has, and when it was recorded; Unix milliseconds. */
   lastMs: number;
   lastServerMs: number;
+  /** How long it lasted, as a source says; 0: none does. */
+  durationMs: number;
 }
 
-/** An event as coverage reads it. */
-export interface ReadEvent {
-  readonly index: number;
-  readonly eventId: string;
-  /** The type; of an observation, the type that the event would have had. */
-  readonly type: string;
-  readonly atMs: number;
-  readonly serverMs: number;
-  readonly source: ReportSource;
-  readonly metadata: Readonly<Record<string, Json>>;
-  readonly tool: string | null;
-}
-
-const members = [
-  'toolCallId',
-  'importer',
-  'signal',
-  'record',
-  'scope',
-  'timestampSource',
-  'evaluationId',
-  'recordedBy',
-  'outcome',
-  'ok',
-  'observed',
-  'tool',
-  'extra',
-  'otel',
-  'completedType',
-  'added',
-] as const;
-const wanted = new Set(['/resource', '/resource/name', ...members.map((member) => `/metadata/${member}`)]);
-
-/** Reads an event; null if it is malformed. `fields`: its disclosed values, if they were parsed before. */
-export function readEvent({ index, clear, disclosures }: RunEvent): ReadEvent | null {
-  if (clear === null) return null;
-  const fields: Fields = disclosures === null ? new Map() : valuesAt(disclosures, wanted);
-  const metadata: Record<string, Json> = {};
-  for (const member of members) {
-    const value = fields.get(`/metadata/${member}`);
-    if (value !== undefined) metadata[member] = value;
-  }
-  const { observed, tool } = metadata;
-  const isObserved = clear.eventType === observedType && typeof observed === 'string';
-  const named = isObserved ? tool : (fields.get('/resource/name') ?? fields.get('/resource'));
-  return {
-    index,
-    eventId: clear.eventId,
-    type: isObserved ? observed : clear.eventType,
-    atMs: parseTimestamp(clear.timestamp) ?? 0,
-    serverMs: parseTimestamp(clear.serverTimestamp) ?? 0,
-    source: sourceOf(metadata),
-    metadata,
-    tool: typeof named === 'string' ? named : null,
-  };
-}
+/** A call of which nothing is known yet. */
+export const newCall = (
+  id: string | null,
+  { eventId, index }: Pick<ReadEvent, 'eventId' | 'index'>,
+): CallFacts => ({
+  id,
+  eventId,
+  index,
+  tool: null,
+  decision: null,
+  isStopped: false,
+  sightings: new Map(),
+  reports: [],
+  ending: null,
+  firstMs: Infinity,
+  startMs: Infinity,
+  lastMs: 0,
+  lastServerMs: 0,
+  durationMs: 0,
+});
 
 const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
 
@@ -112,6 +90,10 @@ const callTypes = /^tool\.(?:call|result|denied|decision|call_blocked)$/;
 export class Calls {
   readonly #byId = new Map<string, CallFacts>();
   readonly #all = new Set<CallFacts>();
+  /** What the plane says of the calls that it decided, by evaluation. */
+  readonly #evaluated = new Map<Json, Pick<CallReport, 'callHash' | 'argumentsHash'>>();
+  /** Results that name no call: their sources and tools. */
+  readonly #unnamedResults = new Map<ReportSource, Set<string | null>>();
   /** As `CoverageRules`. */
   readonly #rules: number;
 
@@ -123,22 +105,55 @@ export class Calls {
     return [...this.#all];
   }
 
+  /** Makes a call the same as another one, which keeps its place. */
+  unite(call: CallFacts, other: CallFacts): void {
+    merge(call, other);
+    call.id ??= other.id;
+    this.#all.delete(other);
+  }
+
+  /** Whether a result that names no call may be that of this one. */
+  mayHaveResult({ sightings, tool }: CallFacts): boolean {
+    return sightings.keys().some((source) => {
+      const tools = this.#unnamedResults.get(source);
+      return tools?.has(tool) === true || tools?.has(null) === true;
+    });
+  }
+
   /** Adds the next event of the run; returns the call that it is about, or null. */
   add(event: ReadEvent): CallFacts | null {
     const join = joinOf({ eventType: event.type, metadata: event.metadata });
     if (join !== null) this.#join(join);
+    const { evaluationId } = event.metadata;
+    if (event.type === 'tool.evaluated' && evaluationId !== undefined && !this.#evaluated.has(evaluationId))
+      this.#evaluated.set(evaluationId, hashesIn(event.metadata));
     if (!callTypes.test(event.type)) return null;
     const call = this.#callOf(event);
-    if (call === null) return null;
+    if (call === null) {
+      const tools = this.#unnamedResults.get(event.source) ?? new Set();
+      this.#unnamedResults.set(event.source, tools.add(event.tool));
+      return null;
+    }
     const sighting = call.sightings.get(event.source) ?? unseen();
     call.sightings.set(event.source, sighting);
     if (event.type === 'tool.result' && this.#rules === 1) noteFirst(event.metadata, sighting);
     else note(event, call, { sighting, rules: this.#rules });
+    if (this.#rules > 3) call.reports.push(this.#reportOf(event));
     call.tool ??= event.tool;
-    call.firstMs = Math.min(call.firstMs, event.atMs, event.serverMs);
-    call.lastMs = Math.max(call.lastMs, event.atMs);
-    call.lastServerMs = Math.max(call.lastServerMs, event.serverMs);
+    noteTimes(call, event);
     return call;
+  }
+
+  #reportOf(event: ReadEvent): NotedReport {
+    const { type, source, metadata } = event;
+    // a recording may have a result without the call that says which tool it is of
+    const tool = type === 'tool.result' && metadata['callHash'] === undefined ? null : spacedTool(event);
+    const decides =
+      governs(source) && (type === 'tool.denied' || (type === 'tool.call' && namesDecision(metadata)));
+    const client = clientOf(event);
+    const evaluated = decides ? this.#evaluated.get(metadata['evaluationId'] ?? null) : undefined;
+    const kind = tool === null ? null : kindOf(client, tool);
+    return { source, decides, client, tool, kind, ...(evaluated ?? hashesIn(metadata)) };
   }
 
   #callOf({ metadata, type, eventId, index }: ReadEvent): CallFacts | null {
@@ -148,19 +163,7 @@ export class Calls {
     if (known !== undefined) return known;
     // a result without an id belongs to a call that nothing names
     if (key === null && type !== 'tool.call' && type !== 'tool.denied') return null;
-    const call: CallFacts = {
-      id: isOwnId(key) ? key : null,
-      eventId,
-      index,
-      tool: null,
-      decision: null,
-      isStopped: false,
-      sightings: new Map(),
-      ending: null,
-      firstMs: Infinity,
-      lastMs: 0,
-      lastServerMs: 0,
-    };
+    const call = newCall(isOwnId(key) ? key : null, { eventId, index });
     if (key !== null) this.#byId.set(key, call);
     this.#all.add(call);
     return call;
@@ -201,8 +204,45 @@ function merge(call: CallFacts, more: CallFacts): void {
   call.isStopped ||= more.isStopped;
   if (more.ending !== null) noteEnding(call, more.ending);
   call.firstMs = Math.min(call.firstMs, more.firstMs);
+  call.startMs = Math.min(call.startMs, more.startMs);
   call.lastMs = Math.max(call.lastMs, more.lastMs);
   call.lastServerMs = Math.max(call.lastServerMs, more.lastServerMs);
+  call.reports.push(...more.reports);
+  call.durationMs ||= more.durationMs;
+}
+
+/** Notes when a call was reported. */
+export function noteTimes(call: CallFacts, { atMs, serverMs, metadata }: ReadEvent): void {
+  call.firstMs = Math.min(call.firstMs, atMs, serverMs);
+  call.startMs = Math.min(call.startMs, atMs);
+  call.lastMs = Math.max(call.lastMs, atMs);
+  call.lastServerMs = Math.max(call.lastServerMs, serverMs);
+  const durationMs = Number(metadata['durationMs'] ?? 0);
+  if (durationMs > 0) call.durationMs ||= durationMs;
+}
+
+/** The telemetry of Claude Code names every MCP tool so (measured: 2.1.332). */
+const unnamedMcp = 'mcp_tool';
+
+/**
+ * The hooks of Codex join the namespace of a tool and its name; its telemetry and recordings have them apart (measured: 0.171.0):
+ * `collaborationspawn_agent`. Its own namespace is in no name.
+ */
+function spacedTool({ tool, metadata: { otel, extra } }: ReadEvent): string | null {
+  if (tool === unnamedMcp) return null;
+  const ofRecording = isObject(extra) ? extra['namespace'] : undefined;
+  const space = isObject(otel) ? otel['tool_namespace'] : ofRecording;
+  const isJoined = typeof space === 'string' && space !== 'functions' && !space.startsWith('mcp_');
+  return tool !== null && isJoined ? `${space}${tool}` : tool;
+}
+
+/** Telemetry has a digest in place of arguments; a recording has them. */
+function hashesIn({ callHash, argumentsHash, arguments: given }: ReadEvent['metadata']) {
+  const ofArguments = isDigest(given) ? given.hash : isObject(given) ? digestOf(given).hash : null;
+  return {
+    callHash: typeof callHash === 'string' ? callHash : null,
+    argumentsHash: typeof argumentsHash === 'string' ? argumentsHash : ofArguments,
+  };
 }
 
 function noteEnding(call: CallFacts, ending: Ending): void {
@@ -212,15 +252,17 @@ function noteEnding(call: CallFacts, ending: Ending): void {
 const sightingNames = [
   'requested',
   'ran',
+  'started',
   'succeeded',
   'failed',
   'mistakesRefusals',
   'refused',
 ] as const satisfies readonly (keyof Sighting)[];
 
-const unseen = (): Sighting => ({
+export const unseen = (): Sighting => ({
   requested: false,
   ran: false,
+  started: false,
   succeeded: false,
   failed: false,
   mistakesRefusals: false,
@@ -232,14 +274,10 @@ interface Noting {
   readonly rules: number;
 }
 
-/** Programs whose telemetry has a call that its user refused, or a tool that it lacks, as a call that failed. */
-const mistaking = /^(?:claude_code|gemini_cli)\.|^(?:com\.anthropic\.claude_code|gemini-cli)\b/;
-
-function note({ type, source, metadata }: ReadEvent, call: CallFacts, by: Noting): void {
-  const { sighting } = by;
-  const { scope, record } = metadata;
-  if (source === 'otlp')
-    sighting.mistakesRefusals ||= [scope, record].some((each) => mistaking.test(String(each)));
+function note(event: ReadEvent, call: CallFacts, by: Noting): void {
+  const { type, source, metadata } = event;
+  const { sighting, rules } = by;
+  if (source === 'otlp') sighting.mistakesRefusals ||= mistakesRefusals(metadata);
   switch (type) {
     case 'tool.call': {
       sighting.requested = true;
@@ -248,7 +286,8 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, by: Noting
       if (isDecided && !(call.isStopped && source === 'hook')) call.decision = 'allowed';
       if (isDecided && source === 'mcp') call.isStopped = false;
       // telemetry reports a call when it has ended; a program that records one directly is about to run it
-      if (source === 'otlp' || (governs(source) && !isDecided)) sighting.ran = true;
+      if (source === 'otlp') sighting[rules > 3 ? 'started' : 'ran'] = true;
+      else if (governs(source) && !isDecided) sighting.ran = true;
       break;
     }
     case 'tool.result':
@@ -268,6 +307,14 @@ function note({ type, source, metadata }: ReadEvent, call: CallFacts, by: Noting
       if (governs(source)) call.decision ??= 'denied';
   }
 }
+
+const mistaking = [...clientFacts.values()].flatMap(({ telemetry, mistakesRefusals: mistakes }) =>
+  telemetry !== undefined && mistakes === true ? [telemetry] : [],
+);
+
+/** Whether the program has a refusal as an error in its telemetry. */
+const mistakesRefusals = ({ scope, record }: ReadEvent['metadata']): boolean =>
+  mistaking.some((pattern) => pattern.test(String(scope)) || pattern.test(String(record)));
 
 /** By the first rules. */
 function noteFirst({ outcome, ok, extra }: ReadEvent['metadata'], sighting: Sighting): void {

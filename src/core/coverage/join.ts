@@ -6,6 +6,9 @@ import type { EventInput } from '../../contract/events.ts';
 import type { JsonObject } from '../json/canonical.ts';
 import { isObject } from '../json/object.ts';
 
+/** Reports without the id of a call are compared with calls of so many milliseconds before and after. */
+export const joinMs = 60_000;
+
 /** The type of the report of a further source. */
 export const observedType = 'x.tool.observed';
 

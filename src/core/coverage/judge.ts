@@ -3,23 +3,33 @@
  * run alone, so that a verifier who has them comes to the same verdicts. It finds that sources disagree, or that one has a gap; it
  * cannot find what all of them leave out. Tested by `test/core/coverage/judge.test.ts`.
  */
-import { coverageVerdicts, type CoverageVerdict, type ReportSource } from '../../contract/coverage.ts';
+import {
+  coverageVerdicts,
+  redVerdicts,
+  type CoverageVerdict,
+  type ReportSource,
+} from '../../contract/coverage.ts';
 import type { Ending } from '../../contract/endings.ts';
 import { limits } from '../../contract/limits.ts';
 import type { RunEvent } from '../events/run-entry.ts';
-import { Calls, readEvent, type CallFacts, type Sighting } from './calls.ts';
+import { Calls, type CallFacts } from './calls.ts';
+import { KernelPrograms } from './kernel.ts';
+import { olderVerdict } from './older-verdict.ts';
+import { readEvent } from './read-event.ts';
 import { SourceFacts, type NumberGap } from './sources.ts';
+import { joinUnnamed } from './unnamed.ts';
+import { isInner, isWrapper, verdictOf, firstWrapped, type Verdict } from './verdict.ts';
 
 /** Verdicts that somebody has to look at. */
-export const alarms: ReadonlySet<CoverageVerdict> = new Set(['denied_but_ran', 'ungoverned', 'gap']);
+export const alarms: ReadonlySet<CoverageVerdict> = new Set(redVerdicts);
 
 /**
  * Verdicts of 1 knew no `unknown`, `failed` and `user_refused`, and few endings. By 2 a result that does not say how the call
- * ended was one that ended well, and a layer with an `unknown` call passed. A layer of a proof names its rules, so that one
- * from before still recomputes.
+ * ended was one that ended well, and a layer with an `unknown` call passed. Until 3 nothing compared what a call does. A layer
+ * of a proof names its rules, so that an older one still recomputes.
  */
-export const newestRules = 3;
-export type CoverageRules = 1 | 2 | typeof newestRules;
+export const newestRules = 4;
+export type CoverageRules = 1 | 2 | 3 | typeof newestRules;
 
 export interface CoveredCall {
   /** The id that the client gave it; null where a source gave none. */
@@ -32,10 +42,10 @@ export interface CoveredCall {
   readonly decision: 'allowed' | 'denied' | null;
   /** How it ended; null: no source says. */
   readonly ending: Ending | null;
-  /** A source says that the client or its user refused it. */
-  readonly isRefused: boolean;
   readonly sources: readonly ReportSource[];
-  /** Why the verdict is `gap`. */
+  /** What the decision and the other sources were compared by; null: nothing, they differ, or the rules are older. */
+  readonly compared: 'action' | 'tool' | null;
+  /** Why the verdict is what it is, where its name does not say it. */
   readonly detail: string | null;
   /** The oldest time that its events have, stated or recorded; Unix milliseconds. */
   readonly firstMs: number;
@@ -54,10 +64,6 @@ export interface Coverage {
   readonly rules: CoverageRules;
 }
 
-/** Whether a source may have reported a refusal: an error of a program that takes one for the other. */
-const isMistakable = ({ failed, succeeded, mistakesRefusals }: Sighting): boolean =>
-  mistakesRefusals && failed && !succeeded;
-
 /** How many calls have each verdict. */
 export function countsOf(calls: readonly CoveredCall[]): Record<CoverageVerdict, number> {
   const counts = Object.fromEntries(coverageVerdicts.map((verdict) => [verdict, 0])) as Record<
@@ -73,6 +79,7 @@ export class CoverageJudge {
   readonly #rules: CoverageRules;
   readonly #calls: Calls;
   readonly #sources = new SourceFacts();
+  readonly #kernel = new KernelPrograms();
   #events = 0;
   #lastServerMs = 0;
 
@@ -86,12 +93,17 @@ export class CoverageJudge {
     this.#events += 1;
     if (read === null) return;
     this.#lastServerMs = Math.max(this.#lastServerMs, read.serverMs);
+    if (this.#rules > 3) this.#kernel.add(read);
+    if (read.source === 'kernel') {
+      if (this.#rules > 3) this.#sources.seen.add('kernel');
+      return;
+    }
     const call = this.#calls.add(read);
     this.#sources.add(read, { reportsCall: call !== null });
   }
 
   finish(): Coverage {
-    const calls = this.#calls.all.map((call) => this.#judge(call));
+    const calls = this.#rules < 4 ? this.#calls.all.map((call) => this.#judgeOlder(call)) : this.#judgeAll();
     const bySource = new Map<ReportSource, number>();
     for (const { sources } of calls) {
       for (const source of sources) bySource.set(source, (bySource.get(source) ?? 0) + 1);
@@ -112,47 +124,43 @@ export class CoverageJudge {
     };
   }
 
-  #judge(call: CallFacts): CoveredCall {
-    const { id, eventId, index, tool, decision, ending, sightings, firstMs } = call;
-    const [verdict, detail] = this.#verdictOf(call);
-    const sources = [...sightings.keys()].toSorted();
-    const isRefused = [...sightings.values()].some(({ refused }) => refused);
-    return {
-      callId: id,
-      eventId,
-      index,
-      tool,
-      verdict,
-      decision,
-      ending,
-      isRefused,
-      sources,
-      detail,
-      firstMs,
-    };
+  #judgeOlder(call: CallFacts): CoveredCall {
+    const missing = (hasRun: boolean): string | null => this.#missing(call, hasRun);
+    const [verdict, detail] = olderVerdict(call, { rules: this.#rules, missing });
+    return coveredCall(call, { verdict, detail, compared: null });
   }
 
-  #verdictOf(call: CallFacts): readonly [CoverageVerdict, string | null] {
-    const seen = [...call.sightings.values()];
-    const ran = seen.some((each) => each.ran);
-    const isRefused = seen.some((each) => each.refused);
-    // a client reports a refusal as a failure too, and one of the proxy as a call that ended
-    if (call.decision === 'denied') return [ran && !call.isStopped ? 'denied_but_ran' : 'governed', null];
-    const hasFailed = seen.some((each) => each.failed);
-    // the first rules had no doubt, and knew no refusal and no failure of an allowed call
-    const isFirst = this.#rules === 1;
-    const mayHaveRun = hasFailed && !isRefused;
-    const isSure = isFirst
-      ? ran || mayHaveRun
-      : seen.some((each) => (each.ran || (each.failed && !isRefused)) && !isMistakable(each));
-    const hasRun = isSure || mayHaveRun;
-    if (call.decision === null) return [isSure ? 'ungoverned' : hasRun ? 'unknown' : 'not_run', null];
-    const missing = this.#missing(call, hasRun);
-    if (missing !== null) return ['gap', missing];
-    if (!isFirst && isRefused && !isSure) return ['user_refused', null];
-    if (seen.length === 1) return ['single_source', null];
-    const isFailed = !isFirst && hasFailed && !seen.some((each) => each.succeeded);
-    return [isFailed ? 'failed' : 'governed', null];
+  #judgeAll(): CoveredCall[] {
+    joinUnnamed(this.#calls);
+    const own = this.#calls.all;
+    const all = [...own, ...this.#kernel.finish(own)].toSorted((a, b) => a.index - b.index);
+    const found = new Map(all.map((call) => [call, coveredCall(call, this.#verdictOf(call))]));
+    const bad = all
+      .filter((call) => isInner(call.id) && alarms.has(found.get(call)?.verdict ?? 'governed'))
+      .toSorted((a, b) => a.startMs - b.startMs);
+    for (const [call, covered] of found) {
+      if (!isWrapper(call) || covered.verdict !== 'governed') continue;
+      const first = firstWrapped(call, bad);
+      if (first !== undefined)
+        found.set(call, { ...covered, verdict: 'unknown', detail: `the call ${first.id} in it is an alarm` });
+    }
+    return [...found.values()];
+  }
+
+  #verdictOf(call: CallFacts): Verdict {
+    return verdictOf(call, {
+      missing: (hasRun) => this.#missing(call, hasRun),
+      isSettled: this.#isSettled(call),
+      mayHaveResult: this.#calls.mayHaveResult(call),
+    });
+  }
+
+  /** A source that reported the call reported something later, or a minute has passed. */
+  #isSettled({ sightings, lastMs, lastServerMs }: CallFacts): boolean {
+    const isLater = (['otlp', 'transcript'] as const).some(
+      (source) => sightings.has(source) && this.#sources.isLater(source, lastMs),
+    );
+    return isLater || this.#lastServerMs - lastServerMs >= limits.coverageSettleSeconds * 1000;
   }
 
   /** What a source lacks of a call that it has to have; null if nothing, or if its report may still come. */
@@ -162,12 +170,32 @@ export class CoverageJudge {
     for (const source of ['otlp', 'transcript'] as const) {
       if (!this.#sources.hasAllCalls(source)) continue;
       if (!isOld && !this.#sources.isLater(source, lastMs)) continue;
+      // a recording of Codex has the wrapper of such a call alone
+      if (this.#rules > 3 && source === 'transcript' && isInner(id)) continue;
       const sighting = sightings.get(source);
       if (sighting === undefined) return `${source} does not have the call`;
       if (!sighting.requested) return `${source} has the result, not the call`;
-      const mayHaveRun = sighting.ran || sighting.failed || sighting.refused;
+      const mayHaveRun = sighting.ran || sighting.started || sighting.failed || sighting.refused;
       if (hasRun && !mayHaveRun) return `${source} has the call, not its result`;
     }
     return null;
   }
+}
+
+function coveredCall(call: CallFacts, { verdict, detail, compared }: Verdict): CoveredCall {
+  const { id, eventId, index, tool, decision, ending, sightings, firstMs } = call;
+  const sources = [...sightings.keys()].toSorted();
+  return {
+    callId: id,
+    eventId,
+    index,
+    tool,
+    verdict,
+    decision,
+    ending,
+    sources,
+    compared,
+    detail,
+    firstMs,
+  };
 }

@@ -9,8 +9,12 @@ import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObservation, isOwnId, joinOf, observedType, observedTypes } from './join.ts';
 
+/** What the kernel saw below a sandbox. */
+export const kernelTypes: ReadonlySet<string> = new Set(['x.kernel.exec', 'x.kernel.connect']);
+
 /** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
-export const governs = (source: ReportSource): boolean => source !== 'otlp' && source !== 'transcript';
+export const governs = (source: ReportSource): boolean =>
+  source !== 'otlp' && source !== 'transcript' && source !== 'kernel';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@
  */
 import type { ReportSource } from '../../contract/coverage.ts';
 import { governs, sequenceOf } from './report.ts';
-import type { ReadEvent } from './calls.ts';
+import type { ReadEvent } from './read-event.ts';
 
 /** Log records that a source numbered, and that are not in the run: first and last number, both missing. */
 export interface NumberGap {

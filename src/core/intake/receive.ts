@@ -7,6 +7,7 @@ import { hash } from 'node:crypto';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ContentCapture } from '../../contract/projects.ts';
+import { withCallHash } from '../coverage/call-hash.ts';
 import { isOwnId } from '../coverage/join.ts';
 import { sequenceOf } from '../coverage/report.ts';
 import { describeLog } from './pieces/otlp-logs.ts';
@@ -14,6 +15,7 @@ import { describeSpan } from './pieces/otlp-spans.ts';
 import { recorded, type TimedDraft } from './pieces/otlp-timed.ts';
 import { runOfLog, tracesNamed } from './formats/otlp.ts';
 import { capture } from './otlp/capture.ts';
+import { inSessions, threadNames } from './otlp/codex-threads.ts';
 import { textAttribute } from './otlp/dialects.ts';
 import type { Signal } from './otlp/protobuf.ts';
 import { logsOf, metricsOf, spansOf, type LogRecord, type SpanRecord } from './otlp/records.ts';
@@ -131,6 +133,8 @@ export interface IntakeResult {
   readonly events: readonly ReceivedEvent[];
   /** Runs of traces to remember, by trace id. */
   readonly traces: ReadonlyMap<string, string>;
+  /** Sessions of conversations to remember, by `threadName`. */
+  readonly threads: ReadonlyMap<string, string>;
   /** The spans of the traces with a record that was kept. */
   readonly calls: readonly TraceCalls[];
   /** Records that say nothing about an agent, by source. */
@@ -140,11 +144,14 @@ export interface IntakeResult {
 export interface ReceiveOptions {
   readonly atMs: number;
   readonly capture: ContentCapture;
-  /** Runs by trace id, as earlier requests made them known. */
+  /** Runs by trace id, and sessions by `threadName`, as earlier requests made them known. */
   readonly known: ReadonlyMap<string, string>;
   /** Spans of tools in earlier requests, by trace id. */
   readonly earlier?: ReadonlyMap<string, readonly KnownSpan[]>;
 }
+
+/** Names of the sessions that a batch needs to know. */
+export const threadNamesOf = ({ logs }: Pick<Batch, 'logs'>): string[] => threadNames(logs);
 
 /** Names of traces that a batch needs to know. */
 export const traceIdsOf = ({ spans, logs }: Pick<Batch, 'spans' | 'logs'>): string[] => [
@@ -167,7 +174,8 @@ interface PendingTraceRun {
 /** Returns the events of a batch, in the order of their times, in their runs. */
 export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
   const { spans } = batch;
-  const logs = options.capture === 'full' ? batch.logs : batch.logs.map(withPlainName);
+  const { logs: ownLogs, threads } = inSessions(batch.logs, options.known);
+  const logs = options.capture === 'full' ? ownLogs : ownLogs.map(withPlainName);
   const named = new Map([...options.known].filter(([trace, run]) => run !== unnamedRun(trace)));
   const fresh = tracesNamed({ spans, logs });
   const earlier = options.earlier ?? new Map<string, readonly KnownSpan[]>();
@@ -219,7 +227,7 @@ export function receive(batch: Batch, options: ReceiveOptions): IntakeResult {
       models: models.get(traceId) ?? [],
       copies: tree.modelCopies(traceId),
     }));
-  return { events, traces, filtered, calls };
+  return { events, traces, threads, filtered, calls };
 }
 
 /** Events of calls of a model by trace: of spans, and of log records that name the span of the call. */
@@ -265,7 +273,11 @@ function eventsOf(
   { capture: policy }: ReceiveOptions,
 ): ReceivedEvent[] {
   const sorted = described.toSorted(inOrder);
-  for (const { timed } of sorted) run.add(recorded({ ...timed, metadata: capture(timed.metadata, policy) }));
+  for (const { timed } of sorted) {
+    // capture leaves no arguments to compare
+    const { metadata } = policy === 'none' ? timed : withCallHash(timed);
+    run.add(recorded({ ...timed, metadata: capture(metadata, policy) }));
+  }
   const { events } = run.finish(described.length);
   // one event for each that was added, in the same order
   return sorted.flatMap(({ timed, reportOf, ...described }, at) => {

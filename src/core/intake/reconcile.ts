@@ -12,6 +12,7 @@
  */
 import type { AuditEvent, EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
+import { callHashMember, withCallHash } from '../coverage/call-hash.ts';
 import { isObservation } from '../coverage/join.ts';
 import { claimedKeys, observationOf, reportKey, sourceOf } from '../coverage/report.ts';
 import { Sightings } from '../coverage/sightings.ts';
@@ -73,7 +74,7 @@ export function reconcile(
     if (before === undefined) {
       const isMerged = run.mergeable.has(id) && known.hasOtherSignal(given);
       if (isMerged) merged += 1;
-      const event = isOfOther || known.hasOtherSource(given) ? observationOf(given) : given;
+      const event = isOfOther || known.hasOtherSource(given) ? observationOf(withCallHash(given)) : given;
       events.push(isMerged ? null : event);
       continue;
     }
@@ -279,7 +280,7 @@ const contains = (before: Json, value: Json): boolean =>
     : difference(before, value, '') === undefined;
 
 /** Members that no importer writes: the service, and completions. */
-const ofOthers = new Set(['gov.redacted', 'gov.statedBy', 'causedBy', 'readAs']);
+const ofOthers = new Set(['gov.redacted', 'gov.statedBy', 'causedBy', 'readAs', callHashMember]);
 
 /** Compares two objects. The given one may have more members. */
 function added(stored: JsonObject, given: JsonObject, pointer: string): EventComparison {

@@ -65,9 +65,9 @@ export const coverage: Task<'coverage'> = async (context, { projectId, runId, un
 
 /** Without the calls and gaps of times at which no policy was in force, or may have been none. */
 function onlyUnder(judged: Coverage, policies: Timeline): Coverage {
-  // a denial is a decision, whatever was in force
+  // both were decided, whatever was in force
   const isUnder = ({ verdict, firstMs }: CoveredCall): boolean =>
-    verdict === 'denied_but_ran' || policies.activeAtMs(firstMs);
+    verdict === 'denied_but_ran' || verdict === 'mismatch' || policies.activeAtMs(firstMs);
   const calls = judged.calls.filter(isUnder);
   const gaps = judged.gaps.filter(({ atMs }) => policies.activeAtMs(atMs));
   return {
@@ -101,6 +101,7 @@ function bodyOf(runId: string, judged: Coverage, policies?: Timeline): RunCovera
       decision: call.decision,
       ending: call.ending,
       sources: [...call.sources],
+      compared: call.compared,
       detail: policies === undefined ? call.detail : detailOf(call, policies),
     })),
     truncated: calls.length > most || gaps.length > most,

@@ -11,6 +11,7 @@ import type { FieldError } from '../../contract/problems.ts';
 import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
 import { balanceType, statedByMember } from '../../core/balance/statement.ts';
+import { callHashOf, callHashMember } from '../../core/coverage/call-hash.ts';
 import { joinOf } from '../../core/coverage/join.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
@@ -88,7 +89,8 @@ export function judgeEvent(
   const isBalance = input.eventType === balanceType;
   if (isBalance && Object.hasOwn(input.metadata ?? {}, statedByMember))
     return fault(`/metadata/${statedByMember}`, 'NOT_ALLOWED', statedByRefusal);
-  const stated = isBalance && by !== undefined ? statedAs(redacted.event, by) : redacted.event;
+  const stated =
+    isBalance && by !== undefined ? statedAs(redacted.event, by) : withHash(redacted.event, input);
   const made = draftEvent(stated, timestampMs, salt);
   if ('code' in made) return fault(made.pointer, draftCodes[made.code], made.detail);
   // reads subjects before redaction, so that a redacted subject can still be erased
@@ -101,6 +103,15 @@ export function judgeEvent(
   // metadata equals empty metadata; the event is JSON here
   const whole = { metadata: {}, ...input } as unknown as Json;
   return { draft, fingerprint: fingerprint(canonicalize(whole)) };
+}
+
+/**
+ * The hash of what a call does, which coverage compares. Arguments that are redacted leave no hash of theirs.
+ */
+function withHash(event: EventInput, input: EventInput): EventInput {
+  const hash = callHashOf(event);
+  if (hash === null || (event !== input && hash !== callHashOf(input))) return event;
+  return { ...event, metadata: { ...event.metadata, [callHashMember]: hash } };
 }
 
 /** A balance is the statement of one party: the log names it. */

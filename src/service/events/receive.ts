@@ -11,6 +11,7 @@ import { serviceId } from '../../core/intake/otlp/sources.ts';
 import {
   readBatch,
   receive,
+  threadNamesOf,
   traceIdsOf,
   type Batch,
   type IntakeResult,
@@ -141,16 +142,18 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
   const { projectId } = caller.project;
   const facts = new Facts(services, { projectId, atMs });
   const traceIds = traceIdsOf(batch);
+  const names = [...traceIds, ...threadNamesOf(batch)];
   await facts.load([
     factNames.newestDay,
     ...[...batch.sources.keys()].map((id) => dayFact(id, atMs)),
-    ...traceIds.flatMap((id) => [factNames.trace + id, factNames.spans + id]),
+    ...names.map((id) => factNames.trace + id),
+    ...traceIds.map((id) => factNames.spans + id),
     ...[...batch.sources.keys()].map((id) => factNames.source + id),
     ...[...batch.sources.values()].map(({ service }) => factNames.service + serviceId(service)),
     ...[...batch.sequences.keys()].map((id) => factNames.sequence + id),
   ]);
   const known = new Map(
-    traceIds.flatMap((id) => {
+    names.flatMap((id) => {
       const run = facts.get(factNames.trace + id);
       return run === null ? [] : [[id, run] as const];
     }),
@@ -177,7 +180,7 @@ async function planOf(services: Services, caller: Caller, batch: Batch): Promise
     // a conversation of the program has a run of its own, which the run of the token links
     { mayJoin: true, onlyRun: undefined },
   );
-  for (const [id, run] of received.traces) facts.set(factNames.trace + id, run);
+  for (const [id, run] of [...received.traces, ...received.threads]) facts.set(factNames.trace + id, run);
   noteSources(batch, { received, events, judged, facts, atMs });
   const isNewDay = facts.get(factNames.newestDay) !== dayOf(atMs);
   return { received, events, judged, facts, isNewDay };

@@ -7,6 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import { toolContextMembers, type ToolCall, type ToolDecision } from '../../contract/tools.ts';
 import { GovError } from '../../contract/problems.ts';
 import { mapPolicyId, mapsIn } from '../../core/action/money.ts';
+import { callHash } from '../../core/coverage/call-hash.ts';
 import { withAction } from '../../core/action/recorded.ts';
 import type { MoneyMap } from '../../core/action/shape.ts';
 import { argumentsHash } from '../../core/decided/evaluation.ts';
@@ -222,7 +223,7 @@ function obligationsOf(decided: PolicyOutcome, holdSeconds?: number): ToolDecisi
  * members are valid, so any other refusal is a bug.
  */
 function toolEvaluated(
-  { tool, toolCallId }: ToolCall,
+  { tool, toolCallId, client, arguments: given }: ToolCall,
   { evaluationId, decision, argumentsHash, actionHash, approvalId, joined }: ToolDecision,
   context: {
     runId: string;
@@ -233,6 +234,9 @@ function toolEvaluated(
   },
 ): EventDraft {
   const { runId, actor, nowMs, caller, services } = context;
+  const use = { tool: tool.name, server: tool.server ?? null, client: client?.name ?? null };
+  // a parsed body is JSON
+  const hash = callHash({ ...use, arguments: given as JsonObject });
   const input = {
     runId,
     eventType: 'tool.evaluated',
@@ -245,6 +249,7 @@ function toolEvaluated(
       decision,
       argumentsHash,
       actionHash,
+      ...(hash === null ? {} : { callHash: hash }),
       ...(approvalId === null ? {} : { approvalId }),
       ...(toolCallId === undefined ? {} : { toolCallId }),
       ...(joined === undefined ? {} : { joined }),

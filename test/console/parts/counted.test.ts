@@ -19,12 +19,12 @@ describe('numbers in sentences', () => {
     });
   });
 
-  it('a run with one gap in the records of a source has a gap, not gaps', () => {
+  it('a run with one gap in the records of a source has an alarm, not alarms', () => {
     const gap = { source: 'gateway', afterSequence: 1, beforeSequence: 3 };
     const coverage = { covered: false, confirmed: 0, counts: {}, gaps: [gap] };
     expect(coverageWords(coverage as unknown as Parameters<typeof coverageWords>[0])).toEqual({
       tone: 'bad',
-      verdict: '1 gap',
+      verdict: '1 alarm',
       line: 'no tool calls; 1 gap in the records of a source',
     });
   });

@@ -37,6 +37,12 @@ const runs = hasData
 const isCall = ({ eventType }: EventInput): boolean => eventType === 'tool.call';
 const isResult = ({ eventType }: EventInput): boolean => eventType === 'tool.result';
 
+const toolOf = (run: ImportedRun, id: unknown): string => {
+  const call = run.events.find((event) => isCall(event) && meta(event).toolCallId === id);
+  const { resource } = call ?? {};
+  return typeof resource === 'object' ? (resource.name ?? '') : '';
+};
+
 /** Every fifth run has a call that the policies deny. */
 const deniedIn = (run: ImportedRun, no: number): string | undefined =>
   no % 5 === 0 ? meta(run.events.find(isCall)).toolCallId : undefined;
@@ -83,7 +89,7 @@ function telemetry(run: ImportedRun, denied: string | undefined, size: number): 
           'event.name': 'codex.tool_result',
           'conversation.id': run.runId,
           'event.sequence': number,
-          tool_name: 'tool',
+          tool_name: toolOf(run, meta(event).toolCallId),
           call_id: meta(event).toolCallId,
           success: 'true',
         },
@@ -118,8 +124,10 @@ describe.skipIf(!hasData)('200 honest runs (skipped without the recorded runs)',
       for (const order of orders) {
         const coverage = judged(reported(order));
         expect(coverage, run.runId).toMatchObject({ isAlarming: false, gaps: [] });
-        const verdicts = new Set(coverage.calls.map(({ verdict }) => verdict));
-        expect([...verdicts], run.runId).toEqual(coverage.calls.length === 0 ? [] : ['governed']);
+        const verdicts = coverage.calls.map(({ callId, verdict }) => [verdict, callId === denied]);
+        expect(verdicts, run.runId).toEqual(
+          verdicts.map(([, isDenied]) => [isDenied === true ? 'denied' : 'governed', isDenied]),
+        );
         calls += coverage.calls.length;
       }
     }

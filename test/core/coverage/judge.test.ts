@@ -134,6 +134,7 @@ const span = (id: string, at = base.timestamp, more: Metadata = {}): EventInput 
 const line = (eventType: string, id: string, more: Metadata = {}): EventInput =>
   direct(eventType, { toolCallId: id, timestampSource: 'source', ...more });
 const later = '2026-01-05T09:00:01Z';
+const mayBeRefused = 'unknown: its error may be a refusal';
 
 describe('the verdict of a call', () => {
   it('is single_source where only the program that governs it reports it', () => {
@@ -149,13 +150,13 @@ describe('the verdict of a call', () => {
     expect(found(judged([direct('tool.call', {})]))).toEqual(['ungoverned']);
   });
 
-  it('is governed where a denied call did not run, though the transcript has the refusal as an error', () => {
+  it('is denied where a denied call did not run, though the transcript has the refusal as an error', () => {
     const denied = direct('tool.denied', { toolCallId: '1', status: 'deny' });
     const refusal = line('tool.result', '1', { outcome: 'error' });
-    expect(found(judged([denied, line('tool.call', '1'), refusal]))).toEqual(['governed']);
+    expect(found(judged([denied, line('tool.call', '1'), refusal]))).toEqual(['denied']);
   });
 
-  it('is governed where the MCP proxy refused a call that the client reports as ended, also after a hook allowed it', () => {
+  it('is denied where the MCP proxy refused a call that the client reports as ended, also after a hook allowed it', () => {
     const stopped = direct('tool.denied', { toolCallId: '1', recordedBy: 'mcp' });
     const hooked = direct('tool.call', { toolCallId: '1', recordedBy: 'hook', evaluationId: 'pev_1' });
     for (const events of [
@@ -164,7 +165,7 @@ describe('the verdict of a call', () => {
       [stopped, hooked, span('1')],
     ]) {
       const { calls } = judged(events);
-      expect(calls.map(({ verdict, decision }) => [verdict, decision])).toEqual([['governed', 'denied']]);
+      expect(calls.map(({ verdict, decision }) => [verdict, decision])).toEqual([['denied', 'denied']]);
     }
   });
 
@@ -183,7 +184,9 @@ describe('the verdict of a call', () => {
       extra: { permissionDecision: { decision: 'reject' } },
     });
     expect(found(judged([line('tool.call', '1'), refused]))).toEqual(['not_run']);
-    expect(found(judged([line('tool.call', '1')]))).toEqual(['not_run']);
+    const goesOn = { ...line('agent.step', ''), timestamp: later };
+    expect(found(judged([line('tool.call', '1'), goesOn]))).toEqual(['not_run']);
+    expect(found(judged([line('tool.call', '1')]))).toEqual(['unknown: no source says yet whether it ran']);
     const blocked = line('tool.result', '1', { outcome: 'error', extra: { blocked: true } });
     expect(found(judged([line('tool.call', '1'), blocked]))).toEqual(['not_run']);
     const byUser = line('tool.result', '1', { outcome: 'refused' });
@@ -224,7 +227,7 @@ describe('the verdict of a call', () => {
     const scope = 'com.anthropic.claude_code.events';
     const call = span('1', later, { scope });
     const failed = line('tool.result', '1', { importer: 'otlp', signal: 'log', scope, outcome: 'error' });
-    expect(found(judged([call, failed]))).toEqual(['unknown']);
+    expect(found(judged([call, failed]))).toEqual([mayBeRefused]);
     expect(judged([call, failed]).isAlarming).toBe(false);
     // a transcript tells a refusal from an error
     const own = [line('tool.call', '1'), line('tool.result', '1', { outcome: 'error' })];
@@ -263,7 +266,11 @@ describe('the verdict of a call', () => {
 
   it('is no gap where the transcript is of a proxy, or of an agent that started others', () => {
     const proxied = [line('run.started', '', { importer: 'mcp' }), line('tool.call', '0'), allowed('0')];
-    const asked = [{ ...line('tool.call', '0'), resource: { name: 'Task', type: 'tool' } }, allowed('0')];
+    const task = { name: 'Task', type: 'tool' };
+    const asked = [
+      { ...line('tool.call', '0'), resource: task },
+      { ...allowed('0'), resource: task },
+    ];
     for (const events of [proxied, asked]) {
       expect(
         found(judged([...events, allowed('1'), { ...line('agent.step', ''), timestamp: later }])),

@@ -270,6 +270,17 @@ describe('the outcome of a call', () => {
       'denied',
     ],
     [
+      'claude-code: a tool that it does not have',
+      claude(
+        {
+          content: '<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>',
+          is_error: true,
+        },
+        undefined,
+      ),
+      'denied',
+    ],
+    [
       'claude-code: a timeout',
       claude({ content: 'Exit code 143\nCommand timed out after 2m 0.0s', is_error: true }, undefined),
       'timed_out',
@@ -282,7 +293,8 @@ describe('the outcome of a call', () => {
     ['codex: a refusal', codex('exec command rejected by user'), 'refused'],
     ['codex: an interruption', codex('aborted by user after 1.2s'), 'interrupted'],
     ['codex: an interruption with its time', codex('Wall time: 4.6 seconds\naborted by user'), 'interrupted'],
-    ['codex: a tool that it does not have', codex('unsupported call: spawn_agent'), 'error'],
+    ['codex: a tool that it does not have', codex('unsupported call: spawn_agent'), 'denied'],
+    ['codex: a custom tool that it does not have', codex('unsupported custom tool call: nosuch'), 'denied'],
     ['codex: a hook', codex('Command blocked by PreToolUse hook: no'), 'denied'],
     [
       'codex: a timeout',

@@ -27,8 +27,8 @@ describe('the layer x-coverage', () => {
     const coverage = judged([governed('1'), seen('1'), seen('2')]);
     const { claims, checks, verdict } = coverageLayer(coverage);
     const items = [
-      { verdict: 'governed', sources: ['direct', 'otlp'] },
-      { verdict: 'ungoverned', sources: ['otlp'] },
+      { verdict: 'governed', sources: ['direct', 'otlp'], compared: 'tool' },
+      { verdict: 'ungoverned', sources: ['otlp'], compared: null },
     ].map((item, at) => leafHash(canonicalize({ ...item, eventId: coverage.calls[at]!.eventId })));
     expect(claims).toMatchObject({
       vacuous: false,
@@ -40,6 +40,7 @@ describe('the layer x-coverage', () => {
     expect(checks.map(({ id, pass }) => [id, pass])).toEqual([
       ['nothing_ran_ungoverned', false],
       ['nothing_ran_after_deny', true],
+      ['decided_calls_ran', true],
       ['sources_have_no_gaps', true],
     ]);
     expect(verdict).toBe('fail');
@@ -85,11 +86,17 @@ describe('the layer x-coverage', () => {
     const events = [governed('1'), timedOut, seen('1'), ending];
     const newest = coverageLayer(judged(events)).claims;
     const first = coverageLayer(judged(events, undefined, 1)).claims;
-    expect(newest).toMatchObject({ rules: 3, counts: { failed: 1, governed: 0 } });
+    expect(newest).toMatchObject({ rules: 4, counts: { failed: 1, governed: 0 } });
     expect(first).toMatchObject({ counts: { governed: 1 } });
     expect(Object.keys(first)).not.toContain('rules');
     expect(Object.keys(first['counts'] ?? {})).not.toContain('failed');
-    expect([newest, { rules: 2 }, first, { rules: 4 }].map(coverageRules)).toEqual([3, 2, 1, null]);
+    expect([newest, { rules: 3 }, { rules: 2 }, first, { rules: 5 }].map(coverageRules)).toEqual([
+      4,
+      3,
+      2,
+      1,
+      null,
+    ]);
   });
 
   it('by the first rules an ending that they did not know is a call that ran', () => {
@@ -138,6 +145,19 @@ describe('the layer x-coverage', () => {
     expect(verdicts).toEqual(['governed', 'failed']);
   });
 
+  it('fails where another call ran than was decided, which passed by the rules before', () => {
+    const other = { ...seen('1'), resource: { name: 'refund', type: 'tool' } };
+    const layerBy = (rules: CoverageRules) => coverageLayer(judged([governed('1'), other], undefined, rules));
+    expect([layerBy(3), layerBy(4)]).toMatchObject([
+      { verdict: 'pass', claims: { counts: { governed: 1 } } },
+      {
+        verdict: 'fail',
+        claims: { counts: { mismatch: 1 }, firstFinding: { index: 0, verdict: 'mismatch' } },
+      },
+    ]);
+    expect(layerBy(4).checks).toContainEqual({ id: 'decided_calls_ran', pass: false });
+  });
+
   it('of a proof from before recomputes in its bundle by its own rules', () => {
     const log = new ProofLog();
     log.record({ ...governed('1'), runId: 'r' });
@@ -152,21 +172,22 @@ describe('the layer x-coverage', () => {
       const stated = coverageLayer(judge.finish());
       return log.prove('r', { layers: ['x-coverage'], graph: false, disclose: () => true, stated });
     };
-    const [before, now] = [proved(1), proved(3)];
+    const [before, now] = [proved(1), proved(4)];
     const layerOf = (bundle: Bundle) => verify(bundle).layers.find(({ name }) => name === 'x-coverage');
     // whoever makes a proof could choose the rules, so the verdict says which
     for (const [bundle, rules] of [
       [before, 1],
       [proved(2), 2],
-      [now, 3],
+      [proved(3), 3],
+      [now, 4],
     ] as const)
       expect(layerOf(bundle)).toEqual({
         name: 'x-coverage',
         passed: true,
         basis: 'recomputed',
-        says: `judged by rules ${rules} of 3`,
+        says: `judged by rules ${rules} of 4`,
       });
     const [first, second] = [before, now].map(({ layerStatements }) => layerStatements['x-coverage'] ?? '');
-    expect([first?.includes('"rules"'), second?.includes('"rules":3')]).toEqual([false, true]);
+    expect([first?.includes('"rules"'), second?.includes('"rules":4')]).toEqual([false, true]);
   });
 });

@@ -140,9 +140,43 @@ describe('a call that several sources report', () => {
   it('is named where it ran after its denial', async () => {
     const { evaluationId } = await gov.tool('denied', 'shell');
     await gov.ran('denied', { evaluationId, toolCallId: 'c1', status: 'deny' }, 'tool.denied', 'shell');
-    expect(await verdictsOf('denied')).toEqual(['governed']);
-    await post(plane, 'traces', span('denied', 'c1'));
+    expect(await verdictsOf('denied')).toEqual(['denied']);
+    const shell = { 'session.id': 'denied', 'gen_ai.tool.call.id': 'c1', 'gen_ai.tool.name': 'shell' };
+    await post(plane, 'traces', traces(tool(1, shell, { traceId: traceId(trace++) })));
     expect(await coverageOf('denied')).toMatchObject({ covered: false, counts: { denied_but_ran: 1 } });
+  });
+
+  it('is named where another tool ran than was decided', async () => {
+    const { evaluationId } = await gov.tool('other', 'read');
+    await gov.ran('other', { evaluationId, toolCallId: 'c1' }, 'tool.call', 'read');
+    await post(plane, 'traces', span('other', 'c1'));
+    expect(await coverageOf('other')).toMatchObject({
+      covered: false,
+      calls: [{ verdict: 'mismatch', compared: null, detail: 'decided as read, otlp reports pay' }],
+    });
+  });
+
+  it('is named where the telemetry of a client has another command than was decided', async () => {
+    const [client, name] = [{ name: 'claude-code' }, 'Bash'];
+    const { evaluationId } = await gov.tool('command', name, { client, arguments: { command: 'echo x' } });
+    const metadata = { recordedBy: 'hook', client: client.name, evaluationId };
+    for (const toolCallId of ['c1', 'c2'])
+      await gov.ran('command', { ...metadata, toolCallId }, 'tool.call', name);
+    const ran = (id: string, command: string) =>
+      log({
+        'event.name': 'claude_code.tool_result',
+        'session.id': 'command',
+        tool_use_id: id,
+        tool_name: name,
+        tool_input: JSON.stringify({ command }),
+        success: 'true',
+      });
+    await post(plane, 'logs', logs(ran('c1', 'echo x'), ran('c2', 'rm x')));
+    const { calls } = await coverageOf('command');
+    expect(calls.map(({ verdict, compared }: Record<string, unknown>) => [verdict, compared])).toEqual([
+      ['mismatch', null],
+      ['governed', 'action'],
+    ]);
   });
 
   it('keeps the number of each log record, also where a span has reported the call', async () => {
@@ -269,7 +303,7 @@ describe('coverage of a run', () => {
       name: 'x-coverage',
       passed: true,
       basis: 'recomputed',
-      says: 'judged by rules 3 of 3',
+      says: 'judged by rules 4 of 4',
     });
     const keys = (await plane.call('GET', '/log/key')).text.trim().split('\n');
     const trust = parseTrust([...keys.map((key) => `log ${key}`), 'quorum none', ''].join('\n'));

@@ -1,5 +1,6 @@
 /** `gov runs coverage RUN`. Tested by `test/cli/commands/runs/coverage.test.ts`. */
 import type { Run } from '../../context/command.ts';
+import { stateOf } from '../../../core/coverage/state.ts';
 import { exit } from '../../program/exit.ts';
 import { printReport } from '../../terminal/report.ts';
 import { safe } from '../../terminal/safe.ts';
@@ -13,6 +14,7 @@ const columns: readonly Column[] = [
   { name: 'callId', kind: 'id' },
   { name: 'decision', kind: 'text' },
   { name: 'sources', kind: 'text' },
+  { name: 'compared', kind: 'text' },
   { name: 'ending', kind: 'text' },
   { name: 'detail', kind: 'text' },
 ];
@@ -20,8 +22,8 @@ const columns: readonly Column[] = [
 export const run: Run<typeof spec> = async ({ args, out, session }) => {
   const client = await session.client();
   const { body } = await client.getRunCoverage({ params: { runId: args.runId } });
-  const isUnsure = (body.counts['unknown'] ?? 0) > 0;
-  out.verdict = !body.covered ? exit.checkFailed : isUnsure ? exit.partial : exit.ok;
+  const state = stateOf(body);
+  out.verdict = state === 'red' ? exit.checkFailed : state === 'amber' ? exit.partial : exit.ok;
   if (out.format === 'tsv' && out.settings.formatFrom === 'default') await out.json(body);
   else {
     await printReport(out, {

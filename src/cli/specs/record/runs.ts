@@ -8,16 +8,17 @@ export const runsCoverage = command({
   prints: '=getRunCoverage',
   summary: 'Compare the sources of a run: what ran ungoverned, and what is missing',
   details: [
-    'For each call: governed, failed (allowed, ended with an error), user_refused (allowed, and refused by its user), ungoverned (it ran, nothing decided), unknown (nothing decided, and an error that may be a refusal), denied_but_ran, gap (a source lacks it), single_source (nothing else confirms it), not_run.',
+    'For each call: governed, failed (allowed, ended with an error), user_refused (allowed, and refused by its user), denied (and nothing says that it ran), single_source (nothing else confirms it), not_run; unknown (nothing decided, and nobody knows whether it ran); ungoverned (it ran, nothing decided), denied_but_ran, mismatch (another call ran than was decided), gap (a source lacks it).',
+    'Sources of one call are compared by action, where both have its arguments, else by tool: what the tool is for.',
     'The ending of a call is ok, error, refused, denied, timed_out, interrupted, unanswered, or unknown where no source says it.',
-    'Sources are the hook of an agent (hook), the MCP proxy (mcp), other programs that asked for decisions (direct), telemetry (otlp) and imported session files (transcript). gov finds that they disagree, not what all of them leave out.',
+    'Sources are the hook of an agent (hook), the MCP proxy (mcp), other programs that asked for decisions (direct), telemetry (otlp), imported session files (transcript) and programs that the kernel saw (kernel). gov finds that they disagree, not what all of them leave out.',
     'On a terminal: a table. Into a pipe: JSON.',
   ],
   args: [{ name: 'runId', description: 'Run' }],
   examples: ['gov runs coverage checkout-42', 'gov runs coverage checkout-42 | jq .counts'],
   exitCodes: {
-    0: 'no call ran ungoverned or after its denial, and no source has a gap',
-    3: 'a call ran ungoverned or after its denial, or a source has a gap',
+    0: 'no call ran ungoverned, after its denial or in place of the decided one, and no source has a gap',
+    3: 'a call ran ungoverned, after its denial or in place of the decided one, or a source has a gap',
     9: 'no such call, and one of which nobody knows whether it ran',
   },
 });

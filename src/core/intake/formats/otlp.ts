@@ -5,6 +5,7 @@
  */
 import { sequenceOf } from '../../coverage/report.ts';
 import type { Format } from '../format.ts';
+import { inSessions } from '../otlp/codex-threads.ts';
 import { textAttribute } from '../otlp/dialects.ts';
 import {
   isRequest,
@@ -52,7 +53,8 @@ const isRequests = (value: unknown): value is readonly Source[] =>
 
 function* runs(document: unknown, context: ImportContext): Generator<ImportedRun> {
   const requests = (Array.isArray(document) ? document : [document]) as readonly Source[]; // detect has checked it
-  const [spans, logs] = [spansOf(requests), logsOf(requests)];
+  const spans = spansOf(requests);
+  const { logs } = inSessions(logsOf(requests), context.traces ?? new Map());
   const tree = new SpanTree(spans, new Map([...tracesNamed({ spans, logs }), ...(context.traces ?? [])]));
   const byRun = new Map<string, { spans: SpanRecord[]; logs: LogRecord[] }>();
   const of = (id: string) => {

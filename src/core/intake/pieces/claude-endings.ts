@@ -14,7 +14,7 @@ const written: readonly (readonly [Ending, RegExp])[] = [
   ],
   ['interrupted', interruption],
   ['interrupted', /^<tool_use_error>(?:Cancelled|Sibling tool call errored)/],
-  ['denied', /^<tool_use_error>Blocked: /],
+  ['denied', /^<tool_use_error>(?:Blocked: |Error: No such tool available: [\w.:-]+<\/tool_use_error>$)/],
   ['denied', /^Permission to use [\w:-]+ .*has been denied/],
   ['denied', /^Claude requested permissions to .* but you haven't granted it yet/],
   [

@@ -15,7 +15,8 @@ export const isBlocked = (output: unknown): boolean =>
 export function writtenEnding(output: unknown): Ending | undefined {
   const text = textOf(output) ?? '';
   if (/^(?:exec command|patch|tool call|command) rejected by user\b/i.test(text)) return 'refused';
-  if (text.startsWith('unsupported call: ')) return 'error';
+  // nothing ran: it has no such tool
+  if (/^unsupported (?:custom tool )?call: \S+$/.test(text)) return 'denied';
   return /^(?:Wall time: [\d.]+ seconds\s+)?aborted(?: by user\b|$)/.test(text) ? 'interrupted' : undefined;
 }
 

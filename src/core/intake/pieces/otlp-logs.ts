@@ -174,11 +174,15 @@ const spaceOf = ({ attributes }: LogRecord): string => {
   return space === 'functions' ? '' : space;
 };
 
-/** Codex refuses a call of a tool that it does not have, before its hooks (measured: 0.171). */
+/** Codex and Gemini CLI refuse a call of a tool that they do not have, before their hooks (measured: 0.171, 0.61.0). */
 const isUnknownTool = (log: LogRecord): boolean => {
+  if (isOfGemini(log)) return log.attributes['error_type'] === 'tool_not_registered';
   const { tool_name: tool, success, output } = log.attributes;
-  const refused = `unsupported call: ${spaceOf(log)}${String(tool)}`;
-  return isOfCodex(log) && String(success) === 'false' && output === refused;
+  const named = `${spaceOf(log)}${String(tool)}`;
+  const isRefused = [`unsupported call: ${named}`, `unsupported custom tool call: ${named}`].includes(
+    String(output),
+  );
+  return isOfCodex(log) && String(success) === 'false' && isRefused;
 };
 
 /** What Codex does for itself, without a hook, is no call. */

@@ -37,8 +37,6 @@ export interface CoverageTable {
   readonly alarms: number;
   /** Ungoverned calls that ran while no policy was in force. */
   readonly withoutPolicy: number;
-  /** Calls without a decision of which no source says whether they ran. */
-  readonly unended: number;
   /** Log records that sources numbered and that are missing. */
   readonly missing: number;
   readonly runs: number;
@@ -62,7 +60,7 @@ export async function coverageRows(
   >;
   const policies = await policyTimes(context, projectId, treeSize);
   const recordings = new RecordingTally();
-  let [alarmed, withoutPolicy, unended, missing, events, runs] = [0, 0, 0, 0, 0, 0];
+  let [alarmed, withoutPolicy, missing, events, runs] = [0, 0, 0, 0, 0];
   for (const runId of runIds.slice(0, limits.reportCoverageRuns)) {
     if (events >= limits.reportCoverageEvents) break;
     const also = new RecordingsJudge();
@@ -75,7 +73,6 @@ export async function coverageRows(
     for (const call of judged.calls) {
       const { index, tool, verdict, decision, ending, sources, callId, firstMs } = call;
       const isAlarm = alarms.has(verdict);
-      if (verdict === 'not_run' && !call.isRefused) unended += 1;
       counts[verdict] += 1;
       if (isAlarm) alarmed += 1;
       if (verdict === 'ungoverned' && !policies.activeAtMs(firstMs)) withoutPolicy += 1;
@@ -89,7 +86,6 @@ export async function coverageRows(
     counts,
     alarms: alarmed,
     withoutPolicy,
-    unended,
     missing,
     runs,
     recordings,
@@ -101,20 +97,15 @@ export async function coverageRows(
 export function alarmText({ counts, alarms: alarmed, withoutPolicy, runs }: CoverageTable): string {
   const calls = callsOf(counts);
   const unruled = withoutPolicy === 0 ? '' : ` (${withoutPolicy} while no policy was in force)`;
-  const kinds = `${counts.ungoverned} ran without a decision${unruled}, ${counts.denied_but_ran} ran after a denial, ${counts.gap} lack a source`;
+  const kinds = `${counts.ungoverned} ran without a decision${unruled}, ${counts.denied_but_ran} ran after a denial, ${counts.mismatch} ran in place of the decided one, ${counts.gap} lack a source`;
   return `${alarmed} of ${count(calls, 'call')} of ${count(runs, 'run')} raised an alarm: ${kinds}.`;
 }
 
 /** What coverage could not look at, and calls that may have run without a decision; null where it saw all. */
-export function unseenText({ counts, leftOut, missing, unended }: CoverageTable): string | null {
+export function unseenText({ counts, leftOut, missing }: CoverageTable): string | null {
   const unsure = counts.unknown;
   const said = [
-    ...(unsure === 0
-      ? []
-      : [`${count(unsure, 'call has', 'calls have')} no decision and an error that may be a refusal.`]),
-    ...(unended === 0
-      ? []
-      : [`${count(unended, 'call has', 'calls have')} no decision and no record of whether it ran.`]),
+    ...(unsure === 0 ? [] : [`${count(unsure, 'call has', 'calls have')} no decision, and may have run.`]),
     ...(leftOut === 0 ? [] : [`${count(leftOut, 'run was', 'runs were')} not compared.`]),
     ...(missing === 0 ? [] : [`${count(missing, 'telemetry record is', 'telemetry records are')} missing.`]),
   ];

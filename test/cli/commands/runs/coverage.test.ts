@@ -42,7 +42,8 @@ describe('runs coverage', () => {
     const { code, stdout } = await plane.gov('runs coverage agreed', { columns: 120 });
     expect(code).toBe(0);
     expect(stdout).toContain('covered  2 calls: 1 governed, 1 single_source; 1 confirmed by a second source');
-    expect(stdout).toMatch(/single_source +pay +c2 +allowed +direct/);
+    expect(stdout).toMatch(/single_source +pay +c2 +allowed +direct +- /);
+    expect(stdout).toMatch(/governed +pay +c1 +allowed +direct, otlp +tool /);
   });
 
   it('runs coverage exits with 3 and names what ran ungoverned and what is missing', async () => {

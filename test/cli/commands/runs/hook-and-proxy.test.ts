@@ -98,10 +98,10 @@ describe('a call that the hook and the MCP proxy record', () => {
     expect(await hooked('refused', 'PreToolUse', 101)).toContain('deny');
     expect(textIn(await proxied('alone', 101))).toMatch(/^gov: blocked/);
     expect((await plane.json('runs coverage refused')).calls).toMatchObject([
-      { verdict: 'governed', decision: 'denied', sources: ['hook'] },
+      { verdict: 'denied', decision: 'denied', sources: ['hook'] },
     ]);
     expect((await plane.json('runs coverage alone')).calls).toMatchObject([
-      { verdict: 'governed', decision: 'denied', sources: ['mcp'] },
+      { verdict: 'denied', decision: 'denied', sources: ['mcp'] },
     ]);
   });
 });

@@ -78,7 +78,7 @@ describe('runs show', () => {
     expect(byId.c1).toMatchObject({ decision: 'allowed', decisions: [{ decision: 'allow', policies: [] }] });
     expect(byId.c2).toMatchObject({
       decision: 'denied',
-      verdict: 'governed',
+      verdict: 'denied',
       decisions: [
         { decision: 'deny', policies: [{ policyId: 'too-much', version: 1, reasoning: expect.any(String) }] },
       ],
@@ -97,7 +97,7 @@ describe('runs show', () => {
     expect(text).toMatch(/^seen {2}7 events, \d{4}-.* to \d{4}-/);
     expect(text).toContain('events   tool.evaluated 4, tool.call 2, tool.denied 1');
     expect(text).toMatch(/not confirmed: one source only +3 calls/);
-    expect(text).toMatch(/deny +pay +c2 +too-much v1 +governed +direct +.*101 > 100/);
+    expect(text).toMatch(/deny +pay +c2 +too-much v1 +denied +direct +.*101 > 100/);
     expect(text).toMatch(
       new RegExp(`approval ${approvalId} approved +push +by .+ \\(key_\\S+\\) at .*; used by pev_`),
     );
