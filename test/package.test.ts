@@ -62,6 +62,8 @@ describe.skipIf(!isBuilt)('the package as published (needs dist: npm run build)'
       'bin/gov',
       'dist/gov.cjs',
       'dist/main.cjs',
+      'dist/gov-watch-arm64',
+      'dist/gov-watch-x64',
       'dist/NOTICE',
       'docs/how-to/install.md',
       'install.sh',

@@ -5,7 +5,7 @@
  * It stands outside of the sandbox that the program makes. A seccomp filter stops each execve(2) until gov-watch has read its words
  * and written one line to the descriptor LOG (seccomp_unotify(2), Linux 5.5): {"ms","pid","ppid","path","argv"}, and "cut":true
  * where words are left out. Other threads can change the words after that: the line is a record, not a wall. If gov-watch dies,
- * each further execve fails (ENOSYS), and bwrap ends the sandbox (--die-with-parent).
+ * each further execve fails (ENOSYS), and bwrap ends the sandbox (--die-with-parent). It ends itself once nobody reads the log.
  *
  * The second form runs in the sandbox. It listens on loopback ports there and hands the sockets out through descriptor 9, so that
  * the first form carries their connections to Unix sockets outside. Nothing of gov runs inside after that.
@@ -62,7 +62,7 @@ struct piece { void *at; size_t n; };
 struct message { void *name; int namelen; struct piece *pieces; size_t count; void *control; size_t controllen; int flags; };
 struct rights { size_t length; int level, type, fd[8]; };
 struct wait { int fd; short events, revents; };
-enum { READABLE = 1, GONE = 0x10 | 8, MOST_PORTS = 4, HANDED = 9, UNIX = 1, INET = 2, INET6 = 10, NETLINK = 16, CLOEXEC = 02000000 };
+enum { READABLE = 1, GONE = 8 | 0x10, MOST_PORTS = 4, HANDED = 9, UNIX = 1, INET = 2, INET6 = 10, NETLINK = 16, CLOEXEC = 02000000 };
 
 /* The line that is written. A word that does not fit ends it. */
 static char line[1 << 16];
@@ -267,12 +267,13 @@ static _Noreturn void inside(char **argv, char **env) {
 static int watch(int child, int handed, char **sockets, int ports) {
   uint64_t signals = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14; /* HUP, INT, QUIT, TERM */
   int status = 0, ended = 0;
-  struct wait w[4 + MOST_PORTS] = {
+  struct wait w[5 + MOST_PORTS] = {
     {listener, READABLE, 0}, {(int)sys6(__NR_signalfd4, -1, (word)&signals, 8, CLOEXEC, 0, 0), READABLE, 0},
-    {(int)SYS(pidfd_open, child, 0, 0), READABLE, 0}, {handed, READABLE, 0}};
-  for (int i = 0; i < MOST_PORTS; i++) w[4 + i].fd = -1, w[4 + i].events = READABLE;
+    {(int)SYS(pidfd_open, child, 0, 0), READABLE, 0}, {handed, READABLE, 0}, {logfd, 0, 0}};
+  for (int i = 0; i < MOST_PORTS; i++) w[5 + i].fd = -1, w[5 + i].events = READABLE;
   while (!ended) {
-    if (SYS5(ppoll, w, 4 + MOST_PORTS, 0, 0, 8) < 0) return 125;
+    if (SYS5(ppoll, w, 5 + MOST_PORTS, 0, 0, 8) < 0) return 125;
+    if (w[4].revents & GONE) return 125; /* nobody reads the log any more */
     if (w[1].revents) {
       static int signal[32]; /* struct signalfd_siginfo: ssi_signo, ssi_errno, ssi_code */
       SYS(read, w[1].fd, signal, sizeof signal);
@@ -282,15 +283,15 @@ static int watch(int child, int handed, char **sockets, int ports) {
     if (w[3].revents) {
       int fd[8] = {0}, count = take(handed, fd);
       if (count >= 0 && count != ports) return 125;
-      for (int i = 0; i < count; i++) w[4 + i].fd = fd[i];
+      for (int i = 0; i < count; i++) w[5 + i].fd = fd[i];
       isReady |= count >= 0;
       SYS(close, handed, 0, 0);
       w[3].fd = -1;
     }
     if (w[0].revents & READABLE) report(); /* after the sockets, which come before the program */
     for (int i = 0; i < MOST_PORTS; i++)
-      if (w[4 + i].revents & READABLE) {
-        int one = (int)sys6(__NR_accept4, w[4 + i].fd, 0, 0, CLOEXEC, 0, 0);
+      if (w[5 + i].revents & READABLE) {
+        int one = (int)sys6(__NR_accept4, w[5 + i].fd, 0, 0, CLOEXEC, 0, 0);
         if (one < 0) continue;
         if (sys6(__NR_clone, 17 /* SIGCHLD */, 0, 0, 0, 0, 0) == 0) {
           SYS(close, listener, 0, 0); SYS(close, logfd, 0, 0);

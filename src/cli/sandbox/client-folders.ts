@@ -3,7 +3,17 @@
  * path: with copies of what the client writes, such as its login, and with the settings, hooks and skills of the real one, read-only.
  * The folder of the run stays, with the transcripts. Tested by `test/cli/sandbox/run.test.ts`.
  */
-import { copyFileSync, existsSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.ts';
 import type { OwnMounts } from './mounts.ts';
@@ -49,6 +59,8 @@ export interface RunFolders {
   readonly env: Readonly<Record<string, string>>;
   /** By client: the folder that stays. */
   readonly kept: Readonly<Record<string, string>>;
+  /** Removes copies that the client did not change: logins need not lie in two places. */
+  removeCopies(): void;
 }
 
 /** Makes the folders of the clients that this user has, below `folder`. */
@@ -59,6 +71,7 @@ export function clientFolders(
   const moved: OwnMounts['moved'][number][] = [];
   const variables: Record<string, string> = {};
   const kept: Record<string, string> = {};
+  const copies: { readonly of: string; readonly copy: string }[] = [];
   for (const [client, of] of Object.entries(clients)) {
     const named = of.variable === null ? undefined : env[of.variable];
     const given = named || join(home, of.name);
@@ -70,7 +83,10 @@ export function clientFolders(
     for (const name of of.copied) {
       // Claude Code has this one beside its folder, unless the variable is set
       const outside = name === '.claude.json' && !named ? join(dirname(place), name) : join(place, name);
-      if (existsSync(outside)) copyFileSync(outside, join(from, name));
+      if (!existsSync(outside)) continue;
+      const copy = join(from, name);
+      copyFileSync(outside, copy);
+      copies.push({ of: outside, copy });
     }
     for (const [name, empty] of [
       ...of.kept.map((each) => [each, null] as const),
@@ -89,5 +105,17 @@ export function clientFolders(
     if (of.variable !== null) variables[of.variable] = place;
     kept[client] = from;
   }
-  return { moved, env: variables, kept };
+  const removeCopies = (): void => {
+    for (const { of, copy } of copies) if (isSame(of, copy)) rmSync(copy, { force: true });
+  };
+  return { moved, env: variables, kept, removeCopies };
+}
+
+/** The program may have put anything there. */
+function isSame(file: string, copy: string): boolean {
+  try {
+    return lstatSync(copy).isFile() && readFileSync(file).equals(readFileSync(copy));
+  } catch {
+    return false;
+  }
 }

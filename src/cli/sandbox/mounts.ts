@@ -1,6 +1,6 @@
 /**
  * The arguments of bwrap for the lists of a sandbox. All of the machine is read-only but the listed folders. Denied folders are empty,
- * denied files have no content. A mount holds a path: the program can rename neither it nor a folder above it in a writable one.
+ * denied files have no content. A crash of gov leaves empty placeholders behind, and ends the sandbox. A mount holds a path: the program can rename neither it nor a folder above it in a writable one.
  * Tested by `test/cli/sandbox/run.test.ts`.
  */
 import {

@@ -8,11 +8,15 @@ import { basename } from 'node:path';
 import type { Client } from '../../client/create.ts';
 import type { EventInput } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
+import type { ToolDecision } from '../../contract/tools.ts';
 import type { Policies } from './decide.ts';
 import type { Target, Verdict } from './proxy.ts';
 import type { StartedProgram } from './watch.ts';
 
-export const kernelSource = { recordedBy: 'kernel' } as const;
+const kernelSource = { recordedBy: 'kernel' } as const;
+
+/** A changed policy counts for programs after so long. */
+const keptMs = 5000;
 
 export interface RecordedRun {
   readonly runId: string;
@@ -27,6 +31,8 @@ export class KernelRecords {
   readonly #run: RecordedRun;
   /** Names the events of this sandbox, so that a repeated request records none twice. */
   readonly #id = randomBytes(8).toString('hex');
+  /** Decisions about programs that started a moment ago with the same words: builds start one program again and again. */
+  readonly #decided = new Map<string, { readonly decision: Promise<ToolDecision>; readonly atMs: number }>();
   #count = 0;
   #waiting: (StartedProgram | EventInput)[] = [];
   #sending: Promise<void> | null = null;
@@ -118,10 +124,19 @@ export class KernelRecords {
     this.#sending = null;
   }
 
+  #decisionOn(argv: readonly string[]): Promise<ToolDecision> {
+    const key = JSON.stringify(argv);
+    const nowMs = this.#run.now();
+    const kept = this.#decided.get(key);
+    if (kept !== undefined && nowMs - kept.atMs < keptMs) return kept.decision;
+    if (this.#decided.size >= limits.sandboxBatch) this.#decided.clear();
+    const decision = this.#policies.probe('exec', { argv });
+    this.#decided.set(key, { decision, atMs: nowMs });
+    return decision;
+  }
+
   async #ofProgram({ ms, pid, ppid, path, argv, isCut }: StartedProgram): Promise<EventInput> {
-    const { decision, matchedPolicies } = await this.#policies.probe('exec', {
-      argv: [path, ...argv.slice(1)],
-    });
+    const { decision, matchedPolicies } = await this.#decisionOn([path, ...argv.slice(1)]);
     const metadata = {
       pid,
       ppid,

@@ -140,6 +140,7 @@ export async function openSandbox(call: Call, options: SandboxOptions): Promise<
   const close = (): void => {
     for (const gate of gates) gate.close();
     if (!othersRun(config, folder)) mounts.undo();
+    clients.removeCopies();
     emptyFolder(folder, { keeps: Object.keys(clients.kept).length > 0 });
   };
   try {

@@ -200,7 +200,24 @@ describe.skipIf(noSandbox !== null)(
       const started = (await eventsOf('b7')).find(({ eventType }) => eventType === 'sandbox.started');
       const folders = started?.metadata['clientFolders'];
       const { claude } = isObject(folders) ? folders : {};
-      expect(existsSync(join(String(claude), 'transcript'))).toBe(true);
+      // the login was not renewed, so its copy is gone
+      expect(readdirSync(String(claude)).toSorted()).toEqual(['settings.json', 'skills', 'transcript']);
+    });
+
+    it('a sandbox ends with gov, also a program that ignores signals', async () => {
+      const line = `trap "" TERM HUP INT; echo up; while :; do :; done`;
+      const words = ['run', '--prove', 'no', '--sandbox', '--run', 'b8', '--', '/bin/sh', '-c', line];
+      const child = spawn(process.execPath, [runner, ...words], {
+        env: cleanEnv({ GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key, HOME: home }),
+        cwd: app,
+      });
+      child.stdout.once('data', () => child.kill('SIGKILL'));
+      // its streams close when the last process that has them is gone
+      expect(await ended(child)).toMatchObject({ signal: 'SIGKILL', stdout: 'up\n' });
+      for (const name of readdirSync(app).filter((each) =>
+        /^\.(?:claude|codex|gemini|cursor|opencode|mcp)/.test(each),
+      ))
+        rmSync(join(app, name), { recursive: true });
     });
 
     it('nothing starts without bwrap, beside a link that a program could replace, or with --fail open', async () => {

@@ -120,6 +120,17 @@ describe.skipIf(noWatch !== null)(`gov-watch${noWatch === null ? '' : ` (skipped
     expect((await sh('kill -9 $$')).code).toBe(128 + 9);
   });
 
+  it('ends once nobody reads its report', async () => {
+    const { child, end } = start(['--', '/bin/sh', '-c', 'echo ready; while :; do :; done']);
+    child.stdout?.once('data', () => {
+      child.stdio[3]?.destroy();
+      child.once('exit', () => process.kill(startedPid, 'SIGKILL'));
+    });
+    let startedPid = 0;
+    child.stdio[3]?.once('data', (chunk: Buffer) => (startedPid = readStarted(chunk.toString().trim()).pid));
+    expect((await end).code).toBe(125);
+  });
+
   it('passes a signal on to the program', async () => {
     const { child, texts, end } = start([
       '--',
