@@ -283,7 +283,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, Room>>>> = {
     agents: {
       doors:
         'connection-file doctor drill/bypass-judge drill/bypasses/all drill/judge drill/policy drill/results drill/start drill/timer facts hook hook-entry ' +
-        'install key mcp/proxied move-plane program session-workspace setup/all setup/codex setup/edit setup/writable show-changes sudo target',
+        'install key mcp/proxied move-plane pin program session-workspace setup/all setup/codex setup/edit show-changes sudo target',
     },
     // What runs below a client, for gov run.
     sandbox: {},

@@ -23,6 +23,7 @@ import { type NamespaceStore, namespaceNames } from './namespaces/store.ts';
 import { jsonText } from './json-text.ts';
 import { Connection } from './transport.ts';
 import type { Reply } from './transport.ts';
+import type { Pinning } from './pinned.ts';
 import { timerMs } from './timer.ts';
 import { agentHeaders, elapsedMs } from './runtime.ts';
 
@@ -31,6 +32,11 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Sent as `Authorization: Bearer`, only to the host of `baseUrl`. */
   readonly apiKey?: string | undefined;
+  /**
+   * The plane that `apiKey` is for, where no TLS proves it. A call then sends no key, and takes no answer that the plane did
+   * not sign. Streams and uploads still send the key.
+   */
+  readonly pin?: Pinning | undefined;
   /** The project of a person's calls. Needed if `apiKey` is a person's token; a key has its own project. */
   readonly project?: string | undefined;
   /** Time limit of one attempt; default `limits.clientTimeoutSeconds`. */
@@ -259,7 +265,15 @@ async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedA
   const url = connection.base.origin + connection.fullPath(attempt.path);
   options.observe?.({ kind: 'request', method: row.method, url, bytes: attempt.body?.length ?? 0 });
   const startedAt = elapsedMs();
-  const reply = await connection.exchange({ ...attempt, method: row.method, maxBytes: limits.responseBytes });
+  const token = pinnedToken(target, attempt);
+  const headers = token === null ? attempt.headers : { ...attempt.headers, authorization: `Bearer ${token}` };
+  const reply = await connection.exchange({
+    ...attempt,
+    headers,
+    method: row.method,
+    maxBytes: limits.responseBytes,
+  });
+  if (token !== null) options.pin?.requireProven(reply, token);
   const ms = elapsedMs() - startedAt;
   options.observe?.({ kind: 'response', status: reply.status, ms, requestId: reply.headers['x-request-id'] });
   const success = row.success[reply.status];
@@ -268,6 +282,19 @@ async function attemptOnce(target: Target, attempt: Attempt): Promise<UncheckedA
   const receipted = options.onReceipt === undefined ? null : receiptedAnswer(reply.headers, body);
   if (receipted !== null) options.onReceipt?.(receipted);
   return { status: reply.status, headers: reply.headers, bytes: reply.bytes, body };
+}
+
+/** Null where the call sends its key. */
+function pinnedToken({ connection, options, row }: Target, { path, headers, body }: Attempt): string | null {
+  const { pin } = options;
+  if (pin === undefined || row.upload !== undefined) return null;
+  const request = {
+    method: row.method,
+    target: connection.fullPath(path),
+    idempotencyKey: headers['idempotency-key'],
+    body: body ?? new Uint8Array(),
+  };
+  return pin.tokenFor(request);
 }
 
 function headersOf(

@@ -6,6 +6,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configPath, readObject, readSecret, type Variables } from '../context/config.ts';
+import { pinning, type Pinning } from '../../client/pinned.ts';
+import { isObject } from '../../core/json/object.ts';
 import { ownBaseUrl } from '../context/place.ts';
 import { usage } from '../program/exit.ts';
 
@@ -17,6 +19,15 @@ export interface HookConnection {
   readonly caFile?: string;
   /** The way out of a sandbox (`gov run --sandbox`), to a plane of another machine. */
   readonly proxy?: string;
+  /** Which key it is, and of which plane: then the key is never sent, and each answer is proven. Absent: with TLS. */
+  readonly pin?: Pin;
+}
+
+/** `planeKeys`: verifier keys of the log. Absent for a plane of this machine by its directory, whose `trust` has them. */
+interface Pin {
+  readonly keyId: string;
+  readonly projectId: string;
+  readonly planeKeys?: readonly string[];
 }
 
 /** An administrator's file. Only root can make it, and only it can let calls run without a decision. */
@@ -27,6 +38,8 @@ export interface PlaneConnection {
   readonly key: string;
   readonly ca: readonly string[];
   readonly proxy: string | null;
+  /** Null: TLS proves the plane, or the file is older and pins none. */
+  readonly pin: Pinning | null;
 }
 
 /** The file of one user. The installed command names it, so that no variable of a project chooses another. */
@@ -41,22 +54,46 @@ export function readConnection(path: string): HookConnection {
     ['string', 'undefined'].includes(typeof value[name]),
   );
   const hasPlace = 'dataDir' in value !== 'baseUrl' in value;
-  if (typeof keyFile !== 'string' || !others || !hasPlace)
-    throw usage(`${path}: expected keyFile, and dataDir or baseUrl`, 'gov agents install');
+  const isPinned = value['pin'] === undefined || isPin(value['pin']);
+  if (typeof keyFile !== 'string' || !others || !hasPlace || !isPinned)
+    throw usage(`${path}: expected keyFile, dataDir or baseUrl, and pin`, 'gov agents install');
   return value as unknown as HookConnection; // each member was checked above
+}
+
+function isPin(value: unknown): value is Pin {
+  if (!isObject(value)) return false;
+  const { keyId, projectId, planeKeys = [] } = value;
+  const areTexts = Array.isArray(planeKeys) && planeKeys.every((key) => typeof key === 'string');
+  return typeof keyId === 'string' && typeof projectId === 'string' && areTexts;
+}
+
+/** The Ed25519 keys of a log in its trust file, or in its answer. Their first byte is 1 (C2SP signed-note). */
+export const keysIn = (text: string): string[] =>
+  [...text.matchAll(/^(?:log )?(\S+\+[0-9a-f]{8}\+A[Q-Za-f]\S+)$/gm)].map(([, key = '']) => key);
+
+/** A plane of this machine has its keys in `trust`, also after a rotation. */
+function pinOf({ pin, dataDir }: HookConnection, key: string): Pinning | null {
+  if (pin === undefined) return null;
+  const { keyId, projectId, planeKeys } = pin;
+  const own = (): string[] =>
+    dataDir === undefined ? [] : keysIn(readFileSync(join(dataDir, 'trust'), 'utf8'));
+  return pinning(key, { keyId, projectId, planeKeys: planeKeys ?? own() });
 }
 
 /** Returns the address and the key as they are now. Errors: exit 2, naming the file. */
 export function reach(path: string): PlaneConnection {
-  const { dataDir, baseUrl, keyFile, caFile, proxy = null } = readConnection(path);
+  const connection = readConnection(path);
+  const { dataDir, baseUrl, keyFile, caFile, proxy = null } = connection;
+  const key = readSecret(keyFile);
   return {
     baseUrl:
       dataDir === undefined
         ? (baseUrl ?? '')
         : ownBaseUrl({ name: path, context: { kind: 'plane', dataDir } }).value,
-    key: readSecret(keyFile),
+    key,
     ca: caFile === undefined ? [] : [readFileSync(caFile, 'utf8')],
     proxy,
+    pin: pinOf(connection, key),
   };
 }
 

@@ -124,6 +124,7 @@ export async function inspect(setup: Setup, around: Around): Promise<ClientRepor
   faults.push(...missing);
   const trusted = await trustOf(client, { program, isInstalled: installed !== null, around });
   if (trusted === false) holes.push('Codex does not trust the hooks, and skips them: gov agents install');
+  if (line !== undefined) holes.push(...unpinned(line));
   const reachable = line === undefined ? null : await planeFault(line, around);
   if (reachable !== null) faults.push(reachable);
   return {
@@ -184,6 +185,20 @@ function missingIn(line: string): string[] {
   return missing.map((path) => `${path} is missing, so every call is blocked: gov agents install`);
 }
 
+/** A connection without TLS and without a pin sends its key to the program that answers there. */
+function unpinned(line: string): string[] {
+  const [, , config = ''] = pathsIn(line);
+  try {
+    const { baseUrl, pin } = reach(config);
+    if (pin !== null || new URL(baseUrl).protocol === 'https:') return [];
+    return [
+      `open: another program at ${baseUrl} gets the key of the hooks; close it with gov agents install`,
+    ];
+  } catch {
+    return []; // what is wrong with the file is a fault of its own
+  }
+}
+
 /** Why the plane gives no decision with the key of the hook; null if it does. */
 async function planeFault(
   line: string,
@@ -191,8 +206,9 @@ async function planeFault(
 ): Promise<string | null> {
   const [, , config = ''] = pathsIn(line);
   try {
-    const { baseUrl, key, ca } = reach(config);
-    const client = createClient({ baseUrl, apiKey: key, ca, env: {}, retries: 0, timeoutMs });
+    const { baseUrl, key, ca, pin } = reach(config);
+    const pinned = pin === null ? {} : { pin };
+    const client = createClient({ baseUrl, apiKey: key, ca, env: {}, retries: 0, timeoutMs, ...pinned });
     try {
       await client.evaluateTool({
         body: { tool: { name: 'gov agents doctor' }, arguments: {}, dryRun: true },

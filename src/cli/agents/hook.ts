@@ -32,7 +32,7 @@ import { readHookInput, type HookedTool, type HookInput } from '../../core/agent
 import { receiptsFolder } from '../context/config.ts';
 import { callFacts } from './facts.ts';
 import { sessionsFolder } from './session-workspace.ts';
-import { mayFailOpen, reach } from './connection-file.ts';
+import { mayFailOpen, reach, type PlaneConnection } from './connection-file.ts';
 import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
 
 export interface HookOptions {
@@ -189,6 +189,7 @@ class Gate {
 class Plane {
   readonly #connection: Connection;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #credential: Pick<PlaneConnection, 'key' | 'pin'>;
   #stop: AbortSignal;
   readonly #receipts: string;
   /** Its address, and the folder that keeps the workspaces of sessions. */
@@ -196,7 +197,8 @@ class Plane {
 
   /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
   constructor(config: string, stop: AbortSignal) {
-    const { baseUrl, key, ca, proxy } = reach(config);
+    const { baseUrl, key, ca, proxy, pin } = reach(config);
+    this.#credential = { key, pin };
     this.place = { baseUrl, sessions: sessionsFolder(config) };
     this.#receipts = receiptsFolder(config);
     this.#connection = new Connection({
@@ -206,7 +208,6 @@ class Plane {
     });
     this.#stop = stop;
     this.#headers = {
-      authorization: `Bearer ${key}`,
       accept: 'application/json, application/problem+json',
       'content-type': 'application/json',
       'user-agent': `gov/${version} hook`,
@@ -274,14 +275,25 @@ class Plane {
     readonly body?: Uint8Array;
     readonly timeoutMs: number;
   }): Promise<{ readonly text: string; readonly headers: Reply['headers'] }> {
+    const { key, pin } = this.#credential;
+    const bound = {
+      method: request.method,
+      target: this.#connection.fullPath(request.path),
+      idempotencyKey: request.headers['idempotency-key'],
+      body: request.body ?? new Uint8Array(),
+    };
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const { status, headers, bytes } = await this.#connection.exchange({
+        const token = pin === null ? key : pin.tokenFor(bound);
+        const reply = await this.#connection.exchange({
           ...request,
+          headers: { ...request.headers, authorization: `Bearer ${token}` },
           body: request.body,
           maxBytes: limits.hookAnswerBytes,
           signal: this.#stop,
         });
+        pin?.requireProven(reply, token);
+        const { status, headers, bytes } = reply;
         const text = Buffer.from(bytes).toString();
         if (status !== 200 && status !== 201) throw new GovApiError(status, membersIn(text), headers);
         return { text, headers };
@@ -323,6 +335,8 @@ function explain(cause: unknown, { config }: HookOptions): string {
   }
   if (isTimeout(cause))
     return `no answer of the plane within ${limits.hookSeconds} s. See gov plane status; the address is in ${config}.`;
+  if (cause instanceof GovNetworkError && cause.code === 'UNPROVEN_ANSWER')
+    return `${cause.message}: ${cause.hint ?? ''}. The pinned keys are named in ${config}.`;
   if (cause instanceof GovNetworkError)
     return `${cause.message}. Start the plane with gov plane serve; its address is in ${config}.`;
   const hint =

@@ -1,8 +1,7 @@
 /**
- * The key of hooks. The agent runs as the same user and can read it, and so can a program that listens on the port of a
- * plane that is down: it may evaluate and record, and read what proxies need. gov plane init makes one; a service, and a
- * plane without one, make another. Only a plane of an older version has no operation for that, and hooks then use the
- * operator's key, unless the user names another. Tested by `test/cli/agents/key.test.ts`.
+ * The key of hooks. The agent runs as the same user and can read it: it may evaluate and record, and read what proxies
+ * need. gov plane init makes one; a service, and a plane without one, make another. Only a plane of an older version has no
+ * operation for that, and hooks then use the operator's key, unless the user names another. Tested by `test/cli/agents/key.test.ts`.
  */
 import { chmodSync, chownSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -1,9 +1,10 @@
 /** The clients, the scope and the folder of a command of the noun agents. Tested by `test/cli/agents/install.test.ts`. */
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { agentClients } from '../../core/agents/clients.ts';
 import { configPath, type Variables } from '../context/config.ts';
 import { usage } from '../program/exit.ts';
 import { setups } from './setup/all.ts';
+import { writableByOthers } from './setup/writable.ts';
 import { scopes, type Scope, type Setup } from './setup/edit.ts';
 
 export const etc = '/etc';
@@ -30,3 +31,12 @@ export function scopeOf(given: string | undefined): Scope {
 /** The folder of `agents.json`, the key and the state of an installation. */
 export const folderOf = (scope: Scope, env: Variables): string =>
   scope === 'managed' ? join(etc, 'gov') : dirname(configPath(env));
+
+/** PATH without folders that others than root can write. Errors: exit 2 where none is left. */
+export function lockedPath({ PATH = '' }: Variables): string {
+  const folders = PATH.split(delimiter).filter(
+    (folder) => folder.startsWith('/') && writableByOthers(folder) === null,
+  );
+  if (folders.length > 0) return folders.join(delimiter);
+  throw usage('--lock-path: expected a folder on PATH that root alone can write, found none');
+}

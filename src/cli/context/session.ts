@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Client, ClientNote, ClientOptions, UnsignedChange } from '../../client/create.ts';
 import type { ReceiptedAnswer } from '../../client/receipts/receipted.ts';
+import type { Pinning } from '../../client/pinned.ts';
 import type { WebOptions } from './web.ts';
 import type { Environment } from '../../contract/auth-words.ts';
 import { isRunToken } from '../../core/run-token.ts';
@@ -51,6 +52,8 @@ interface Patience {
   readonly timeoutMs?: number;
   /** Keep the receipts of recorded events, for `gov receipts check`. Only a command without a spool needs it. */
   readonly keepsReceipts?: boolean;
+  /** Finds the plane that a key is for, where no TLS proves it. */
+  readonly pin?: (at: { readonly baseUrl: string; readonly key: string | undefined }) => Pinning | null;
 }
 
 export class Session {
@@ -272,6 +275,7 @@ export class Session {
         throw unserved(dataDir, note.url);
       this.#options.observe(note);
     };
+    const pin = new URL(baseUrl).protocol === 'https:' ? null : defaults.pin?.({ baseUrl, key: token });
     const client = createClient({
       baseUrl,
       signal,
@@ -281,6 +285,7 @@ export class Session {
       certificate: ownCertificate(this.#options.io),
       apiKey: token,
       project,
+      ...(pin === null || pin === undefined ? {} : { pin }),
       ...(dataDir === undefined ? {} : { signChange: this.#changeSigner(dataDir) }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(attempts === undefined ? {} : { retries: attempts }),

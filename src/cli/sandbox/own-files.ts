@@ -99,7 +99,7 @@ export function ownMounts(
     readOnly: [config],
     hidden: [...planes, ...keys].filter((path) => !hookKeys.includes(path)),
     within: [
-      ...planes.flatMap((path) => ['plane.json', 'run.json'].map((name) => join(path, name))),
+      ...planes.flatMap((path) => ['plane.json', 'run.json', 'trust'].map((name) => join(path, name))),
       ...hookKeys,
     ],
   };

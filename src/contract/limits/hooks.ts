@@ -8,6 +8,8 @@ export const hooks = {
   hookSeconds: 5,
   hookClientSeconds: 15,
   hookAnswerBytes: 1 * MiB,
+  /** How long a request token is good; the clock of the plane may differ by as much. */
+  requestTokenSeconds: 60,
   /** After so long without a call, gov reads the workspace of a session again. */
   agentSessionDays: 30,
   /** One drill of one client. A quiet machine needs 5 s. */

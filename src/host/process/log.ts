@@ -11,7 +11,7 @@ import type { LogLevel } from '../config/layers.ts';
 
 /** Each pattern keeps the prefix and removes the rest. A JWT keeps its header. */
 const tokens =
-  /\b(gov_run_key_\w{26}\.)[\w.-]+|\b(gov_(?:live|test|hyb|enr|shr|cli)_|whsec_|__Host-gov_session=|gov_session_[0-9a-f]{8}=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
+  /\b(gov_(?:run|req)_key_\w{26}\.)[\w.-]+|\b(gov_(?:live|test|hyb|enr|shr|cli)_|whsec_|__Host-gov_session=|gov_session_[0-9a-f]{8}=)[\w+/=-]+|\b(eyJ[\w-]*\.)[\w-]+(?:\.[\w-]*)?/g;
 
 /** Returns the line without keys, sessions and ID tokens. */
 export const scrub = (line: string): string => line.replace(tokens, '$1$2$3[redacted]');

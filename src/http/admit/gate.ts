@@ -10,6 +10,8 @@ import type { Credentials } from '../../service/credentials/callers.ts';
 import type { OperationPlace } from '../../service/credentials/shown.ts';
 import type { Addresses } from './address.ts';
 import type { Origins } from './origins.ts';
+import { refusedCredential } from '../../core/credential.ts';
+import { DenialError } from '../../service/credentials/shown.ts';
 import { readShown } from './presented.ts';
 import type { HeaderLines } from '../answer/write.ts';
 import type { RateName, Rates, RateState } from './rates.ts';
@@ -46,6 +48,8 @@ interface AdmissionRequest {
   readonly place: OperationPlace;
   /** The rate limit that counts the request; null for none. */
   readonly rate: RateName | null;
+  /** Whether a request token is compared with the body later. Default: it is refused. */
+  readonly comparesBody?: boolean;
 }
 
 /**
@@ -56,12 +60,21 @@ export function authenticate(sender: Sender, asked: AdmissionRequest): Caller | 
   const { credentials, gate, origins, place } = asked;
   try {
     const found = credentials.identify(readShown(sender.raw.headers, origins), place);
-    if (!('lookUp' in found)) return found;
+    if (!('lookUp' in found)) return usable(found, asked);
     if (gate !== null && found.isNew) refuseStranger(sender, gate);
-    return found.lookUp().catch((error: unknown) => countRefused(sender, asked, error));
+    return found
+      .lookUp()
+      .then((caller) => usable(caller, asked))
+      .catch((error: unknown) => countRefused(sender, asked, error));
   } catch (error) {
     return countRefused(sender, asked, error);
   }
+}
+
+/** INVALID_CREDENTIAL for a request token where nothing compares it with its request. */
+function usable(caller: Caller, { comparesBody = false }: AdmissionRequest): Caller {
+  if (caller.request === undefined || comparesBody) return caller;
+  throw new DenialError(caller, refusedCredential());
 }
 
 function refuseStranger(sender: Sender, { rates, addresses }: Gate): void {

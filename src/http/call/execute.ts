@@ -5,6 +5,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
+import { refusedCredential } from '../../core/credential.ts';
+import { answerHeader, answerText, isBoundTo } from '../../core/request-token.ts';
 import { parseItems } from '../../core/json/items.ts';
 import { defaultBounds, largeBounds, parseJson, type Json } from '../../core/json/parse.ts';
 import { parseJsonInSlices } from '../../core/json/sliced.ts';
@@ -67,10 +69,11 @@ export async function serve(route: Route, request: FastifyRequest, reply: Fastif
  * Writes an answer. OVERLOADED for a large answer to GET while the client leaves too many bytes unread; the
  * answer of a completed write is always sent.
  */
-function send({ unsent, row }: Route, { request, reply }: Exchange, answer: RawAnswer): void {
+function send(route: Route, { request, reply }: Exchange, answer: RawAnswer): void {
+  const { unsent, row } = route;
   const { body } = answer;
   if (row.method === 'GET' && body.length > limits.unsentCountedBytes) unsent.check(request);
-  writeAnswer(reply, answer);
+  writeAnswer(reply, proven(route, request, answer));
   if (reply.raw.writableLength > limits.unsentCountedBytes) unsent.hold(request, reply.raw, body);
 }
 
@@ -89,6 +92,7 @@ function answered(
 
 async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer | StreamResponse> {
   const { row, services } = route;
+  requireOwnRequest(request);
   const params = readParams(row.params, request.params as Record<string, string>);
   if (params === null) throw notFound(namedBy(row));
   const at = request.url.indexOf('?');
@@ -134,6 +138,28 @@ async function execute(route: Route, request: FastifyRequest): Promise<RawAnswer
       ? work()
       : route.inFlight.run(idempotency, () => runOnce(route, { caller, idempotency, work })),
   );
+}
+
+/** INVALID_CREDENTIAL for a request token of another request. Cost: SHA-256 of the body. */
+function requireOwnRequest({ caller, method, originalUrl: target, headers, body }: FastifyRequest): void {
+  if (caller?.request === undefined) return;
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  const idempotencyKey = textOf(headers['idempotency-key']) ?? undefined;
+  if (isBoundTo(caller.request, { method, target, idempotencyKey, body: bytes })) return;
+  throw new DenialError(caller, refusedCredential());
+}
+
+/** Signs the answer to a request token, which proves that the log of the project gave it. */
+function proven({ services }: Route, { caller }: FastifyRequest, answer: RawAnswer): RawAnswer {
+  if (caller?.request === undefined) return answer;
+  const text = answerText(caller.request.token, answer.status, answer.body);
+  // while keys are rotated, the old and the new one sign
+  const signature = services
+    .logSigners(caller.project.auditOrigin)
+    .filter(({ algorithm }) => algorithm === 'ed25519')
+    .map((signer) => Buffer.from(signer.signMessage(text)).toString('base64url'))
+    .join(',');
+  return { ...answer, headers: { ...answer.headers, [answerHeader]: signature } };
 }
 
 /** 304 without a body where the client has the answer already (RFC 9110 section 13.1.2). */
@@ -253,7 +279,8 @@ export function fail(route: Route, error: unknown, on: Exchange & { readonly sta
     const fields = { err: error, requestId: request.id, traceparent, operation: route.id };
     route.services.log.error(fields, 'unexpected error');
   }
-  writeAnswer(reply, renderProblem(known, { requestId: request.id, base: route.problemBase() }));
+  const problem = renderProblem(known, { requestId: request.id, base: route.problemBase() });
+  writeAnswer(reply, proven(route, request, problem));
   answered(route, request, { status: known.status, started });
 }
 

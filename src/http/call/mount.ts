@@ -35,6 +35,7 @@ export function mount(app: FastifyInstance, options: MountOptions): OperationSta
       access,
       place: { environment, needsProject: access === 'project', forPlane: access === 'plane' },
       rate: rateOf(row),
+      comparesBody: row.upload === undefined,
       lines: noticeLines(row),
       contentType,
       // a ranged answer has the type that its export was created with

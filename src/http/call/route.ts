@@ -57,6 +57,8 @@ export interface Route extends MountOptions {
   readonly access: Access;
   readonly place: OperationPlace;
   readonly rate: RateName | null;
+  /** Whether `execute` compares a request token with the body. An upload is read past it. */
+  readonly comparesBody: boolean;
   /** Headers of every answer that say whether the operation is beta or deprecated. */
   readonly lines: HeaderLines;
   /**

@@ -31,6 +31,8 @@ export interface Caller {
   readonly rules: TenantRules;
   /** Present where a run token calls: the only run in which it may evaluate and record. */
   readonly run?: string;
+  /** Present where a request token calls: the token, and the SHA-256 of the only request that it is good for. */
+  readonly request?: { readonly token: string; readonly requestHash: Buffer };
   /** Present where a data plane calls. */
   readonly plane?: CallingPlane;
 }

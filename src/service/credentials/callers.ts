@@ -8,6 +8,7 @@
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { holds, isRevoked, refusedCredential } from '../../core/credential.ts';
+import { readRequestToken, type RequestToken } from '../../core/request-token.ts';
 import { readRunToken, type RunToken } from '../../core/run-token.ts';
 import type { ApiKeyRow } from '../../store/port/store.ts';
 import type { Caller } from '../call/caller.ts';
@@ -30,6 +31,9 @@ import {
   type UnknownCredential,
 } from './shown.ts';
 import { minuteOf, Uses, type UsedCredential } from './uses.ts';
+
+/** What run tokens and request tokens have in common. */
+type MadeToken = Pick<RunToken, 'projectId' | 'keyId' | 'expiresMs' | 'isOf'>;
 
 interface KnownKey extends UsedCredential {
   readonly key: ApiKeyRow;
@@ -75,6 +79,8 @@ export class Credentials {
     }
     const run = place.forPlane === true ? null : readRunToken(token);
     if (run !== null) return this.#byRun(run, { shown, place });
+    const request = place.forPlane === true ? null : readRequestToken(token);
+    if (request !== null) return this.#byRequest(request, token, { shown, place });
     const { kind, digest } = this.#tokens.read(token);
     if (this.#planes !== null) {
       refuseKind(kind, place.forPlane === true);
@@ -103,26 +109,48 @@ export class Credentials {
     };
   }
 
-  /** The key of a run token, as the caller of this run alone. Its own look-up names the project, so no index is searched. */
-  #byRun(run: RunToken, { shown, place }: CredentialCheck): Caller | UnknownCredential {
-    const name = `${run.projectId} ${run.keyId}`;
-    const accept = (known: KnownKey): Caller => {
-      const nowMs = this.#options.now();
-      if (known.runKey === null || !run.isOf(known.runKey)) throw refusedCredential();
-      const caller = this.#accept(name, known, { shown, place, nowMs });
-      if (run.expiresMs <= nowMs) throw new DenialError(caller, refusedCredential());
+  /** The key of a run token, as the caller of this run alone. */
+  #byRun(run: RunToken, check: CredentialCheck): Caller | UnknownCredential {
+    return this.#byMaker(run, check, (caller) => {
       const scopes = run.scopes.filter((scope) => holds(caller.scopes, scope));
       return { ...caller, scopes, expiresMs: run.expiresMs, run: run.runId };
+    });
+  }
+
+  /** The key of a request token, as the caller of this request alone. */
+  #byRequest(
+    { requestHash, ...made }: RequestToken,
+    token: string,
+    check: CredentialCheck,
+  ): Caller | UnknownCredential {
+    const longestMs = this.#options.now() + limits.requestTokenSeconds * 2000;
+    if (made.expiresMs > longestMs) throw refusedCredential();
+    return this.#byMaker(made, check, (caller) => ({ ...caller, request: { token, requestHash } }));
+  }
+
+  /** The key that made a token. The token names the project of the key, so no index is searched. */
+  #byMaker(
+    made: MadeToken,
+    { shown, place }: CredentialCheck,
+    as: (caller: Caller) => Caller,
+  ): Caller | UnknownCredential {
+    const name = `${made.projectId} ${made.keyId}`;
+    const accept = (known: KnownKey): Caller => {
+      const nowMs = this.#options.now();
+      if (known.runKey === null || !made.isOf(known.runKey)) throw refusedCredential();
+      const caller = this.#accept(name, known, { shown, place, nowMs });
+      if (made.expiresMs <= nowMs) throw new DenialError(caller, refusedCredential());
+      return as(caller);
     };
     const known = this.#keys.get(name, this.#options.now());
     if (known !== null) return accept(known);
     return {
       isNew: !this.#keys.has(name),
-      lookUp: async () => accept(await this.#keys.find(name, () => this.#askKey(run))),
+      lookUp: async () => accept(await this.#keys.find(name, () => this.#askKey(made))),
     };
   }
 
-  async #askKey({ projectId, keyId }: RunToken): Promise<KnownKey> {
+  async #askKey({ projectId, keyId }: MadeToken): Promise<KnownKey> {
     const key = await this.#options.store.apiKeyOf(projectId, keyId).catch((error: unknown) => {
       if (error instanceof GovError && error.code === 'NOT_FOUND') return null; // no such project
       throw error;

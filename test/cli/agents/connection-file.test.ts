@@ -18,6 +18,7 @@ describe('the file with address and key', () => {
     ['no place', { keyFile: '/k' }],
     ['two places', { keyFile: '/k', baseUrl: 'http://127.0.0.1:1/api/v1', dataDir: '/p' }],
     ['a number as its place', { keyFile: '/k', baseUrl: 7 }],
+    ['a pin without a key', { keyFile: '/k', dataDir: '/p', pin: { projectId: 'prj_1' } }],
     ['other text', 'no JSON'],
   ])('readConnection refuses a file with %s', (_what, content) => {
     expect(() => readConnection(file('bad.json', content))).toThrow(/expected/);
@@ -32,6 +33,7 @@ describe('the file with address and key', () => {
       key: 'gov_x',
       ca: [],
       proxy: null,
+      pin: null,
     });
     file('run.json', { baseUrl: 'http://127.0.0.1:7999/api/v1' });
     expect(reach(path).baseUrl).toBe('http://127.0.0.1:7999/api/v1');

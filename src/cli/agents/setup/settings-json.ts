@@ -15,7 +15,7 @@ export interface SettingMember {
   readonly value: unknown;
   /** Another value that is there stays. */
   readonly keeps?: boolean;
-  /** The rest of the file needs it: it goes with the file. */
+  /** Other hooks need it. */
   readonly stays?: boolean;
 }
 
@@ -96,7 +96,10 @@ export function removeFrom(file: SettingsFile, now: string, { members, original 
     if (text !== now) text = pruned(text, ['hooks', event], had);
   }
   if (text === now && original === undefined) return now;
-  for (const { path, value } of members.filter(({ stays }) => stays !== true)) {
+  // hooks that were added since still need such a member
+  const isNeeded = !isDeepStrictEqual(valueIn(text, ['hooks']), had['hooks']);
+  for (const { path, value, stays } of members) {
+    if (stays === true && isNeeded) continue;
     if (!isDeepStrictEqual(valueIn(text, path), value)) continue;
     const former = valueAt(had, path);
     if (isDeepStrictEqual(former, value)) continue;
@@ -105,8 +108,7 @@ export function removeFrom(file: SettingsFile, now: string, { members, original 
         ? pruned(withoutValue(text, path), path.slice(0, -1), had)
         : withValue(text, path, former);
   }
-  const needed = new Set(members.filter(({ stays }) => stays === true).map(({ path }) => path.join('.')));
-  const isEmpty = Object.keys(readSettings(file, text)).every((name) => needed.has(name));
+  const isEmpty = Object.keys(readSettings(file, text)).length === 0;
   return isEmpty && (original ?? null) === null ? null : text;
 }
 

@@ -1,5 +1,5 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
-import { basename, delimiter, join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { clientTitles } from '../../../core/agents/clients.ts';
 import { isObject } from '../../../core/json/object.ts';
 import {
@@ -10,10 +10,10 @@ import {
   writeInstalled,
   type Change,
 } from '../../agents/install.ts';
+import type { HookConnection } from '../../agents/connection-file.ts';
 import { hookKey } from '../../agents/key.ts';
 import { codexHooks, findProgram, isTooOld, type Program } from '../../agents/program.ts';
 import { withTrust } from '../../agents/setup/codex.ts';
-import { writableByOthers } from '../../agents/setup/writable.ts';
 import {
   nothing,
   plannedEach,
@@ -23,11 +23,12 @@ import {
   type Scope,
   type Setup,
 } from '../../agents/setup/edit.ts';
+import { madePin } from '../../agents/pin.ts';
 import { pinProxied, proxiedCommands } from '../../agents/mcp/proxied.ts';
 import { nameOdd, showChanges } from '../../agents/show-changes.ts';
 import { homeOfSudo, planeOfSudo } from '../../agents/sudo.ts';
-import { etc, folderOf, scopeOf, setupsNamed } from '../../agents/target.ts';
-import { readObject, type Variables } from '../../context/config.ts';
+import { etc, folderOf, lockedPath, scopeOf, setupsNamed } from '../../agents/target.ts';
+import { readObject } from '../../context/config.ts';
 import { updateUserConfig } from '../../context/config-write.ts';
 import type { Context } from '../../context/definition.ts';
 import type { Invocation, Run } from '../../context/command.ts';
@@ -64,7 +65,8 @@ export const run: Run<typeof spec> = async (call) => {
   const { session } = call;
   await enrolApprover(call);
   const { key, file, keyId, isOperators } = await hookKey({ session, context, scope, folder, given });
-  writeConnection(call, { folder, scope, keyFile: file });
+  const pin = await madePin(session, { key, context });
+  writeConnection(call, { folder, scope, keyFile: file, pin });
   if (keyId !== null) writeInstalled(folder, { ...readInstalled(folder), keyId });
   const { changes, odd } = planned(key);
   install(changes, folder, key);
@@ -82,6 +84,10 @@ export const run: Run<typeof spec> = async (call) => {
   if (scope === 'user')
     await out.warn(
       safe`a project can turn off hooks of a user: run it as root, with --scope managed; gov agents doctor says what stays open`,
+    );
+  if (pin === null && !session.baseUrl().value.startsWith('https:'))
+    await out.warn(
+      safe`hooks send their key to the program that answers at ${session.baseUrl().value}: the plane is of an older version, or its keys cannot be read`,
     );
   if (isOperators)
     await out.warn(
@@ -226,23 +232,18 @@ function plan(call: Call, { scope, folder, chosen, key, sandbox }: InstallChoice
   return { changes: plans.flatMap((each) => each.plan), odd };
 }
 
-/** PATH without folders that others than root can write. Errors: exit 2 where none is left. */
-function lockedPath({ PATH = '' }: Variables): string {
-  const folders = PATH.split(delimiter).filter(
-    (folder) => folder.startsWith('/') && writableByOthers(folder) === null,
-  );
-  if (folders.length > 0) return folders.join(delimiter);
-  throw usage('--lock-path: expected a folder on PATH that root alone can write, found none');
-}
-
 /** An address that the user gave wins over the context. */
 const contextOf = ({ session, settings }: Call): Context | undefined =>
   settings.baseUrl === undefined ? session.context()?.context : undefined;
 
-function writeConnection(
-  call: Call,
-  { folder, scope, keyFile }: { folder: string; scope: Scope; keyFile: string },
-): void {
+interface ConnectionChoice {
+  readonly folder: string;
+  readonly scope: Scope;
+  readonly keyFile: string;
+  readonly pin: Required<NonNullable<HookConnection['pin']>> | null;
+}
+
+function writeConnection(call: Call, { folder, scope, keyFile, pin }: ConnectionChoice): void {
   const { session, settings } = call;
   const context = contextOf(call);
   // a plane's directory knows its port, but other users cannot read it
@@ -252,9 +253,17 @@ function writeConnection(
     ...(isOwnPlane ? { dataDir: context.dataDir } : { baseUrl: session.baseUrl().value }),
     keyFile,
     ...(caFile === undefined ? {} : { caFile }),
+    ...pinMembers(pin, isOwnPlane),
   };
   makeFolder(folder);
   writeWhole(join(folder, 'agents.json'), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`), 0o644);
+}
+
+/** The directory of a plane has its keys, also after a rotation. */
+function pinMembers(pin: ConnectionChoice['pin'], isOwnPlane: boolean): Pick<HookConnection, 'pin'> {
+  if (pin === null) return {};
+  const { planeKeys: _keys, ...key } = pin;
+  return { pin: isOwnPlane ? key : pin };
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { limits } from '../../../contract/limits.ts';
+import { pinOfHooks } from '../../agents/pin.ts';
 import { Gate } from '../../mcp/gate.ts';
 import { Pins } from '../../mcp/pins.ts';
 import { serverNameAt, serverNameOf } from '../../mcp/server-name.ts';
@@ -26,6 +27,7 @@ export const run: Run<typeof spec> = async (invocation) => {
     retries: limits.mcpDecisionRetries,
     timeoutMs: limits.mcpDecisionSeconds * 1000,
     keepsReceipts: true,
+    pin: pinOfHooks(io.env),
   });
   let warnings = 0;
   const warn = (text: string): void => {

@@ -12,6 +12,7 @@ import { limits } from '../../../contract/limits.ts';
 import { defaultLayers } from '../../../contract/proofs.ts';
 import { digestOf } from '../../../core/json/digest.ts';
 import { shellWord } from '../../../core/shell-word.ts';
+import { pinOfHooks } from '../../agents/pin.ts';
 import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
@@ -33,7 +34,7 @@ export const run: Run<typeof spec> = async (call) => {
   const engine = engineOf(call);
   const relay = new Relay(isatty(0));
   try {
-    const client = await session.client({ keepsReceipts: true });
+    const client = await session.client({ keepsReceipts: true, pin: pinOfHooks(io.env) });
     const recorder = new Recorder(client, { runId, actor, now: io.now });
     const token = await tokenOf(call, runId);
     const isRecorded = await started(call, { recorder, relay });
