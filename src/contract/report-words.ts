@@ -40,6 +40,7 @@ export const reportSectionIds = [
   'integrity-completeness/clocks',
   'integrity-completeness/sources',
   'integrity-completeness/ungoverned',
+  'integrity-completeness/control-tests',
   'replay-drift/replays',
   'replay-drift/drift',
   'incident-bundle/timeline',

@@ -27,6 +27,7 @@ export const checks = {
   clockSteady: 'The clock of the service did not jump',
   sourcesSend: 'No source of telemetry is silent',
   allGoverned: 'Nothing ran ungoverned',
+  bypassesShut: 'No tried way around hooks is open',
   balanced: 'Recordings of other programs balance',
   clientClocks: 'Clients state times close to those of the log',
   indexCovers: 'The index of the log covers the period',
@@ -72,6 +73,8 @@ export const examines: Readonly<Record<CheckId, string>> = {
   clockSteady: 'entries of the period',
   sourcesSend: `services that sent telemetry for at least ${limits.sourceSilentHours} h, as known when the report was made. Silence before is not in it`,
   allGoverned: 'tool calls of the period, as coverage judges them',
+  bypassesShut:
+    'ways around the hooks of clients that gov agents drill --bypasses tried in the period, by client and machine. One whose newest attempt shows nothing is not shown',
   balanced:
     'balances of recordings of runs of the period in which the scanner found something to compare. Recordings without one are not shown',
   clientClocks: 'events of the period',
@@ -97,6 +100,7 @@ export const readsEvents: ReadonlySet<CheckId> = new Set<CheckId>([
   'callDecided',
   'grantsUsed',
   'allGoverned',
+  'bypassesShut',
   'balanced',
   'clientClocks',
 ]);

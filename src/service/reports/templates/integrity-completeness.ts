@@ -9,6 +9,7 @@ import {
 import { splitNote } from '../../../core/note/signed.ts';
 import { openOwn } from '../../log/checkpoints.ts';
 import { factNames } from '../../events/facts.ts';
+import { bypassesIn, bypassTable } from '../counts/bypasses.ts';
 import { increase, order, totalOf } from '../counts/by-name.ts';
 import { coverageRows, coverageTable } from './coverage.ts';
 import { indexOf, integrityOf } from '../checks/integrity.ts';
@@ -151,6 +152,13 @@ export const integrityCompleteness = template({
       figures: { alarms: 'Tool calls that raise an alarm' },
       checks: ['allGoverned'],
     },
+    'control-tests': {
+      title: 'Control tests',
+      text: 'Machines of agents tried the known ways around the hooks of their clients (gov agents drill --bypasses), and recorded the results. A way is shut if it left no mark, or a decision came first, and the same attempt left its mark where gov was not in the way. A result that shows nothing is not a result.',
+      tables: [bypassTable],
+      figures: { openWays: 'Ways around hooks that are open' },
+      checks: ['bypassesShut'],
+    },
   },
   build: async (draft) => {
     const { source, period } = draft;
@@ -167,6 +175,7 @@ export const integrityCompleteness = template({
     const seen = (n: number) => (leftOut > 0 ? { atLeast: n } : n);
     const [longest] = tally.quiet;
     const planes = await planeSilence(source, period);
+    const bypasses = await bypassesIn(draft);
     return {
       figures: {
         faults: totalOf(kinds, ...faultTypes),
@@ -177,11 +186,13 @@ export const integrityCompleteness = template({
         missing: seen(sources.missing + covered.missing),
         clock: kinds.get('clock.jumped') ?? 0,
         skewed: tally.skewed,
+        openWays: bypasses.open,
         quiet: longest === undefined ? null : longest.toMs - longest.fromMs,
       },
       checks: {
         ...integrityOf(source, { kinds, tally, covered, sources, planes }),
         indexCovers: await indexOf(draft),
+        bypassesShut: bypasses.examination,
       },
       blocks: {
         clocks: [
@@ -202,6 +213,7 @@ export const integrityCompleteness = template({
         covered.rows.table({
           scope: `${alarmTable.lists}.${leftOut === 0 ? '' : ` ${count(leftOut, 'run was', 'runs were')} left out: the report compares at most ${limits.reportCoverageRuns} runs and ${limits.reportCoverageEvents} events, and no run with pruned events.`}`,
         }),
+        bypasses.rows.table(),
       ],
     };
   },

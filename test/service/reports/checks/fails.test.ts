@@ -112,6 +112,7 @@ const failing: Readonly<Record<CheckId, Case>> = {
     }),
   ],
   allGoverned: ['known', 'integrity-completeness'],
+  bypassesShut: ['hostile', 'integrity-completeness'],
   balanced: ['hostile', 'integrity-completeness'],
   clientClocks: ['hostile', 'integrity-completeness'],
   indexCovers: [

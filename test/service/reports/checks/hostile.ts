@@ -50,6 +50,14 @@ export async function hostileLog(service: TestService, tenant: Tenant): Promise<
   await say({ runId: 'lossy', eventType: 'recorder.dropped', timestamp: now() });
   const lacking = { runId: 'recorded', eventType: 'gov.balance/1', timestamp: now(), metadata: leftOut };
   await say(lacking);
+  const way = { machine: 'build-7', id: 'notify', result: 'open' };
+  const tried = {
+    runId: 'agent-drills',
+    eventType: 'drill.bypass',
+    resource: { name: 'codex' },
+    metadata: way,
+  };
+  await say({ ...tried, timestamp: now() });
   await say({ runId: 'old', eventType: 'agent.step', timestamp: '2020-01-05T09:00:00Z' });
 
   await say({ runId: 'erased', eventType: 'agent.step', timestamp: now(), metadata: { secret: 'x' } });
