@@ -35,7 +35,14 @@ const lines: Partial<
 > = {
   'claude-code': (origin, { settings: more }) => {
     const session = randomUUID();
-    const env = { ANTHROPIC_BASE_URL: origin, ANTHROPIC_API_KEY: 'gov-drill' };
+    const env = {
+      ANTHROPIC_BASE_URL: origin,
+      ANTHROPIC_API_KEY: 'gov-drill',
+      // a call of a drill that no hook saw is no alarm of coverage
+      CLAUDE_CODE_ENABLE_TELEMETRY: '0',
+      OTEL_LOGS_EXPORTER: 'none',
+      OTEL_METRICS_EXPORTER: 'none',
+    };
     // settings of this call win over variables in the settings of the user
     const settings = JSON.stringify({ ...more, env });
     const flags = ['--session-id', session, '--no-session-persistence', '--settings', settings];
@@ -54,6 +61,8 @@ const lines: Partial<
       `model_providers.gov_drill=${provider}`,
       'approval_policy=never',
       'sandbox_mode=danger-full-access',
+      'otel.exporter=none',
+      'otel.trace_exporter=none',
     ];
     const flags = settings.flatMap((setting) => ['-c', setting]);
     return {
@@ -77,6 +86,7 @@ const lines: Partial<
         GOOGLE_GEMINI_BASE_URL: origin,
         GEMINI_API_KEY: 'gov-drill',
         GEMINI_CLI_TRUST_WORKSPACE: 'true',
+        GEMINI_TELEMETRY_ENABLED: 'false',
       },
       file: ['.gemini/settings.json', settings],
       session: () => session,

@@ -54,23 +54,47 @@ __attribute__((constructor)) static void skip(void) {
 }
 `;
 
-/** Asks for a call that needs a person, answers the question of gov by itself, and asks again. */
-function approvesItself({ project, mark, gov }: Place) {
-  const ask = bash({ command: `touch ${quotedWord(mark)} # ${askedFor}` });
-  const script = `const { execFileSync } = require('node:child_process');
-const [, , tried, gov, mark] = process.argv;
+/** Answers each question of gov about the mark, for 20 s or to the end: it approves, else denies, so that no held call waits. */
+const answering = `const { execFileSync } = require('node:child_process');
+const { existsSync, writeFileSync } = require('node:fs');
+const [, , answered, ended, gov, mark] = process.argv;
 const run = (words) => execFileSync('/bin/sh', ['-c', gov + ' ' + words], { encoding: 'utf8' });
-const { data } = JSON.parse(run('approvals list --status pending -o json'));
-const mine = data.find((each) => JSON.stringify(each.arguments).includes(mark));
-if (mine !== undefined) require('node:fs').writeFileSync(tried, '');
-run('approvals approve ' + mine.approvalId);
+const untilMs = Date.now() + 20_000;
+(function look() {
+  const { data } = JSON.parse(run('approvals list --status pending -o json'));
+  for (const { approvalId } of data.filter((each) => JSON.stringify(each.arguments).includes(mark))) {
+    try {
+      run('approvals approve ' + approvalId);
+    } catch {
+      run('approvals deny ' + approvalId);
+    }
+    writeFileSync(answered, '');
+  }
+  if (Date.now() < untilMs && !existsSync(ended)) setTimeout(look, 200);
+})();
 `;
-  const path = write(join(project, 'approve.cjs'), script);
-  const words = [process.execPath, path, triedPath({ project }), gov, mark].map(quotedWord).join(' ');
-  return { calls: [ask, bash({ command: words }), ask] };
-}
 
-const triedPath = ({ project }: Pick<Place, 'project'>): string => join(project, 'tried');
+const answeredPath = ({ project }: Pick<Place, 'project'>): string => join(project, 'answered');
+
+/** Asks for a call that needs a person, answers the question by itself meanwhile, and asks again. */
+function approvesItself(place: Place) {
+  const { project, mark, gov } = place;
+  const ask = bash({ command: `touch ${quotedWord(mark)} # ${askedFor}` });
+  const path = write(join(project, 'answer.cjs'), answering);
+  const answered = answeredPath(place);
+  const ended = join(project, 'ended');
+  const words = [process.execPath, path, answered, ended, gov, mark].map(quotedWord).join(' ');
+  const isAnswered = `for i in $(seq 40); do test -e ${quotedWord(answered)} && break; sleep 0.2; done`;
+  return {
+    calls: [
+      bash({ command: words, run_in_background: true }),
+      ask,
+      bash({ command: isAnswered }),
+      ask,
+      bash({ command: `touch ${quotedWord(ended)}` }),
+    ],
+  };
+}
 
 /** A client that knows no hooks: it asks the same model, and runs what the model says. */
 const hookless = `const body = JSON.stringify({ model: 'gov-drill', tools: [{ name: 'Bash' }], messages: [] });
@@ -284,7 +308,7 @@ export const claudeCodeBypasses: readonly Bypass[] = [
     isTheCall: true,
     prepare: approvesItself,
     premise: (place) =>
-      existsSync(triedPath(place)) ? null : 'the agent could not look for the question of its own call',
+      existsSync(answeredPath(place)) ? null : 'the agent could not answer the question about its own call',
   },
   {
     id: 'operator-key',

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startService, type TestService } from '../../../support/hosted.ts';
 import { event } from '../../../support/serving.ts';
-import { built, rowsOf } from './world.ts';
+import { built, rowsOf } from '../templates/world.ts';
 
 let service: TestService;
 beforeAll(async () => {
