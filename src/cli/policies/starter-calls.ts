@@ -154,6 +154,8 @@ export const denyingCalls: Readonly<Record<string, StarterCalls>> = {
       of('codex', 'apply_patch', { command: '*** Begin Patch\n*** Delete File: ../other/x\n*** End Patch' }),
     ],
     unclear: [
+      'find . | xargs -a list rm',
+      "for f in 'a /srv/x'; do rm $f; done",
       'rm -rf $DIR',
       'find .. -exec rm {} +',
       'cat list | xargs rm -f',
@@ -188,6 +190,8 @@ export const denyingCalls: Readonly<Record<string, StarterCalls>> = {
       of('claude-code', 'Read', { file_path: '/srv/app/src/env.ts' }),
     ],
     caught: [
+      "find . -name '.en*' | xargs cat",
+      "find . -name '*env' | xargs cat",
       'env',
       'env -u X',
       'env | grep TOKEN',

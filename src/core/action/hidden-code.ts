@@ -37,6 +37,8 @@ const builders = new Set(
     ' ',
   ),
 );
+/** Their words name files that they run. */
+const testRunners = new Set('pytest jest vitest ctest tox nox rake'.split(' '));
 /** Options of builds that name another folder, or a file in it. */
 const buildFolder =
   /^(?:-C|--directory|--prefix|--cwd|--dir|--manifest-path|-f|--file|--makefile|--project|--project-dir|--rootdir)(?:=(.*))?$/;
@@ -56,7 +58,7 @@ const staysHere: ReadonlyMap<string, RegExp> = new Map([
 ]);
 const containers = new Set(['docker', 'podman', 'nerdctl']);
 const containerReads =
-  /^(?:(?:compose|image|container|volume|network|context|builder|buildx|system) )?(?:ps|ls|list|images|logs|inspect|version|info|stats|top|port|diff|history|search|events|config|df|pull|tag)\b/;
+  /^(?:(?:compose|image|container|volume|network|context|builder|buildx|system) )?(?:ps|ls|list|images|logs|inspect|version|info|stats|top|port|diff|history|search|events|df|pull|tag)\b|^compose config\b/;
 const containerBuilds =
   /^(?:(?:compose |buildx |image |container )?(?:build|up|create|stop|start|restart|down))\b/;
 const removesVolumes = /(?:^| )(?:-\w*v\w*|--volumes|--rmi)(?: |$)/;
@@ -152,6 +154,8 @@ export function hiddenCode(run: CodeRun): string[] {
 const runsInSed = /(?:^|[;}/\d])\s*[ew]\b|\/[gimp\d]*[ew][gimp\d]*(?:\s|;|$)/;
 
 function interpreted({ program, words, hasInput, cwd, workspace }: CodeRun): string[] {
+  const at = /^(?:[gmn]?awk|sed)$/.test(program) ? words.indexOf('-f') : -1;
+  if (at >= 0) return [scriptName(words[at + 1] ?? null, { cwd, workspace })];
   const base = program.replace(/(?<=[A-Za-z])[\d.]+$/, '');
   const inline = inlineOptions.get(base);
   if (inline === undefined) return [];
@@ -225,10 +229,12 @@ function gitCode(words: readonly (string | null)[]): string[] {
 type RunPlace = Pick<CodeRun, 'cwd' | 'workspace'>;
 
 /** Whether a build runs in a folder that is not in the workspace, or that nobody knows. */
-function isOutside({ words, cwd, workspace }: CodeRun): boolean {
+function isOutside({ program, words, cwd, workspace }: CodeRun): boolean {
   if (workspace === null) return false;
   let folder = cwd;
   for (const [at, word] of words.entries()) {
+    const isTest = testRunners.has(program) && /^(?:[/~]|\.\.(?:\/|$))/.test(word ?? '');
+    if (isTest && !isBelow(joined(cwd ?? '/', word ?? ''), workspace)) return true;
     const match = word === null ? null : buildFolder.exec(word);
     if (match === null) continue;
     const given = match[1] ?? words[at + 1];

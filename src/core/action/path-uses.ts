@@ -39,9 +39,7 @@ const silent = new Set(
   'echo printf true false : exit export unset kill sleep date whoami uname id pwd'.split(' '),
 );
 /** Their `-o` names no file. */
-const usesNoFile = new Set(
-  'ps ssh sftp mount grep egrep set shopt lsof id jq kubectl helm docker ip'.split(' '),
-);
+const usesNoFile = new Set('ps ssh sftp mount grep egrep set shopt lsof id jq kubectl helm ip'.split(' '));
 /** Their first operand is a pattern or a mode. */
 const patternFirst = new Set(
   'grep egrep fgrep rg ag ack sed awk gawk mawk jq yq tr chmod chown chgrp'.split(' '),

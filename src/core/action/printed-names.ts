@@ -64,9 +64,22 @@ function found(args: readonly string[]): string[] | null {
   const folders = args.slice(0, start < 0 ? args.length : start).filter((arg) => !arg.startsWith('-'));
   const test = args.findIndex((arg) => /^-i?name$/.test(arg));
   const name = args[test + 1] ?? '';
-  const isOne = test >= 0 && isKnown(name) && !args.some((arg) => /^-(?:or?|not)$|^!$|[,[?]/.test(arg));
-  const end = isOne ? `/${name.replaceAll('*', pattern)}` : '';
-  return (folders.length === 0 ? ['.'] : folders).map((folder) => below(folder) + end);
+  const isOne =
+    test >= 0 &&
+    isKnown(name) &&
+    /[^*\s]/.test(name) &&
+    !args.some((arg) => /^-(?:or?|not)$|^!$|[,[?\s]/.test(arg));
+  return (folders.length === 0 ? ['.'] : folders).flatMap((folder) =>
+    isOne ? named(folder, name) : [below(folder)],
+  );
+}
+
+/** Files of a kind, such as `*.o`, in a folder and below it. Unlike in a shell, `*` also matches a dot at the start. */
+function named(folder: string, kind: string): string[] {
+  const name = kind.replaceAll('*', pattern);
+  const start = folder.replace(/\/$/, '');
+  const hidden = kind.startsWith('*') ? [`${start}/.${name}`] : [];
+  return [`${below(folder)}/${name}`, `${start}/${name}`, ...hidden];
 }
 
 /** `git ls-files`, `git diff --name-only` and `git grep -l` name files below the current folder. */
@@ -81,5 +94,5 @@ function gitNames([verb = '', ...args]: readonly string[]): string[] | null {
   if (!isList || leaves) return null;
   const kinds = args.filter((arg) => !arg.startsWith('-'));
   const areKinds = verb === 'ls-files' && kinds.length > 0 && kinds.every((kind) => /^\*[\w.]+$/.test(kind));
-  return areKinds ? kinds.map((kind) => `${below('.')}/${pattern}${kind.slice(1)}`) : [below('.')];
+  return areKinds ? kinds.flatMap((kind) => named('.', kind)) : [below('.')];
 }

@@ -232,7 +232,9 @@ class Walk {
       if (isValue !== undefined) replaced = short === '' ? options[at + 1] : short;
       else if (/^(?:-[0ortx]*i|--replace)/.test(option)) replaced = long ?? (option.split('=', 2)[1] || '{}');
     }
-    const names = place.printed ?? [unknown];
+    // `-a FILE` takes the words of a file
+    const takesFile = options.some((option) => /^(?:-[0ortx]*a|--arg-file)/.test(option));
+    const names = (takesFile ? null : place.printed) ?? [unknown];
     const shown = command.flatMap((word) =>
       word === replaced ? names : [replaced ? word.replaceAll(replaced, unknown) : word],
     );

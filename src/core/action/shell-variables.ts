@@ -46,8 +46,10 @@ export class LoopVariables {
     const [word] = words;
     // a loop in another one leaves its value in the same variable
     for (const each of this.#open) if (each.name === name) each.word = null;
-    const isKnown = name !== null && words.length === 1 && !this.#isNamedElsewhere(name);
-    this.#open.push({ name: name ?? '', word: isKnown && word !== undefined ? word : null });
+    // a shell splits an unquoted variable at blanks
+    const isOne = words.length === 1 && word !== undefined && !/\s/.test(word);
+    const isKnown = name !== null && isOne && !this.#isNamedElsewhere(name);
+    this.#open.push({ name: name ?? '', word: isKnown ? word : null });
   }
 
   close(): void {
