@@ -68,7 +68,7 @@ export function installedAt(setup: Setup, { env, etc }: Pick<Around, 'env' | 'et
     const looks = setup.edits({ env, etc, scope }, nothing).map(lookAt);
     const lines = looks.flatMap((look) => look.lines);
     if (lines.length === 0) continue;
-    const settings = looks.find((look) => look.settings !== undefined)?.settings ?? {};
+    const settings = Object.assign({}, ...looks.map((look) => look.settings ?? {}));
     return { scope, look: { lines, holes: looks.flatMap((look) => look.holes), settings } };
   }
   return null;

@@ -152,9 +152,11 @@ export const openSettings: readonly OpenSetting[] = [
     },
     notify: {
       title: 'notify of ~/.codex/config.toml runs a program after each turn, without a call',
-      scope: null,
-      usedBy: [['notify']],
-      removable: true,
+      members: [{ path: ['notify'], value: [], keeps: true }],
+    },
+    'mcp-servers': {
+      title: 'an MCP server of a home or a project starts a program, and runs calls past gov mcp proxy',
+      members: [{ path: ['mcp_servers'], value: {}, keeps: true }],
     },
   }),
   ...rowsOf('gemini', '0.61.0', {

@@ -31,7 +31,11 @@ const wanted: HookSettings = {
   entry: '/gov.cjs',
   config: '/c.json',
   lockedPath: '/usr/bin',
-  wrapped: [['/gov', 'mcp', 'proxy', '--name', 'x', '--', 'y']],
+  wrapped: (['claude-code', 'codex'] as const).map((client) => ({
+    client,
+    name: 'x',
+    words: ['/gov', 'mcp', 'proxy', '--name', 'x', '--', 'y'],
+  })),
 };
 let root = '';
 beforeEach(() => {

@@ -116,12 +116,12 @@ describe('the known ways around hooks', () => {
       'codex.other-hooks': 'closed',
       'codex.terminals': 'closed',
       'codex.env-file': 'no setting',
-      'codex.notify': 'no setting',
+      'codex.notify': 'closed',
+      'codex.mcp-servers': 'closed',
     });
     write('.codex/.env', 'OTHER=1\nexport BASH_ENV=/x\n');
-    write('.codex/config.toml', 'notify = ["touch", "/x"]\n');
     const after = await statesOf('codex');
-    expect(after.states).toMatchObject({ 'codex.env-file': 'open', 'codex.notify': 'open' });
+    expect(after.states).toMatchObject({ 'codex.env-file': 'open', 'codex.notify': 'closed' });
     expect(after.problems).toContainEqual(
       expect.stringContaining(`close it with removing it from ${join(home, '.codex/.env')}`),
     );

@@ -14,7 +14,7 @@ import { isObject } from '../../../core/json/object.ts';
 import { homeOf, type Variables } from '../../context/config.ts';
 import { spelledName } from '../../mcp/server-name.ts';
 import { writeWhole } from '../../terminal/output-file.ts';
-import type { Scope } from '../setup/edit.ts';
+import type { Scope, WrappedServer } from '../setup/edit.ts';
 import { configuredServers, configuredVariables, type ConfiguredServer } from './configured.ts';
 
 /** What the connection file keeps about the servers of one client. */
@@ -103,13 +103,17 @@ export function pinProxied(pinning: PinOptions): Partial<Record<AgentClient, rea
   );
 }
 
-/** The commands of the configured servers of a client that start the proxy. */
-export function proxiedCommands(client: AgentClient, pinning: PinOptions): (readonly string[])[] {
+/** The configured servers of a client that start the proxy. */
+export function proxiedServers(client: AgentClient, pinning: PinOptions): WrappedServer[] {
   const configs = configsOf(client, pinning);
   const servers = configs === null ? null : configuredServers(client, { configs, cwd: pinning.cwd });
   return (servers ?? [])
     .filter((server) => isProxyEntry(server, pinning))
-    .map(({ entry: { command, args } }) => [command, ...(Array.isArray(args) ? args : [])].map(String));
+    .map(({ name, entry: { command, args } }) => ({
+      client,
+      name,
+      words: [command, ...(Array.isArray(args) ? args : [])].map(String),
+    }));
 }
 
 function pinsOf(pinning: PinOptions): Pins {

@@ -105,7 +105,12 @@ function closing({ scope }: SetupTarget, { lockedPath, wrapped }: HookSettings):
   if (scope === 'user') return [];
   const members = closingMembers('claude-code', scope).map((member) =>
     member.path[0] === 'allowedMcpServers'
-      ? { ...member, value: wrapped.map((words) => ({ serverCommand: words })) }
+      ? {
+          ...member,
+          value: wrapped
+            .filter(({ client }) => client === 'claude-code')
+            .map(({ words }) => ({ serverCommand: words })),
+        }
       : member,
   );
   return lockedPath === null ? members : [...members, { path: lockedPathMember, value: lockedPath }];

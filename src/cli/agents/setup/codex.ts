@@ -143,6 +143,35 @@ function hookTables(wanted: HookSettings): string {
   return `${stringify({ hooks: Object.assign({}, ...tables) })}\n`;
 }
 
+/** Codex starts no MCP server but those of this list, by name and program (measured: 0.171.0). */
+function allowedServers({ wrapped }: HookSettings): string {
+  const servers = wrapped
+    .filter(({ client }) => client === 'codex')
+    .map(({ name, words: [command = ''] }) => [name, { identity: { command } }]);
+  return `${servers.length === 0 ? '[mcp_servers]' : stringify({ mcp_servers: Object.fromEntries(servers) })}\n`;
+}
+
+/**
+ * The administrator's defaults, which win over the user's file and over `-c` (measured: 0.171.0): no program is started
+ * after a turn. gov's line is at the top, because a setting after a table would belong to that table.
+ */
+function defaultsEdit({ etc }: SetupTarget): Edit {
+  const path = join(etc, 'codex', 'managed_config.toml');
+  return {
+    path,
+    add(before) {
+      const [mark, text] = withoutMark(before ?? '');
+      return `${mark}${'notify' in read(path, text) ? '' : marked('notify = []\n')}${text}`;
+    },
+    remove(now, original) {
+      read(path, now);
+      const left = now.replace(block, '');
+      return left === '' && (original ?? null) === null ? null : left;
+    },
+    look: (now) => ({ lines: [], holes: [], settings: read(path, now ?? '') }),
+  };
+}
+
 function managed(path: string, text: string, wanted: HookSettings): { head: string; tail: string } {
   const settings = read(path, text);
   const only = settings['allow_managed_hooks_only'];
@@ -151,7 +180,7 @@ function managed(path: string, text: string, wanted: HookSettings): { head: stri
   const modes = wanted.sandbox === null || 'allowed_sandbox_modes' in settings ? '' : sandboxModes;
   return {
     head: `${only === true ? '' : 'allow_managed_hooks_only = true\n'}${modes}`,
-    tail: `${features}${hookTables(wanted)}`,
+    tail: `${features}${'mcp_servers' in settings ? '' : allowedServers(wanted)}${hookTables(wanted)}`,
   };
 }
 
@@ -192,5 +221,8 @@ export const codex: Setup = {
   tested: '0.171.0',
   // older ones type into a terminal without a hook: they have no setting for it
   oldest: '0.155.0',
-  edits: (place, wanted) => [edit(place, wanted)],
+  edits: (place, wanted) => [
+    edit(place, wanted),
+    ...(place.scope === 'managed' ? [defaultsEdit(place)] : []),
+  ],
 };

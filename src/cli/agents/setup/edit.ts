@@ -19,6 +19,13 @@ export interface SetupTarget {
   readonly scope: Scope;
 }
 
+export interface WrappedServer {
+  readonly client: AgentClient;
+  readonly name: string;
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+}
+
 export interface HookSettings {
   /** The programs and the file that the hook names. */
   readonly node: string;
@@ -30,8 +37,8 @@ export interface HookSettings {
   readonly telemetry: { readonly origin: string; readonly key: string } | null;
   /** PATH for the programs that a client starts; null: not locked. */
   readonly lockedPath: string | null;
-  /** Commands of MCP servers that run through the proxy, the only ones that an administrator's settings allow. */
-  readonly wrapped: readonly (readonly string[])[];
+  /** MCP servers that run through the proxy, the only ones that an administrator's settings allow. */
+  readonly wrapped: readonly WrappedServer[];
   /** For the sandbox that a client has of its own; null: its settings stay. */
   readonly sandbox: SandboxLists | null;
 }

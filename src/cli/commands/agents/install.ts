@@ -1,6 +1,6 @@
 /** `gov agents install [CLIENT]`. Tested by `test/cli/agents/install.test.ts`. */
 import { basename, join, resolve } from 'node:path';
-import { clientTitles } from '../../../core/agents/clients.ts';
+import { agentClients, clientTitles } from '../../../core/agents/clients.ts';
 import { isObject } from '../../../core/json/object.ts';
 import {
   install,
@@ -24,7 +24,7 @@ import {
   type Setup,
 } from '../../agents/setup/edit.ts';
 import { madePin } from '../../agents/pin.ts';
-import { pinProxied, proxiedCommands } from '../../agents/mcp/proxied.ts';
+import { pinProxied, proxiedServers } from '../../agents/mcp/proxied.ts';
 import { nameOdd, showChanges } from '../../agents/show-changes.ts';
 import { homeOfSudo, planeOfSudo } from '../../agents/sudo.ts';
 import { etc, folderOf, lockedPath, scopeOf, setupsNamed } from '../../agents/target.ts';
@@ -219,7 +219,9 @@ function plan(call: Call, { scope, folder, chosen, key, sandbox }: InstallChoice
     // a file that every user can read must not have a key
     telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
     lockedPath: flags.lockPath ? lockedPath(io.env) : null,
-    wrapped: homes.flatMap((env) => proxiedCommands('claude-code', { ...pinning, env })),
+    wrapped: homes.flatMap((env) =>
+      agentClients.flatMap((client) => proxiedServers(client, { ...pinning, env })),
+    ),
     sandbox,
   };
   const installed = readInstalled(folder);

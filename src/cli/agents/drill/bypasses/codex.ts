@@ -71,7 +71,7 @@ export const codexBypasses: readonly Bypass[] = [
   {
     id: 'mcp-server-home',
     title: 'An MCP server in the settings of the user',
-    closes: 'a sandbox below the client; gov mcp wrap puts its calls under policy, not its program',
+    setting: 'codex.mcp-servers',
     isBehindCall: true,
     prepare(place) {
       const server = `\n[mcp_servers.gov-drill]\ncommand = "touch"\nargs = [${JSON.stringify(place.mark)}]\n`;
