@@ -31,6 +31,10 @@ const sentences = [
   '--${flags[name] ?? name}', // the name of a flag
   'gov log entries ${flag}', // a number
   '`--since ${known}`',
+  '` --hold ${hold}`', // a number
+  'quotedWord(config)}${holds}`', // made above
+  '--type ${bypassType}`', // a constant
+  '`--require ${path}`', // of NODE_OPTIONS, which node reads
 ];
 
 /** The values of the commands in a line that are not words for a shell. */
