@@ -54,7 +54,7 @@ const ask = async (messages) => {
     const event = { session_id: session, hook_event_name: 'PreToolUse', tool_name: name, tool_input: input, tool_use_id: id };
     const { status, stdout } = hook === undefined ? { status: 0, stdout: '' } : sh(hook.command, JSON.stringify(event));
     if (name === 'Bash' && status === 0 && !stdout.includes('"deny"'))
-      spawnSync('/bin/bash', ['-c', input.command], { stdio: 'ignore', env: { ...process.env, ...project.env } });
+      spawnSync('/bin/bash', ['-c', input.command], { input: '', env: { ...process.env, ...project.env } });
     messages.push({ content: [{ type: 'tool_result', tool_use_id: id }] });
   }
 })();

@@ -32,6 +32,8 @@ export function copySettings(setup: Setup, { env, etc, home, hasHooks }: CopyOpt
     XDG_DATA_HOME: join(home, '.local/share'),
     XDG_STATE_HOME: join(home, '.local/state'),
     XDG_CACHE_HOME: join(home, '.cache'),
+    // without it, as under a timer, bash takes a pipe of Node.js for a network connection, and reads no BASH_ENV
+    SHLVL: env['SHLVL'] || '1',
     // gov itself runs as its user has it
     GOV_CONFIG_DIR: dirname(configPath(env)),
   };

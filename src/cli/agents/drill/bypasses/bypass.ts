@@ -26,7 +26,7 @@ export interface Place {
   find(program: string): string | null;
 }
 
-export interface Attempt extends Script {
+interface Attempt extends Script {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of the client. */
   readonly flags?: readonly string[];

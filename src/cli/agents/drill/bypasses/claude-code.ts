@@ -244,7 +244,8 @@ export const claudeCodeBypasses: readonly Bypass[] = [
     isBehindCall: true,
     prepare(place) {
       const path = write(join(place.home, 'start.sh'), `touch ${quotedWord(place.mark)}\n`);
-      addSettings(ofProject(place), { env: { BASH_ENV: path } });
+      // zsh reads no BASH_ENV
+      addSettings(ofProject(place), { env: { BASH_ENV: path, SHELL: '/bin/bash' } });
       return { calls: [allowed] };
     },
   },
