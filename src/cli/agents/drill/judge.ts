@@ -52,7 +52,14 @@ export async function drill(
   const model = await standIn(id, { calls: [{ shell: `touch '${trace}' # ${forbidden}` }] });
   const startedMs = performance.now();
   try {
-    const { session, said } = await start(client, { path, origin: model.origin, cwd: folder, env });
+    const { session, said } = await start(client, {
+      path,
+      origin: model.origin,
+      cwd: folder,
+      env,
+      // what its user has
+      model: null,
+    });
     const durationMs = Math.round(performance.now() - startedMs);
     const stopped = !existsSync(trace);
     const runId = session === null ? null : runIdFrom(session);
@@ -69,7 +76,10 @@ export async function drill(
   }
 }
 
-/** The call is the first of its run, so one page is enough. Gemini CLI gives a hook no id of the call. */
+/**
+ * The call is the first of its run, so one page is enough. Gemini CLI gives a hook no id of the call, and Codex another one in
+ * code mode: `exec-` and a UUID (measured: 0.171.0).
+ */
 async function refusalIn(
   plane: Client,
   runId: string,
@@ -78,7 +88,8 @@ async function refusalIn(
   const { body } = await plane.listEvents({ query: { runId, limit: 100 } });
   return body.events.find(
     ({ eventType, metadata }) =>
-      eventType === 'tool.denied' && (client === 'gemini' || metadata['toolCallId'] === callId),
+      eventType === 'tool.denied' &&
+      (client === 'gemini' || client === 'codex' || metadata['toolCallId'] === callId),
   );
 }
 

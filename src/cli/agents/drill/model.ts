@@ -118,7 +118,7 @@ interface StreamEvent {
 }
 
 /** Tools that run a command, with their arguments: those of Claude Code, Gemini CLI, Codex and OpenCode. */
-const shells: Readonly<Record<string, (command: string) => object>> = {
+const shells: Readonly<Record<string, (command: string) => object | string>> = {
   Bash: (command) => ({ command, description: 'a drill of gov' }),
   run_shell_command: (command) => ({ command, description: 'a drill of gov' }),
   exec_command: (cmd) => ({ cmd }),
@@ -126,7 +126,7 @@ const shells: Readonly<Record<string, (command: string) => object>> = {
   shell: (command) => ({ command: ['bash', '-lc', command] }),
   bash: (command) => ({ command, description: 'a drill of gov' }),
   // code mode of Codex has this tool alone
-  exec: (command) => ({ command }),
+  exec: (command) => `text(await tools.exec_command(${JSON.stringify({ cmd: command })}));`,
 };
 
 /** The call to ask for; null: the last words of the turn. `input`: its arguments, or a text of code. */
