@@ -5,6 +5,7 @@ export const proofs = {
   /** A source that is this late has a gap. */
   coverageSettleSeconds: 60,
   coverageCallsAnswered: 1000,
+  coverageLinkedRuns: 20,
   graphNodesAnswered: 50_000,
   graphEdgesAnswered: 200_000,
   graphNodesDeclared: 50_000,

@@ -80,6 +80,8 @@ export class CoverageJudge {
   readonly #calls: Calls;
   readonly #sources = new SourceFacts();
   readonly #kernel = new KernelPrograms();
+  /** Null: nobody read the linked runs. */
+  #elsewhere: Calls | null = null;
   #events = 0;
   #lastServerMs = 0;
 
@@ -100,6 +102,18 @@ export class CoverageJudge {
     }
     const call = this.#calls.add(read);
     this.#sources.add(read, { reportsCall: call !== null });
+  }
+
+  /** Runs with the decisions about programs that the kernel saw in this one. */
+  get linkedRuns(): readonly string[] {
+    return [...this.#kernel.linked];
+  }
+
+  /** Takes an event of a linked run; null: all of them were read. A proof is about the events of its run alone, and takes none. */
+  addLinked(event: RunEvent | null): void {
+    this.#elsewhere ??= new Calls(this.#rules);
+    const read = event === null ? null : readEvent(event);
+    if (read !== null) this.#elsewhere.add(read);
   }
 
   finish(): Coverage {
@@ -133,7 +147,8 @@ export class CoverageJudge {
   #judgeAll(): CoveredCall[] {
     joinUnnamed(this.#calls);
     const own = this.#calls.all;
-    const all = [...own, ...this.#kernel.finish(own)].toSorted((a, b) => a.index - b.index);
+    const kernel = this.#kernel.finish(own, this.#elsewhere?.all ?? null);
+    const all = [...own, ...kernel].toSorted((a, b) => a.index - b.index);
     const found = new Map(all.map((call) => [call, coveredCall(call, this.#verdictOf(call))]));
     const bad = all
       .filter((call) => isInner(call.id) && alarms.has(found.get(call)?.verdict ?? 'governed'))

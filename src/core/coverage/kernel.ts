@@ -7,6 +7,7 @@ import { newCall, noteTimes, unseen, type CallFacts } from './calls.ts';
 import { clientFacts, type ClientFacts } from './clients.ts';
 import { joinMs } from './join.ts';
 import type { ReadEvent } from './read-event.ts';
+import { governs } from './report.ts';
 
 /** A program that the client started, with all programs that its process became. */
 interface Started {
@@ -28,13 +29,13 @@ export class KernelPrograms {
   readonly #clients = new Map<number, readonly [name: string, facts: ClientFacts]>();
   readonly #started: Started[] = [];
   readonly #open = new Map<number, Started>();
-  /** A run of `gov run` whose program has a run of its own, with the decisions about its calls. */
-  #isLinked = false;
+  /** Runs of their own that the programs of this run have, with the decisions about their calls. */
+  readonly linked = new Set<string>();
 
   /** Takes the next event. Cost: about 5 µs. Its members are the recorder's word. */
   add(event: ReadEvent): void {
-    if (event.type === 'run.linked') this.#isLinked = true;
-    const { pid, ppid, path, argv, callHash, cut } = event.metadata;
+    const { pid, ppid, path, argv, callHash, cut, run } = event.metadata;
+    if (event.type === 'run.linked' && typeof run === 'string') this.linked.add(run);
     if (event.type !== 'x.kernel.exec') return;
     if (typeof pid !== 'number' || typeof ppid !== 'number' || typeof path !== 'string') return;
     const words = Array.isArray(argv) ? argv.map(String) : [];
@@ -65,10 +66,15 @@ export class KernelPrograms {
     if (found !== undefined) this.#clients.set(pid, found);
   }
 
-  /** Notes at each call that the kernel saw it. Returns the calls that nothing else reports. */
-  finish(calls: readonly CallFacts[]): CallFacts[] {
+  /**
+   * Notes at each call that the kernel saw it. Returns the calls that nothing else of the run reports. `elsewhere`: the calls of the
+   * linked runs; null where nobody read them.
+   */
+  finish(calls: readonly CallFacts[], elsewhere: readonly CallFacts[] | null): CallFacts[] {
+    const isOpen = elsewhere === null && this.linked.size > 0;
+    const others = new Set(elsewhere);
     const byHash = new Map<string, CallFacts[]>();
-    for (const call of calls) {
+    for (const call of [...calls, ...others]) {
       for (const hash of new Set(call.reports.map(({ callHash }) => callHash))) {
         const alike = byHash.get(hash ?? '') ?? [];
         if (hash !== null) byHash.set(hash, alike);
@@ -84,8 +90,10 @@ export class KernelPrograms {
       const found = programs
         .flatMap(({ callHash }) => nearest(byHash.get(callHash ?? '') ?? [], event))
         .find((call) => !call.sightings.has('kernel'));
-      const isSure = shell !== undefined && !(found === undefined && (this.#isLinked || shell.isCut));
-      const call = found ?? newCall(null, event);
+      const isSure = shell !== undefined && !(found === undefined && (isOpen || shell.isCut));
+      const isOfOther = found !== undefined && others.has(found);
+      const call = found === undefined || isOfOther ? newCall(null, event) : found;
+      if (isOfOther) Object.assign(call, decisionOf(found));
       const name = (shell ?? programs[0])?.name ?? '';
       call.tool ??= name;
       call.sightings.set('kernel', {
@@ -103,10 +111,28 @@ export class KernelPrograms {
         argumentsHash: null,
       });
       noteTimes(call, event);
-      return found === undefined ? [call] : [];
+      if (isOfOther) found.sightings.set('kernel', unseen());
+      return call === found ? [] : [call];
     });
   }
 }
+
+/** What a call of another run has of its decision. */
+const decisionOf = ({
+  id,
+  tool,
+  decision,
+  isStopped,
+  sightings,
+  reports,
+}: CallFacts): Partial<CallFacts> => ({
+  id,
+  tool,
+  decision,
+  isStopped,
+  sightings: new Map([...sightings].filter(([source]) => governs(source))),
+  reports: reports.filter(({ decides }) => decides),
+});
 
 /**
  * The calls whose program this may be. A decision comes before its program, and clocks of one machine differ little. Calls that are too

@@ -51,6 +51,7 @@ const members = [
   'path',
   'argv',
   'cut',
+  'run',
 ] as const;
 const wanted = new Set([
   '/resource',

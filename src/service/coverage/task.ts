@@ -17,14 +17,15 @@ import { LoggedPolicies } from '../in-force/logged.ts';
 import type { RunOf, Task, TaskContext } from '../call/work.ts';
 
 /**
- * Judges the events of a run below a leaf index. `rules`: of a proof from before; `also`: gets each event too. Cost: about
- * 15 µs an event.
+ * Judges the events of a run below a leaf index. `rules`: of a proof from before; `also`: gets each event too. `readsLinked`: the
+ * decisions about programs that the kernel saw may be in other runs, which no proof reads. Cost: about 15 µs an event.
  */
 export async function coverageOf(
   context: TaskContext,
   run: RunOf & {
     readonly rules?: CoverageRules | undefined;
     readonly also?: { readonly add: (event: RunEvent) => void };
+    readonly readsLinked?: true;
   },
   beforeIndex: number,
 ): Promise<Coverage> {
@@ -35,7 +36,21 @@ export async function coverageOf(
       run.also?.add(event);
     }
   }
+  if (run.readsLinked === true) await readLinked(context, { judge, projectId: run.projectId, beforeIndex });
   return judge.finish();
+}
+
+async function readLinked(
+  context: TaskContext,
+  { judge, projectId, beforeIndex }: { judge: CoverageJudge; projectId: string; beforeIndex: number },
+): Promise<void> {
+  const linked = judge.linkedRuns;
+  if (linked.length === 0 || linked.length > limits.coverageLinkedRuns) return;
+  for (const runId of linked) {
+    for await (const chunk of runEvents(context, { projectId, runId }, { fromSeq: 0, beforeIndex }))
+      for (const event of chunk) judge.addLinked(event);
+  }
+  judge.addLinked(null);
 }
 
 type Timeline = Pick<PolicyTimeline, 'activeAtMs'>;
@@ -57,7 +72,7 @@ export const detailOf = ({ verdict, detail, firstMs }: CoveredCall, policies: Ti
 
 export const coverage: Task<'coverage'> = async (context, { projectId, runId, underPolicy }) => {
   const { size } = await context.reader.head(projectId, 'audit');
-  const judged = await coverageOf(context, { projectId, runId }, size);
+  const judged = await coverageOf(context, { projectId, runId, readsLinked: true }, size);
   if (!judged.isAlarming) return bodyOf(runId, judged);
   const policies = await policyTimes(context, projectId, size);
   return bodyOf(runId, underPolicy === true ? onlyUnder(judged, policies) : judged, policies);

@@ -6,7 +6,8 @@ import { callHash, withCallHash } from '../../../src/core/coverage/call-hash.ts'
 import { shellLineOf } from '../../../src/core/coverage/kernel-lines.ts';
 import { hookLine, nothing } from '../../../src/cli/agents/setup/edit.ts';
 import { cases, hasCases } from '../../paths.ts';
-import { judged } from './sessions.ts';
+import { CoverageJudge } from '../../../src/core/coverage/judge.ts';
+import { asLeaves, judged } from './sessions.ts';
 
 const settings = {
   ...nothing,
@@ -132,9 +133,25 @@ describe('a program that the kernel saw', () => {
   });
 
   it('is unknown where the agent has a run of its own, with the decisions about its calls', () => {
-    const linked = event('run.linked', atMs, {});
-    const shell = exec(atMs + 1, 11, 10, ['/bin/bash', '-c', 'ls']);
-    expect(shown([client, linked, shell])).toEqual([['unknown', null, 'kernel']]);
+    const linked = event('run.linked', atMs, { run: 's' });
+    const shells = ['ls', 'rm x', 'touch y'].map((line, at) =>
+      exec(atMs + 1 + at, 11 + at, 10, ['/bin/bash', '-c', line]),
+    );
+    const unknown = ['unknown', null, 'kernel'];
+    expect(shown([client, linked, ...shells])).toEqual([unknown, unknown, unknown]);
+    const judge = new CoverageJudge();
+    for (const leaf of asLeaves([client, linked, ...shells])) judge.add(leaf);
+    expect(judge.linkedRuns).toEqual(['s']);
+    const decisions = [
+      ...decided('claude-code', 'a', atMs, 'ls'),
+      ...decided('claude-code', 'b', atMs, 'rm x', true),
+    ];
+    for (const leaf of asLeaves(decisions)) judge.addLinked(leaf);
+    expect(judge.finish().calls).toMatchObject([
+      { callId: 'a', verdict: 'governed', compared: 'action', sources: ['hook', 'kernel'] },
+      { callId: 'b', verdict: 'denied_but_ran' },
+      { callId: null, verdict: 'ungoverned', sources: ['kernel'] },
+    ]);
   });
 
   it('without a shell, which no table knows, is unknown', () => {

@@ -1,5 +1,6 @@
 /** Sources of one run over real HTTP: a hook or SDK that asks first, OTLP, and a transcript, in several orders. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
 import { parseTrust } from '../../../src/core/note/checkpoint.ts';
 import { verifyBundle } from '../../../src/core/proofs/verify.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
@@ -177,6 +178,35 @@ describe('a call that several sources report', () => {
       ['mismatch', null],
       ['governed', 'action'],
     ]);
+  });
+
+  it('reads the decisions about what the kernel saw in the runs that a run leads to, up to a limit', async () => {
+    const step = (runId: string, eventType: string, metadata: object) =>
+      gov.must('POST', '/events', {
+        runId,
+        eventType,
+        actor: { name: 'gov' },
+        resource: { name: 'Bash', type: 'tool' },
+        action: 'note',
+        timestamp: new Date().toISOString(),
+        metadata,
+      });
+    const [client, name] = [{ name: 'claude-code' }, 'Bash'];
+    const { evaluationId } = await gov.tool('session-of-it', name, { client, arguments: { command: 'ls' } });
+    const by = { recordedBy: 'hook', client: client.name, evaluationId, toolCallId: 'c1' };
+    await step('session-of-it', 'tool.call', by);
+    await step('boxed', 'x.kernel.exec', { pid: 2, ppid: 1, path: '/usr/bin/claude', argv: ['claude'] });
+    await step('boxed', 'x.kernel.exec', { pid: 3, ppid: 2, path: '/bin/bash', argv: ['bash', '-c', 'ls'] });
+    await step('boxed', 'run.linked', { run: 'session-of-it' });
+    expect(await coverageOf('boxed')).toMatchObject({
+      covered: true,
+      calls: [{ callId: 'c1', verdict: 'governed', compared: 'action', sources: ['hook', 'kernel'] }],
+    });
+    for (let n = 1; n < limits.coverageLinkedRuns; n++)
+      await step('boxed', 'run.linked', { run: `other-${n}` });
+    expect(await verdictsOf('boxed')).toEqual(['governed']);
+    await step('boxed', 'run.linked', { run: 'one-too-many' });
+    expect(await verdictsOf('boxed')).toEqual(['unknown']);
   });
 
   it('keeps the number of each log record, also where a span has reported the call', async () => {

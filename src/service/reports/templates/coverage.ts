@@ -64,7 +64,9 @@ export async function coverageRows(
   for (const runId of runIds.slice(0, limits.reportCoverageRuns)) {
     if (events >= limits.reportCoverageEvents) break;
     const also = new RecordingsJudge();
-    const judged = await coverageOf(context, { projectId, runId, also }, treeSize).catch(nullIfPruned);
+    const judged = await coverageOf(context, { projectId, runId, also, readsLinked: true }, treeSize).catch(
+      nullIfPruned,
+    );
     if (judged === null) continue;
     recordings.add(runId, also.finish());
     runs += 1;
