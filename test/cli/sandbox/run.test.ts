@@ -226,11 +226,17 @@ describe.skipIf(noSandbox !== null)(
       const none = await run(['--sandbox', ...touch], { PATH: folder });
       expect([none.code, none.stderr]).toEqual([126, expect.stringContaining('apt install bubblewrap')]);
       symlinkSync('/etc', join(app, '.codex'));
-      const linked = await run(['--sandbox', ...touch]);
+      const linked = await run(['--sandbox', '--run', 'b9', ...touch]);
       unlinkSync(join(app, '.codex'));
       expect([linked.code, linked.stderr]).toEqual([
         2,
         expect.stringContaining(`${join(app, '.codex')}: expected no link`),
+      ]);
+      const [begun, end] = await eventsOf('b9');
+      expect([begun?.eventType, end?.eventType, end?.metadata['exitCode']]).toEqual([
+        'run.started',
+        'run.ended',
+        126,
       ]);
       expect((await run(['--sandbox', '--fail', 'open', ...touch])).code).toBe(2);
       expect((await run(['--port', '80', ...touch])).code).toBe(2);

@@ -17,7 +17,7 @@ import type { Invocation, Run } from '../../context/command.ts';
 import { exit, failureOf, usage } from '../../program/exit.ts';
 import { Relay, type ProgramEnd } from '../../program/relay.ts';
 import { safe } from '../../terminal/safe.ts';
-import { openSandbox, requireEngine, type Engine, type Sandbox } from '../../sandbox/run.ts';
+import type { Engine, Sandbox, SandboxOptions } from '../../sandbox/run.ts';
 import { environmentOf, runTokenOf } from '../../start/environment.ts';
 import { gitFacts } from '../../start/git.ts';
 import { lostTelemetry } from '../../start/telemetry-variables.ts';
@@ -31,7 +31,7 @@ export const run: Run<typeof spec> = async (call) => {
   requireProgram(program, io.env['PATH']);
   const runId = flags.run ?? newRunId(io.now());
   const actor = { name: flags.actor ?? basename(program), role: 'agent' };
-  const engine = engineOf(call);
+  const engine = await engineOf(call);
   const relay = new Relay(isatty(0));
   try {
     const client = await session.client({ keepsReceipts: true, pin: pinOfHooks(io.env) });
@@ -46,7 +46,15 @@ export const run: Run<typeof spec> = async (call) => {
     const sandbox =
       engine === null
         ? null
-        : await openSandbox(call, { ...sandboxWords(call), engine, client, runId, actor, env });
+        : await opened(call, { engine, client, runId, actor, env }).catch(async (cause: unknown) => {
+            const ended = { code: exit.notStarted, cause: failureOf(cause) };
+            await endedWith(call, { recorder, ended, durationMs: io.now() - startedMs });
+            throw cause;
+          });
+    if (relay.signal.aborted) {
+      await sandbox?.end();
+      return relay.signalCode;
+    }
     const ended =
       sandbox === null
         ? await relay.run(args.command, { cwd: io.cwd, env })
@@ -68,13 +76,21 @@ export const run: Run<typeof spec> = async (call) => {
 };
 
 /** Null without --sandbox. Errors: exit 126 without an engine, exit 2 for flags that do not go together. */
-function engineOf(call: Call): Engine | null {
+async function engineOf(call: Call): Promise<Engine | null> {
   const { sandbox = false, write = [], port = [], fail } = call.flags;
   if (!sandbox && write.length + port.length > 0)
     throw usage('expected --write and --port only with --sandbox');
   if (sandbox && fail === 'open')
     throw usage('expected --sandbox without --fail open: a sandbox without decisions has no lists');
-  return sandbox ? requireEngine(call) : null;
+  if (!sandbox) return null;
+  const { requireEngine } = await import('../../sandbox/run.ts');
+  return requireEngine(call);
+}
+
+/** Loaded only for a sandbox: other runs start without it. */
+async function opened(call: Call, options: Omit<SandboxOptions, 'writable' | 'ports'>): Promise<Sandbox> {
+  const { openSandbox } = await import('../../sandbox/run.ts');
+  return openSandbox(call, { ...options, ...sandboxWords(call) });
 }
 
 const sandboxWords = ({ flags: { write = [], port = [] } }: Call) => ({
@@ -175,9 +191,11 @@ async function started(
   }
 }
 
+type RecordedEnd = Omit<ProgramEnd, 'cause'> & { readonly cause?: { readonly message: string } };
+
 async function endedWith(
   { out }: Call,
-  { recorder, ended, durationMs }: { recorder: Recorder; ended: ProgramEnd; durationMs: number },
+  { recorder, ended, durationMs }: { recorder: Recorder; ended: RecordedEnd; durationMs: number },
 ): Promise<boolean> {
   const { code, signal, cause } = ended;
   const metadata = {
