@@ -7,16 +7,17 @@
  * could not be recorded goes to `observe`, and into the run as `recorder.dropped` with the next governed call that gets a
  * decision. Tested by `test/client/governed.test.ts` against a real plane.
  */
-import type { Approval } from '../contract/approvals.ts';
+import type { Approval, ApprovalStatus } from '../contract/approvals.ts';
 import type { EventInput } from '../contract/events.ts';
 import { limits } from '../contract/limits.ts';
 import type { ToolCall, ToolDecision } from '../contract/tools.ts';
 import { visibleText } from '../core/visible.ts';
 import { shellWord } from '../core/shell-word.ts';
 import type { Client } from './create.ts';
+import { decidedApproval } from './decided-approval.ts';
 import { GovApiError, GovError } from './errors.ts';
 import { lossesOf } from './losses.ts';
-import { isTransient, pause } from './retry.ts';
+import { isTransient } from './retry.ts';
 
 /** A call that belongs to a run; `actor` is the caller. */
 export type GovernedCall = Omit<ToolCall, 'dryRun'> & Required<Pick<ToolCall, 'runId' | 'actor'>>;
@@ -58,18 +59,28 @@ interface CallRecord<Value> {
   readonly result?: (value: Value) => Readonly<Record<string, unknown>> & { readonly ok: boolean };
 }
 
-/** The tool did not run. Carries the decision and the approval that it would have needed. */
+/**
+ * The tool did not run. Carries the decision and the approval that it would have needed. `approval` is null without one, and
+ * where the caller's key may not read approvals (scope `governance:read`); `approvalStatus` is known then too.
+ */
 export class GovToolRefused extends GovError {
   override readonly name = 'GovToolRefused';
   readonly code = 'TOOL_REFUSED';
   readonly retryable = false;
   readonly decision: ToolDecision;
   readonly approval: Approval | null;
+  readonly approvalStatus: ApprovalStatus | null;
 
-  constructor(detail: string, decision: ToolDecision, approval: Approval | null = null) {
+  constructor(
+    detail: string,
+    decision: ToolDecision,
+    approval: Approval | null = null,
+    approvalStatus: ApprovalStatus | null = approval?.status ?? null,
+  ) {
     super(detail);
     this.decision = decision;
     this.approval = approval;
+    this.approvalStatus = approvalStatus;
   }
 }
 
@@ -156,9 +167,9 @@ class Invocation<Value> {
       const waitMs = this.#waitMs(decision);
       const untilMs = askedMs + waitMs;
       if (approvalId !== null && waitMs > 0) this.#options.onHold?.();
-      const approval = approvalId === null ? null : await this.#approval(approvalId, untilMs);
+      const status = approvalId === null ? null : await this.#statusOf(approvalId, untilMs);
       const next = `invoke-${this.#id}-${approvalId}`;
-      if (approval?.status !== 'approved' || next === key) return this.#refuse(decision, approval);
+      if (status !== 'approved' || next === key) return this.#refuse(decision, status);
       key = next;
     }
   }
@@ -225,9 +236,10 @@ class Invocation<Value> {
   }
 
   /** Records the refusal, then throws it, recorded or not: the decision is in the log already. */
-  async #refuse(decision: ToolDecision, approval: Approval | null): Promise<never> {
+  async #refuse(decision: ToolDecision, approvalStatus: ApprovalStatus | null): Promise<never> {
     const { evaluationId, approvalId } = decision;
-    const status = approval === null ? decision.decision : `approval ${approval.status}`;
+    const approval = approvalId === null ? null : await this.#readable(approvalId);
+    const status = approvalStatus === null ? decision.decision : `approval ${approvalStatus}`;
     // a reason of deny begins with the policy, or with who denied
     const head = status === 'deny' ? '' : `${status}: `;
     try {
@@ -237,21 +249,37 @@ class Invocation<Value> {
     }
     throw new GovToolRefused(
       visibleText(
-        `${this.#call.tool.name}: ${head}${decision.reason}${decision.decision === 'deny' ? '' : personOf(approval)}`,
+        `${this.#call.tool.name}: ${head}${decision.reason}${decision.decision === 'deny' ? '' : personOf(decision, approvalStatus, approval)}`,
       ),
       decision,
       approval,
+      approvalStatus,
     );
   }
 
-  /** Returns the approval after it is decided or expired, or its current state when the waiting time ends. */
-  async #approval(approvalId: string, untilMs: number): Promise<Approval> {
+  /** The status after it is decided or expired, or at the end of the waiting time. Needs only the scope of the call. */
+  #statusOf(approvalId: string, untilMs: number): Promise<ApprovalStatus> {
     const { signal } = this.#options;
-    for (let delayMs: number = limits.clientBackoffMs; ; delayMs = Math.min(delayMs * 2, 2000)) {
-      const { body } = await this.#client.getApproval({ params: { approvalId }, signal });
-      const leftMs = untilMs - Date.now();
-      if (body.status !== 'pending' || leftMs <= 0) return body;
-      await pause(Math.min(delayMs, leftMs), signal);
+    const ask = async (waitSeconds: number): Promise<ApprovalStatus> => {
+      const { body } = await this.#client.awaitApproval({
+        params: { approvalId },
+        query: { waitSeconds },
+        signal,
+        timeoutMs: (waitSeconds + limits.clientTimeoutSeconds) * 1000,
+      });
+      return body.status;
+    };
+    return decidedApproval(ask, { untilMs, signal });
+  }
+
+  /** The approval with who decided it; null where the key may not read approvals, as that of a run. */
+  async #readable(approvalId: string): Promise<Approval | null> {
+    try {
+      const { signal } = this.#options;
+      return (await this.#client.getApproval({ params: { approvalId }, signal })).body;
+    } catch (cause) {
+      if (cause instanceof GovApiError && cause.status === 403) return null;
+      throw cause;
     }
   }
 
@@ -316,9 +344,13 @@ async function recordLosses(client: Client): Promise<void> {
 }
 
 /** What a person did about the call, or has to do, as the end of a message. */
-function personOf(approval: Approval | null): string {
-  if (approval?.status === 'pending')
-    return `; approve it with: gov approvals approve ${shellWord(approval.approvalId)}`;
+function personOf(
+  { approvalId }: ToolDecision,
+  status: ApprovalStatus | null,
+  approval: Approval | null,
+): string {
+  if (approvalId !== null && status === 'pending')
+    return `; approve it with: gov approvals approve ${shellWord(approvalId)}`;
   if (approval?.status !== 'denied') return '';
   return `; denied by ${approval.decidedBy}${approval.comment === null ? '' : `: ${approval.comment}`}`;
 }

@@ -13,12 +13,19 @@ import { startPlane, type TestPlane } from '../support/serving.ts';
 let plane: TestPlane;
 let client: Client;
 let approver: Client;
+let agent: Client;
 beforeAll(async () => {
-  plane = await startPlane({ extraKeys: { approver: { scopes: ['approvals:decide', 'governance:read'] } } });
+  plane = await startPlane({
+    extraKeys: {
+      approver: { scopes: ['approvals:decide', 'governance:read'] },
+      agent: { scopes: ['tools:evaluate', 'events:write'] },
+    },
+  });
   const connect = (apiKey: string): Client =>
     createClient({ baseUrl: plane.baseUrl, apiKey, env: {}, retries: 0 });
   client = connect(plane.key);
   approver = connect(plane.keys['approver'] ?? '');
+  agent = connect(plane.keys['agent'] ?? '');
   for (const [policyId, name, action] of [
     ['no-shell', 'shell', 'deny'],
     ['ask-refund', 'refund', 'escalate'],
@@ -30,8 +37,7 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  client.close();
-  approver.close();
+  for (const each of [client, approver, agent]) each.close();
   await plane.end();
 });
 
@@ -125,6 +131,20 @@ describe('governedInvoke', () => {
     expect(refused.approval.status).toBe('denied');
     expect(refused.message).toMatch(/; denied by key_\S+$/);
     expect(await types()).toEqual(['tool.evaluated', 'tool.denied']);
+  });
+
+  it('governedInvoke waits for a person with a key that may not read approvals', async () => {
+    const invoke = (wait: number) =>
+      governedInvoke(agent, call('refund'), () => 'refunded', { approvalTimeoutMs: wait });
+    const refused = await failure(invoke(0));
+    expect(refused).toMatchObject({ approval: null, approvalStatus: 'pending' });
+    expect(refused.message).toContain(`gov approvals approve ${refused.decision.approvalId}`);
+    const running = invoke(20_000);
+    await decideNext('approved');
+    expect(await running).toBe('refunded');
+    const denied = failure(invoke(20_000));
+    await decideNext('denied');
+    expect(await denied).toMatchObject({ approval: null, approvalStatus: 'denied' });
   });
 
   async function decideNext(outcome: 'approved' | 'denied'): Promise<void> {

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
+import { decidedApproval } from '../../client/decided-approval.ts';
 import { keepAnswer } from '../../client/sending/kept-answers.ts';
 import { receiptedAnswer } from '../../client/receipts/receipted.ts';
 import { isTransient, pause, retryDelayMs } from '../../client/retry.ts';
@@ -235,20 +236,16 @@ class Plane {
     const path = hookPaths.wait.replace('{approvalId}', encodeURIComponent(approvalId));
     this.#stop = AbortSignal.timeout((seconds + limits.hookSeconds) * 1000);
     try {
-      for (;;) {
-        const left = Math.ceil((untilMs - Date.now()) / 1000);
-        if (left <= 0) return false;
-        const askedMs = Date.now();
-        const waitSeconds = Math.min(left, limits.holdWaitSeconds);
+      const ask = async (waitSeconds: number): Promise<unknown> => {
         const { text } = await this.#exchange({
           method: 'GET',
           path: `${path}?waitSeconds=${waitSeconds}`,
           headers: this.#headers,
           timeoutMs: (waitSeconds + limits.hookSeconds) * 1000,
         });
-        if (membersIn(text)['status'] !== 'pending') return true;
-        if (Date.now() - askedMs < pollMs) await pause(pollMs, this.#stop);
-      }
+        return membersIn(text)['status'];
+      };
+      return (await decidedApproval(ask, { untilMs, signal: this.#stop })) !== 'pending';
     } catch {
       return false; // the refusal says how to go on
     } finally {
@@ -306,8 +303,6 @@ class Plane {
   }
 }
 
-/** The shortest time between two questions about one approval. */
-const pollMs = 1000;
 /** A plane that restarts is back within a second. */
 const retries = 2;
 

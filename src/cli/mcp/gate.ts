@@ -246,9 +246,9 @@ function refusedText(server: string, tool: string, standing: RefusedTool): strin
   );
 }
 
-function refusal(call: CallMessage, { decision, approval, message }: GovToolRefused): string {
+function refusal(call: CallMessage, { decision, approvalStatus, message }: GovToolRefused): string {
   const { evaluationId, approvalId, reason: why } = decision;
-  if (decision.decision === 'escalate' && approvalId !== null && approval?.status !== 'denied')
+  if (decision.decision === 'escalate' && approvalId !== null && approvalStatus !== 'denied')
     return needsApproval(call, { approvalId, reason: why });
   if (decision.allowed) return notRun(call, `not run: ${message} (decision ${evaluationId})`);
   return notRun(call, `blocked: ${why} (decision ${evaluationId})`);

@@ -1,6 +1,7 @@
 /** A gate of a call waits for the person, without a scope to read approvals. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
+import { createRunToken, runScopes } from '../../../src/core/run-token.ts';
 import { startPlane, type TestPlane } from '../../support/serving.ts';
 import { governing } from '../support/governed.ts';
 
@@ -54,6 +55,19 @@ describe('the standing of an approval', () => {
     const { approvalId } = await asked();
     const answer = await standing(approvalId, `?waitSeconds=${limits.holdWaitSeconds + 1}`);
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/waitSeconds' }] } });
+  });
+
+  it('is for a run token only in its own run', async () => {
+    const { id: keyId, projectId } = (await plane.call('GET', '/auth/identity')).body;
+    const tokenOf = (runId: string): string =>
+      createRunToken(
+        { keyId, key: plane.key },
+        { runId, projectId, expiresMs: Date.now() + 60_000, scopes: runScopes },
+      );
+    const body = { tool: { name: 'pay' }, arguments: {}, runId: 'token-1' };
+    const { approvalId } = await gov.must('POST', '/mcp/tools/evaluate', body, tokenOf('token-1'));
+    expect((await standing(approvalId, '', tokenOf('token-1'))).body).toMatchObject({ status: 'pending' });
+    expect((await standing(approvalId, '', tokenOf('token-2'))).status).toBe(404);
   });
 
   it('is only for the key that asked', async () => {

@@ -68,17 +68,18 @@ function callOf({ args, flags }: Invocation<typeof spec>): GovernedCall {
   };
 }
 
-function refusal({ message, approval }: GovToolRefused): CliError {
-  const isOpen = approval?.status === 'pending';
+function refusal({ message, approval, approvalStatus, decision }: GovToolRefused): CliError {
+  const { approvalId } = decision;
+  const isOpen = approvalId !== null && approvalStatus === 'pending';
   return new CliError(exit.checkFailed, `nothing ran: ${message.replace(/; approve it with: .*$/, '')}`, {
     code: 'TOOL_REFUSED',
-    ...(isOpen ? { hint: waitingHint(approval.expiresAt) } : {}),
-    next: isOpen ? [`gov approvals approve ${shellWord(approval.approvalId)}`] : [],
+    ...(isOpen ? { hint: waitingHint(approval?.expiresAt) } : {}),
+    next: isOpen ? [`gov approvals approve ${shellWord(approvalId)}`] : [],
   });
 }
 
-const waitingHint = (until: string): string =>
-  `a person may decide until ${until}; after an approval, run the same command again, once. --wait-approval 10m waits for the decision`;
+const waitingHint = (until?: string): string =>
+  `a person may decide${until === undefined ? '' : ` until ${until}`}; after an approval, run the same command again, once. --wait-approval 10m waits for the decision`;
 
 /** The refusal of the approval that `--approval` names; null for another failure. */
 function unusable(failure: unknown): CliError | null {

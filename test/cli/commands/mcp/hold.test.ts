@@ -3,17 +3,20 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startProxy } from '../../support/mcp.ts';
 import { startPolicyPlane } from '../../support/policy-plane.ts';
 
-it('mcp proxy holds an escalated call of 2025, lets later calls pass, and runs it after the approval', async () => {
+it('mcp proxy with a key that may not read approvals holds an escalated call of 2025, lets later calls pass, and runs it after the approval', async () => {
   const plane = await startPolicyPlane({
     holdSeconds: 60,
-    extraKeys: { approver: { scopes: ['approvals:decide', 'governance:read'] } },
+    extraKeys: {
+      agent: { scopes: ['tools:evaluate', 'events:write', 'events:read'] },
+      approver: { scopes: ['approvals:decide', 'governance:read'] },
+    },
   });
   plane.write(
     'p/ask.policy',
     'escalate "ask"\nwhen tool.name == "pay" && default(arguments.amount, 0) == 50',
   );
   await plane.json('policy create p --publish');
-  const env = { GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key };
+  const env = { GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.keys['agent'] ?? '' };
   const proxied = startProxy({ env, flags: ['--name', 'till', '--run', 'held'] });
   onTestFinished(() => void proxied.child.kill('SIGKILL'));
   await proxied.ask(0, 'initialize', {
