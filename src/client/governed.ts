@@ -14,7 +14,7 @@ import type { ToolCall, ToolDecision } from '../contract/tools.ts';
 import { visibleText } from '../core/visible.ts';
 import { shellWord } from '../core/shell-word.ts';
 import type { Client } from './create.ts';
-import { decidedApproval } from './decided-approval.ts';
+import { decidedApproval } from './sending/decided-approval.ts';
 import { GovApiError, GovError } from './errors.ts';
 import { lossesOf } from './losses.ts';
 import { isTransient } from './retry.ts';

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { GovApiError, GovNetworkError } from '../../client/errors.ts';
-import { decidedApproval } from '../../client/decided-approval.ts';
+import { decidedApproval } from '../../client/sending/decided-approval.ts';
 import { keepAnswer } from '../../client/sending/kept-answers.ts';
 import { receiptedAnswer } from '../../client/receipts/receipted.ts';
 import { isTransient, pause, retryDelayMs } from '../../client/retry.ts';

@@ -2,8 +2,8 @@
  * Waits for the decision on an approval, by requests that the server holds (contract O30). A server that holds no more
  * requests answers at once, and is asked again after `shortestMs`. Tested by `test/client/governed.test.ts`.
  */
-import { limits } from '../contract/limits.ts';
-import { pause } from './retry.ts';
+import { limits } from '../../contract/limits.ts';
+import { pause } from '../retry.ts';
 
 const shortestMs = 1000;
 
