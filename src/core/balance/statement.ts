@@ -8,12 +8,10 @@
  * Tested by `test/core/balance/statement.test.ts`.
  */
 import { isObject } from '../json/object.ts';
+import { statedByMember } from '../../contract/stated-by.ts';
 import { kinds, type Kind } from './kinds.ts';
 
 export const balanceType = 'gov.balance/1';
-
-/** The member that the service sets in a balance: the id of the key, person or data plane that recorded it. */
-export const statedByMember = 'gov.statedBy';
 
 /** Zero is left out. */
 export type Counts = { readonly [K in Kind]?: number };

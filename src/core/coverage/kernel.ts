@@ -36,7 +36,7 @@ export class KernelPrograms {
   add(event: ReadEvent): void {
     const { pid, ppid, path, argv, callHash, cut, run } = event.metadata;
     if (event.type === 'run.linked' && typeof run === 'string') this.linked.add(run);
-    if (event.type !== 'x.kernel.exec') return;
+    if (event.source !== 'kernel' || event.type !== 'x.kernel.exec') return;
     if (typeof pid !== 'number' || typeof ppid !== 'number' || typeof path !== 'string') return;
     const words = Array.isArray(argv) ? argv.map(String) : [];
     const [name = ''] = [words[0] ?? path].map((word) => word.slice(word.lastIndexOf('/') + 1));

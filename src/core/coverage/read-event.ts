@@ -3,6 +3,7 @@
  * Tested by `test/core/coverage/judge.test.ts`.
  */
 import type { ReportSource } from '../../contract/coverage.ts';
+import { statedByMember } from '../../contract/stated-by.ts';
 import { valuesAt } from '../events/bodies.ts';
 import type { Fields } from '../events/links.ts';
 import type { RunEvent } from '../events/run-entry.ts';
@@ -33,6 +34,7 @@ const members = [
   'timestampSource',
   'evaluationId',
   'recordedBy',
+  statedByMember,
   'outcome',
   'ok',
   'observed',
@@ -73,6 +75,8 @@ export function readEvent({ index, clear, disclosures }: RunEvent): ReadEvent | 
   const { observed, tool } = metadata;
   const isObserved = clear.eventType === observedType && typeof observed === 'string';
   const named = isObserved ? tool : (fields.get('/resource/name') ?? fields.get('/resource'));
+  // without that member an agent may have written it
+  const isOfKernel = kernelTypes.has(clear.eventType) && typeof metadata[statedByMember] === 'string';
   const actor = fields.get('/actor/name') ?? fields.get('/actor');
   return {
     index,
@@ -80,7 +84,7 @@ export function readEvent({ index, clear, disclosures }: RunEvent): ReadEvent | 
     type: isObserved ? observed : clear.eventType,
     atMs: parseTimestamp(clear.timestamp) ?? 0,
     serverMs: parseTimestamp(clear.serverTimestamp) ?? 0,
-    source: kernelTypes.has(clear.eventType) ? 'kernel' : sourceOf(metadata),
+    source: isOfKernel ? 'kernel' : sourceOf(metadata),
     metadata,
     tool: typeof named === 'string' ? named : null,
     actor: typeof actor === 'string' ? actor : null,

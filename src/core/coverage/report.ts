@@ -9,8 +9,17 @@ import type { EventInput } from '../../contract/events.ts';
 import { digestOf, isDigest } from '../json/digest.ts';
 import { isObservation, isOwnId, joinOf, observedType, observedTypes } from './join.ts';
 
-/** What the kernel saw below a sandbox. */
+/** What the kernel saw below a sandbox, where the event names who recorded it. */
 export const kernelTypes: ReadonlySet<string> = new Set(['x.kernel.exec', 'x.kernel.connect']);
+
+/** Whether an event says that a kernel saw it, or that a sandbox started. An agent must not record it. */
+export const speaksForKernel = ({
+  eventType,
+  metadata,
+}: Pick<EventInput, 'eventType' | 'metadata'>): boolean =>
+  eventType === 'sandbox.started' ||
+  eventType.startsWith('x.kernel.') ||
+  metadata?.['recordedBy'] === 'kernel';
 
 /** Whether a source asks for decisions before calls run; the others report calls from elsewhere. */
 export const governs = (source: ReportSource): boolean =>

@@ -5,7 +5,6 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
-import { agentScopes } from '../../core/agents/clients.ts';
 import {
   changeHeader,
   changeNamespace,
@@ -21,18 +20,11 @@ import { parseTimestamp } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/port/store.ts';
 import { append } from '../writes/append.ts';
 import { changeSigned } from '../writes/system.ts';
-import type { Caller } from '../call/caller.ts';
+import { isAgent, isAgents, type Caller } from '../call/caller.ts';
 import type { SignedRequest } from '../port/handler.ts';
 import type { Services } from '../port/services.ts';
 import { approverKind, counterOf, countedSignature } from './document.ts';
 import { loggedApprovers, shownApprovers } from './logged.ts';
-
-const isAgents = (scopes: readonly string[]): boolean =>
-  scopes.every((scope) => agentScopes.some((own) => own === scope));
-
-/** Whether the caller is an agent: a run token, or a key that has the scopes of agents alone. */
-const isAgent = ({ run, scopes }: Pick<Caller, 'run' | 'scopes'>): boolean =>
-  run !== undefined || isAgents(scopes);
 
 /** What an approval that this caller asks for needs; null where the caller is no agent, and on a service. */
 export async function presenceOf(

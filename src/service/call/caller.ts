@@ -3,6 +3,7 @@
  * `test/http/admit/scopes.test.ts`.
  */
 import type { Scope } from '../../contract/operation.ts';
+import { agentScopes } from '../../core/agents/clients.ts';
 import { holds } from '../../core/credential.ts';
 import type { Credential, Project, StoredPlane } from '../../store/port/store.ts';
 import type { TenantRules } from './settings.ts';
@@ -45,6 +46,14 @@ export interface CallingPlane {
   /** Secrets that are valid for its signatures at a time. */
   secrets(nowMs: number): readonly Uint8Array[];
 }
+
+/** Whether agents have all of these scopes. */
+export const isAgents = (scopes: readonly string[]): boolean =>
+  scopes.every((scope) => agentScopes.some((own) => own === scope));
+
+/** Whether the caller is an agent: a run token, or a key that has the scopes of agents alone. */
+export const isAgent = ({ run, scopes }: Pick<Caller, 'run' | 'scopes'>): boolean =>
+  run !== undefined || isAgents(scopes);
 
 /** Whether a key's scopes allow an operation. */
 export const allows = (scopes: readonly string[], scope: Scope): boolean => holds(scopes, scope);

@@ -6,7 +6,7 @@ import type { EventInput } from '../../contract/events.ts';
 import { isRefused } from '../../core/json/items.ts';
 import type { EventDraft } from '../../core/events/record.ts';
 import { meterOf } from '../billing/quota.ts';
-import type { Caller } from '../call/caller.ts';
+import { isAgent, type Caller } from '../call/caller.ts';
 import type { Services } from '../port/services.ts';
 import type { Meter, PlainRequest } from '../writes/append.ts';
 import { subjectsOf } from '../call/subjects.ts';
@@ -19,6 +19,7 @@ export const recordingOf = (caller: Caller, services: Services): RecordRules => 
   subjects: subjectsOf(caller, services),
   onlyRun: caller.run,
   by: caller.id,
+  isAgent: isAgent(caller),
 });
 
 /** The leaves of a request that the service appends. */

@@ -8,11 +8,13 @@ import type { FieldCode } from '../../contract/field-codes.ts';
 import { limits } from '../../contract/limits.ts';
 import { rowNullDropper } from '../../contract/nulls.ts';
 import type { FieldError } from '../../contract/problems.ts';
+import { statedByMember } from '../../contract/stated-by.ts';
 import { isReservedRun, reservedRunRefusal } from '../../contract/system-runs.ts';
 import { table } from '../../contract/table.ts';
-import { balanceType, statedByMember } from '../../core/balance/statement.ts';
+import { balanceType } from '../../core/balance/statement.ts';
 import { callHashOf, callHashMember } from '../../core/coverage/call-hash.ts';
 import { joinOf } from '../../core/coverage/join.ts';
+import { speaksForKernel } from '../../core/coverage/report.ts';
 import type { RefusedItem } from '../../core/json/items.ts';
 import { canonicalize, type Json, type JsonObject } from '../../core/json/parse.ts';
 import { draftEvent, type EventDraft } from '../../core/events/record.ts';
@@ -30,7 +32,10 @@ const joinRefusal =
   'expected no event that makes two reports of a call one: the service writes them for the telemetry that it receives';
 
 const statedByRefusal =
-  'expected a balance without this member: the service names the credential that records it';
+  'expected an event without this member: the service names the credential that records it';
+
+const kernelRefusal =
+  'expected a key with more scopes than those of agents to record what a kernel saw and that a sandbox started, got the key of an agent or a token of a run; gov run --sandbox and gov events push record it with the key of the operator';
 
 const earliestMs = Date.UTC(2000, 0, 1);
 
@@ -44,6 +49,8 @@ export interface RecordRules {
   readonly onlyRun?: string | undefined;
   /** The id of the credential that records. */
   readonly by?: string;
+  /** The caller may not record what a kernel saw. */
+  readonly isAgent?: boolean;
 }
 
 const plainly: RecordRules = { redact: null, subjects: null };
@@ -63,13 +70,15 @@ const fault = (pointer: string, code: FieldCode, detail: string, limit?: number)
 export function judgeEvent(
   input: EventInput,
   services: Services,
-  { redact, subjects, mayJoin = false, onlyRun, by }: RecordRules = plainly,
+  { redact, subjects, mayJoin = false, onlyRun, by, isAgent = true }: RecordRules = plainly,
 ): JudgedEvent {
   const { now, salt, fingerprint, counts } = services;
   if (isReservedRun(input.runId)) return fault('/runId', 'NOT_ALLOWED', reservedRunRefusal);
   if (onlyRun !== undefined && input.runId !== onlyRun)
     return fault('/runId', 'NOT_ALLOWED', `expected run ${onlyRun}, the only one of this token`);
   if (!mayJoin && joinOf(input) !== null) return fault('/metadata/importer', 'NOT_ALLOWED', joinRefusal);
+  const isOfKernel = speaksForKernel(input);
+  if (isOfKernel && isAgent) return fault('/eventType', 'NOT_ALLOWED', kernelRefusal);
   const timestampMs = parseTimestamp(input.timestamp);
   if (timestampMs === null) return fault('/timestamp', 'BAD_FORMAT', 'expected an RFC 3339 time with offset');
   if (timestampMs < earliestMs) {
@@ -86,11 +95,11 @@ export function judgeEvent(
   }
   const redacted = redact === null ? { event: input } : redact(input);
   if ('fault' in redacted) return redacted;
-  const isBalance = input.eventType === balanceType;
-  if (isBalance && Object.hasOwn(input.metadata ?? {}, statedByMember))
+  const isStated = isOfKernel || input.eventType === balanceType;
+  if (isStated && Object.hasOwn(input.metadata ?? {}, statedByMember))
     return fault(`/metadata/${statedByMember}`, 'NOT_ALLOWED', statedByRefusal);
-  const stated =
-    isBalance && by !== undefined ? statedAs(redacted.event, by) : withHash(redacted.event, input);
+  const hashed = withHash(redacted.event, input);
+  const stated = isStated && by !== undefined ? statedAs(hashed, by) : hashed;
   const made = draftEvent(stated, timestampMs, salt);
   if ('code' in made) return fault(made.pointer, draftCodes[made.code], made.detail);
   // reads subjects before redaction, so that a redacted subject can still be erased
@@ -114,7 +123,7 @@ function withHash(event: EventInput, input: EventInput): EventInput {
   return { ...event, metadata: { ...event.metadata, [callHashMember]: hash } };
 }
 
-/** A balance is the statement of one party: the log names it. */
+/** A balance, and what a kernel saw, is the statement of one party: the log names it. */
 const statedAs = ({ metadata, ...event }: EventInput, by: string): EventInput => ({
   ...event,
   metadata: { ...metadata, [statedByMember]: by },

@@ -120,6 +120,7 @@ describe.skipIf(noSandbox !== null)(
       expect(connects.map(({ metadata }) => metadata)).toEqual([
         {
           recordedBy: 'kernel',
+          'gov.statedBy': expect.stringMatching(/^key_/),
           host: 'example.com',
           port: 80,
           decision: 'deny',
@@ -127,6 +128,7 @@ describe.skipIf(noSandbox !== null)(
         },
         {
           recordedBy: 'kernel',
+          'gov.statedBy': expect.stringMatching(/^key_/),
           host: 'example.com',
           port: 443,
           decision: 'deny',

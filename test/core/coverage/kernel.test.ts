@@ -27,8 +27,11 @@ const event = (eventType: string, atMs: number, metadata: Record<string, unknown
     metadata,
   });
 
+/** The service names the key that recorded what a kernel saw. */
+const byOperator = { 'gov.statedBy': 'key_operator' };
+
 const exec = (atMs: number, pid: number, ppid: number, argv: readonly string[]): EventInput =>
-  event('x.kernel.exec', atMs, { pid, ppid, path: argv[0] ?? '', argv: [...argv] });
+  event('x.kernel.exec', atMs, { ...byOperator, pid, ppid, path: argv[0] ?? '', argv: [...argv] });
 
 /** What the hook decides before a program. */
 function decided(client: string, id: string, atMs: number, command: string, deny = false): EventInput[] {
@@ -69,7 +72,7 @@ function kernelEvents(name: string, client: 'claude-code' | 'codex'): EventInput
   return (linesOf(name) as Watched[])
     .filter(({ t }) => t === 'exec')
     .map(({ ms, pid, ppid, path, argv }) =>
-      event('x.kernel.exec', ms, { pid, ppid, path, argv: asOurs(client, argv) }),
+      event('x.kernel.exec', ms, { ...byOperator, pid, ppid, path, argv: asOurs(client, argv) }),
     );
 }
 
@@ -152,6 +155,16 @@ describe('a program that the kernel saw', () => {
       { callId: 'b', verdict: 'denied_but_ran' },
       { callId: null, verdict: 'ungoverned', sources: ['kernel'] },
     ]);
+  });
+
+  it('is nothing where the event does not name the key that recorded it: an agent may have written it', () => {
+    const shell = exec(atMs + 1, 11, 10, ['/bin/bash', '-c', 'ls']);
+    const { 'gov.statedBy': _key, ...forged } = shell.metadata ?? {};
+    const calls = decided('claude-code', 'a', atMs, 'ls');
+    expect(shown([client, ...calls, { ...shell, metadata: forged }])).toEqual([
+      ['single_source', null, 'hook'],
+    ]);
+    expect(shown([client, ...calls, shell])).toEqual([['governed', 'action', 'hook,kernel']]);
   });
 
   it('without a shell, which no table knows, is unknown', () => {
