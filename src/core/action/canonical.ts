@@ -13,6 +13,7 @@ import { isObject } from '../json/object.ts';
 import {
   actionEngine,
   type Action,
+  type ActionCommand,
   type ActionFacts,
   type ActionKind,
   type PathUse,
@@ -21,7 +22,7 @@ import {
 import { clientTool, isKnownClient, type ClientTool } from './client-tools.ts';
 import { hostOf } from './host.ts';
 import { endpointOf, endpointsOf, hostsOf } from './host-uses.ts';
-import { patchText } from './large-content.ts';
+import { fileLines, patchText } from './large-content.ts';
 import { moneyOf } from './money.ts';
 import { environmentFile } from './own-files.ts';
 import { pathsOf, pathUses } from './path-uses.ts';
@@ -68,8 +69,8 @@ export function namedPaths(use: ToolUse): NamedPaths {
   const known = clientTool(use.client, use.tool);
   if (use.server !== null) return pathsOnly([], false);
   if (known?.kind !== 'shell') return pathsOnly(known === undefined ? [] : toolPaths(named, known), false);
-  const { commands, here } = shellReading(named, known.command ?? 'command');
-  const paths = (commands ?? []).flatMap((command) => pathsOf(command, here));
+  const { commands, line, here } = shellReading(named, known.command ?? 'command');
+  const paths = (commands ?? []).flatMap((command) => commandPaths(command, line, here));
   return pathsOnly(paths, commands?.some(({ program }) => program === 'git') === true);
 }
 
@@ -110,13 +111,14 @@ function shellReading({ arguments: given, facts }: ToolUse, member: string) {
   };
   const reading = line === null ? null : readLine(line, here);
   const { commands = null, code = [], readsEnvironment = false } = reading ?? {};
-  return { commands, code, readsEnvironment, here };
+  const madeLinks = (commands ?? []).flatMap(linksOf);
+  return { commands, code, readsEnvironment, line: line ?? '', here: { ...here, madeLinks } };
 }
 
 function shellAction(use: ToolUse, member: string, base: Action): Action {
-  const { commands, code, readsEnvironment, here } = shellReading(use, member);
+  const { commands, code, readsEnvironment, line, here } = shellReading(use, member);
   if (commands === null) return { ...base, ...hidden, code: ['unreadable'] };
-  const paths = commands.flatMap((command) => pathsOf(command, here));
+  const paths = commands.flatMap((command) => commandPaths(command, line, here));
   if (readsEnvironment) paths.push(...pathUses(environmentFile, 'read', { cwd: null, facts: here }));
   return bounded({
     ...base,
@@ -127,6 +129,31 @@ function shellAction(use: ToolUse, member: string, base: Action): Action {
     code,
   });
 }
+
+function commandPaths(command: ActionCommand, line: string, facts: ActionFacts): PathUse[] {
+  const paths = pathsOf(command, command.program === 'ln' ? { ...facts, madeLinks: [] } : facts);
+  const { program, args, cwd } = command;
+  const runsPatch = /^apply_?patch$/.test(program) || args.some((arg) => arg?.startsWith('--codex-run-as-'));
+  if (!runsPatch) return paths;
+  const patch = patchDocument.test(line) ? line : args.length === 1 ? (args[0] ?? null) : null;
+  return [...paths, ...patchPaths(patch, { cwd, facts })];
+}
+
+/** The symbolic links that a command makes, as far as its words say. */
+function linksOf({ program, flags, operands, cwd }: ActionCommand): { link: string; target: string }[] {
+  if (program !== 'ln' || cwd === null || !flags.some((flag) => flag === '-s' || flag === '--symbolic'))
+    return [];
+  const words = operands.filter((word) => word !== null);
+  const last = words.length > 1 ? (words.at(-1) ?? '.') : '.';
+  return words.slice(0, Math.max(1, words.length - 1)).flatMap((word) => {
+    const name = word.split('/').findLast((part) => part !== '') ?? '';
+    const links = [joined(cwd, last), ...(/^\.{0,2}$/.test(name) ? [] : [joined(cwd, `${last}/${name}`)])];
+    return links.map((link) => ({ link, target: joined(joined(link, '..'), word) }));
+  });
+}
+
+/** A line that gives `apply_patch` a document and does nothing else: Codex 0.171 applies it without a shell. */
+const patchDocument = /^\s*(?:cd [^\n;&|<>]+&& *)?apply_?patch *<<-? *(['"])(\w+)\1 *\n[^]*\n\2\s*$/;
 
 /** Texts as one line; a list of words as a line, and `["bash", "-lc", LINE]` as the line. */
 export function commandLine(value: Json | undefined): string | null {
@@ -176,12 +203,16 @@ function patchPaths(patch: Json | undefined, place: Parameters<typeof pathUses>[
   const text = patchText(patch);
   if (text === null) return pathUses(null, 'write', place);
   const found: PathUse[] = [];
-  for (const [, verb = '', path = ''] of text.matchAll(
-    /^\*\*\* (Add File|Update File|Delete File|Move to): (.*)$/gm,
-  ))
-    found.push(...pathUses(path.trim(), verb === 'Delete File' ? 'delete' : 'write', place));
-  for (const [, path = ''] of text.matchAll(/^\+\+\+ (?:b\/)?([^\t\n]+)/gm))
-    if (path !== '/dev/null') found.push(...pathUses(path, 'write', place));
+  for (const line of fileLines(text)) {
+    const [, verb = '', path = ''] =
+      /\*\*\* (Add File|Update File|Delete File|Move to):(.*)$/s.exec(line) ?? [];
+    const [, changed = ''] = /\+\+\+ (?:b\/)?([^\t]+)/.exec(line) ?? [];
+    const named = (path || changed).trim();
+    // OpenCode ends the path at a colon
+    for (const each of new Set([named, named.split(':', 1)[0] ?? '']))
+      if (each !== '' && each !== '/dev/null')
+        found.push(...pathUses(each, verb === 'Delete File' ? 'delete' : 'write', place));
+  }
   return found.length === 0 ? pathUses(null, 'write', place) : distinct(found);
 }
 
@@ -194,8 +225,16 @@ function toolHosts(
   const text = given[url];
   if (typeof text !== 'string') return { hosts: [null] };
   if (/^\S+$/.test(text)) return { hosts: [hostOf(text)] };
-  const urls = text.match(/https?:\/\/[^\s"'<>)]+/g);
-  return { hosts: urls === null ? [null] : [...new Set(urls.map(hostOf))] };
+  // a reader of URLs takes tabs and ends of lines out of them
+  const [whole = ''] = text
+    .trimStart()
+    .replace(/[\t\n\r]/g, '')
+    .split(' ', 1);
+  const urls = [
+    ...(/^https?:/i.test(whole) ? [whole] : []),
+    ...(text.match(/https?:[/\\]+[^\s"'<>)]+/gi) ?? []),
+  ];
+  return { hosts: urls.length === 0 ? [null] : [...new Set(urls.map(hostOf))] };
 }
 
 function hostAndPort(host: Json | undefined, port: Json | undefined): Pick<Action, 'hosts' | 'endpoints'> {

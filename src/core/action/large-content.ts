@@ -11,8 +11,13 @@ import type { ActionKind } from './shape.ts';
 
 const kinds: ReadonlySet<ActionKind> = new Set(['write', 'agent', 'skill', 'session']);
 
-/** The lines of a patch that name files. */
-const fileLine = /^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |\+\+\+ |--- ).*$/gm;
+const fileLine = /^[\s\u0085]*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|\+\+\+ |--- )/;
+
+/**
+ * The lines of a patch that name files. As in Codex 0.171, only U+000A ends a line, and white space may precede the word: U+2028
+ * and U+000D are parts of a path.
+ */
+export const fileLines = (patch: string): string[] => patch.split('\n').filter((line) => fileLine.test(line));
 
 /**
  * Returns the arguments with each text of more than `limits.toolContentBytes` bytes as `{"$digest": "sha256:…", "bytes": n}`; of a
@@ -38,7 +43,7 @@ function digested(value: Json, isPatch: boolean): Json {
   const bytes = Buffer.byteLength(value);
   if (bytes <= limits.toolContentBytes) return value;
   const digest = { $digest: sha256Text(value), bytes };
-  return isPatch ? { ...digest, lines: value.match(fileLine) ?? [] } : digest;
+  return isPatch ? { ...digest, lines: fileLines(value) } : digest;
 }
 
 /** The text of a patch, or its lines that name files; null for another value. */

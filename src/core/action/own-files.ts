@@ -64,6 +64,11 @@ const files: ReadonlyMap<string, readonly OwnFile[]> = new Map([
   ['docker-credential-desktop', [reads(/^get|^list/, '~/.docker/config.json')]],
   ['crontab', [writes(/^(?!(?:-u \S+ )?-l$)/, '/var/spool/cron')]],
   ['systemctl', unitFiles],
+  ['claude', [writes(/^(?:mcp (?!list|get)|plugins? (?!list)|config (?!get|list|ls))/, '~/.claude.json')]],
+  ['codex', [writes(/^(?:mcp (?!list|get)|plugins? (?!list)|features (?!list))/, '~/.codex/config.toml')]],
+  ['gemini', [writes(/^(?:mcp|extensions?|skills?|hooks?) (?!list)/, '~/.gemini/settings.json')]],
+  ['opencode', [writes(/^(?:mcp (?!list)|plugin|agent create)/, '~/.config/opencode')]],
+  ['cursor-agent', [writes(/^mcp (?!list)/, '~/.cursor/mcp.json')]],
   ['chsh', [writes(/^/, '/etc/passwd')]],
 ]);
 

@@ -6,8 +6,9 @@ import { limits } from '../../contract/limits.ts';
 import type { Access, ActionCommand, ActionFacts, PathUse } from './shape.ts';
 import { archiveUses, awkFiles } from './archive-uses.ts';
 import { ownFiles } from './own-files.ts';
-import { joined, placesOf } from './places.ts';
+import { isBelow, joined, placesOf } from './places.ts';
 import { looseWrappers, wrappers } from './shell-wrappers.ts';
+import { wordsAfter } from './verbs.ts';
 
 const programs = (access: Access, names: string): [string, Access][] =>
   names.split(' ').map((name) => [name, access]);
@@ -67,18 +68,30 @@ const into = new Map<string, RegExp>([
   ],
   ['sort', /^(?:--o[a-z]*(?:=(.*))?|-[A-Za-z]*?o(.*))$/s],
   ['git', /^--output(?:-directory)?(?:=(.*))?$/s],
+  ['find', /^-(?:fprint0?|fprintf|fls)$/],
+  ['tree', /^-o$/],
+  ['less', /^(?:--log-file(?:=(.*))?|-[a-zA-Z]*?[oO](.*))$/is],
 ]);
+/** The same of verbs of git. */
+const intoOfGit = new Map([
+  ['archive', /^-o(.*)$/s],
+  ['format-patch', /^-o(.*)$/s],
+  ['config', /^(?:-f|--file(?:=(.*))?)$/s],
+]);
+/** The last of several operands names what they write. */
+const writesLast = new Set(['uniq', 'xxd']);
 
 /** Of programs that no table has. */
 const anyInto = /^(?:-o|--?out(?:put|file|[_-]?dir)?(?:-(?:file|dir(?:ectory)?))?)(?:=(.*))?$/is;
 
 /** The words of such options; null for one that only the running shell knows. */
-function targetsOf({ program, args }: ActionCommand): (string | null)[] {
+function targetsOf({ program, args, verb }: ActionCommand): (string | null)[] {
   const option =
     into.get(program) ?? (accessOf.has(program) || usesNoFile.has(program) ? undefined : anyInto);
   if (option === undefined) return [];
+  const more = program === 'git' ? intoOfGit.get(verb ?? '') : undefined;
   return args.flatMap((arg, at) => {
-    const match = arg === null ? null : option.exec(arg);
+    const match = arg === null ? null : (option.exec(arg) ?? more?.exec(arg) ?? null);
     if (match === null) return [];
     const [, long, short] = match;
     const value = (long ?? short ?? '') === '' ? args[at + 1] : (long ?? short);
@@ -101,6 +114,9 @@ export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
   for (const { path, access } of [...ownFiles(command), ...awkFiles(command)])
     found.push(...pathUses(path, access, place));
   const access = accessBy(command);
+  const targets = targetsOf(command);
+  found.push(...targets.flatMap((target) => pathUses(target, 'write', place)));
+  if (agentPrograms.has(program)) found.push(...agentUses(command, place));
   if (program === 'find' || program === 'fd' || program === 'fdfind') {
     found.push(...findRoots(args, access).flatMap((root) => pathUses(root, access, place)));
     return found;
@@ -109,9 +125,9 @@ export function pathsOf(command: ActionCommand, facts: ActionFacts): PathUse[] {
     if (command.verb === 'clean') found.push(...pathUses('.', 'delete', place));
     if (command.verb === 'worktree' && args.includes('remove'))
       found.push(...pathUses(command.operands.at(-1) ?? null, 'delete', place));
+    const made = /^(?:worktree add|bundle create)\b/.test(wordsAfter('git', args));
+    if (made) found.push(...command.operands.slice(2).flatMap((word) => pathUses(word, 'write', place)));
   }
-  const targets = targetsOf(command);
-  found.push(...targets.flatMap((target) => pathUses(target, 'write', place)));
   found.push(...operandUses(command, access, place));
   // what `mv -t DIR` moves ends where it was; which word is a value of another option, nobody reads here
   if (command.program === 'mv' && targets.length > 0)
@@ -143,8 +159,9 @@ function operandUses(command: ActionCommand, access: Access, place: PathPlace): 
       continue;
     }
     const isLast = at === words.length - 1;
+    const writes = isMove || (writesLast.has(program) && !/^(?:0x[\da-f]+|\d+)$/i.test(words[at - 1] ?? ''));
     const does =
-      isMove && isLast && at > 0 ? 'write' : copying.has(program) && !isLast && !removes ? 'read' : access;
+      writes && isLast && at > 0 ? 'write' : copying.has(program) && !isLast && !removes ? 'read' : access;
     // an operand that begins with `-` follows `--`
     if (word === null || (access !== 'any' && word.startsWith('-')))
       found.push(...pathUses(word, does, place));
@@ -171,6 +188,7 @@ function accessBy({ program, verb, args, flags }: ActionCommand): Access {
   if (program === 'git')
     return verb === 'rm' || verb === 'mv' ? 'delete' : verb === 'clone' || verb === 'init' ? 'write' : 'any';
   if (program === 'rsync' && has(/^--(?:delete|remove-source-files)/)) return 'delete';
+  if (program === 'yq' && has(/^(?:-i|--inplace)$/)) return 'write';
   if (program === 'sed' && has(/^(?:-i|--in-place)/)) return 'write';
   if (program === 'gawk' && args.includes('inplace')) return 'write';
   const keeps = /^(?:-[a-zA-Z\d]*[cklt][a-zA-Z\d]*|--(?:stdout|to-stdout|keep|list|test))$/;
@@ -178,6 +196,22 @@ function accessBy({ program, verb, args, flags }: ActionCommand): Access {
   if (accessOf.get(program) === 'write' && has(/^--rm$/)) return 'delete';
   if (program.startsWith('mkfs')) return 'write';
   return accessOf.get(program) ?? 'any';
+}
+
+/** Clients of agents: a session writes and deletes in its folder, which is the workspace of its own hooks. */
+const agentPrograms = new Set('claude codex gemini opencode cursor-agent'.split(' '));
+
+function agentUses({ args, verb }: ActionCommand, place: PathPlace): PathUse[] {
+  const startsNone = /^(?:mcp|plugins?|config|login|logout|auth|doctor|update|extensions?|skills?|features)$/;
+  const says = args.length === 1 && /^(?:-[vVh]|--version|--help)$/.test(args[0] ?? '');
+  if (says || startsNone.test(verb ?? '')) return [];
+  const named = args.flatMap((arg, at) => {
+    const match = /^(?:--add-dir|--cd|-C|--dir|--include-directories)(?:=(.*))?$/s.exec(arg ?? '');
+    return match === null ? [] : [match[1] ?? args[at + 1] ?? null];
+  });
+  return ['.', ...named].flatMap((folder) =>
+    pathUses(folder === null ? null : `${folder}/**/…`, 'delete', place),
+  );
 }
 
 /** The folders that `find` looks through. With a test, the files in them that pass it. */
@@ -258,7 +292,10 @@ const isLink = (path: string, { real }: ActionFacts): boolean =>
 /** A path as it is spelled, and where its link leads. */
 function usesOf(path: string, access: Access, facts: ActionFacts): PathUse[] {
   const real = isLink(path, facts) ? facts.real?.[path] : undefined;
-  const paths = real === undefined || real === path ? [path] : [path, real];
+  const made = (facts.madeLinks ?? []).flatMap(({ link, target }) =>
+    isBelow(path, link) && !(path === link && access === 'delete') ? [target + path.slice(link.length)] : [],
+  );
+  const paths = [path, ...(real === undefined || real === path ? [] : [real]), ...made];
   // a hook asks for paths alone
   const places = (each: string) => (facts.namesLinks === true ? [] : placesOf(each, facts));
   return paths.map((each) => ({ path: each, access, places: places(each) }));

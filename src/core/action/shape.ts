@@ -124,6 +124,8 @@ export interface ActionFacts {
    * plane adds those that are links.
    */
   readonly namesLinks?: boolean;
+  /** The links that the line itself makes; no caller says it. */
+  readonly madeLinks?: readonly { readonly link: string; readonly target: string }[];
 }
 
 /** A call of a tool, as the caller names it. */

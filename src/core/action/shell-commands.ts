@@ -111,7 +111,10 @@ class Walk {
     if (/^ld[-.].*so/.test(name)) throw new UnreadableLineError();
     if (opaque.has(name) && loose === undefined) this.#listener.opaque(name);
     this.#listener.command(name, rest, place, known(first));
-    if (assigning.has(name)) requirePlainNames(name, rest);
+    if (assigning.has(name)) {
+      requirePlainNames(name, rest);
+      for (const variable of namesSetBy(name, rest)) this.#listener.assigned(variable);
+    }
     const started = { words: rest, place, depth };
     const wrapper = wrappers.get(name);
     if (shells.has(name)) this.#script(started);
@@ -318,6 +321,13 @@ const assigning = new Set([
   'test',
   '[',
 ]);
+
+/** The variables that such a command sets or exports. */
+function namesSetBy(program: string, words: readonly string[]): string[] {
+  if (/^(?:unset|wait|test|\[)$/.test(program)) return [];
+  const given = program !== 'printf' ? words : words[0]?.startsWith('-v') === true ? words.slice(0, 2) : [];
+  return given.flatMap((word) => /^(?:-v)?([A-Za-z_]\w*)(?:\+?=|$)/.exec(word)?.[1] ?? []);
+}
 
 function requirePlainNames(program: string, words: readonly string[]): void {
   const [first = ''] = words;

@@ -47,7 +47,7 @@ interface Folders {
 
 /** Variables that change what a program does. */
 const telling =
-  /^(?:HOME|PWD|XDG_\w+|GIT_\w+|CLAUDE_\w+|CODEX_\w+|GEMINI_\w+|GOV_\w+|NODE_OPTIONS|PYTHON\w+|PERL5\w+|RUBYOPT|EDITOR|VISUAL|PAGER)$/;
+  /^(?:HOME|PWD|XDG_\w+|GIT_\w+|CLAUDE_\w+|CODEX_\w+|GEMINI_\w+|GOV_\w+|NODE_OPTIONS|PYTHON\w+|PERL5\w+|RUBYOPT|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESS(?:OPEN|CLOSE)|MAKEFLAGS|JAVA_TOOL_OPTIONS|RUSTC_WRAPPER|(?:https?|ftp|all)_proxy|(?:HTTPS?|FTP|ALL)_PROXY)$/;
 
 class Reading implements CommandListener {
   readonly commands: ActionCommand[] = [];

@@ -54,5 +54,14 @@ describe('the hosts of a command', () => {
     ).toEqual(['a.org', 'b.org']);
     expect(toolAction('gemini', 'web_fetch', { prompt: 'sum up' }).hosts).toEqual([null]);
     expect(toolAction('claude-code', 'WebFetch', {}).hosts).toEqual([null]);
+    // a reader of URLs takes this end of a line out of the scheme
+    expect(toolAction('claude-code', 'WebFetch', { url: 'htt\nps://b.org/ https://a.org' }).hosts).toEqual([
+      'b.org',
+      'a.org',
+    ]);
+    expect(toolAction('gemini', 'web_fetch', { prompt: 'HTTPS://b.org and https://a.org' }).hosts).toEqual([
+      'b.org',
+      'a.org',
+    ]);
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../../src/contract/limits.ts';
+import { withDigests } from '../../../src/core/action/large-content.ts';
 import { pathsIn, shellAction, toolAction } from './shell-lines.ts';
 
 describe('the paths of a command', () => {
@@ -12,6 +14,27 @@ describe('the paths of a command', () => {
       ['delete /home/a/x', 'delete /home/a/y', 'delete /home/a/z', 'delete /w/app/v'],
     ],
     ['rm ~b/x', ['delete ?']],
+    ['find . -fprint ../x', ['write /w/x', 'write /w/app']],
+    ['xxd a ../x', ['read /w/app/a', 'write /w/x']],
+    ['xxd -l 16 ../x', ['read /w/app/16', 'read /w/x']],
+    ['uniq a ../x', ['read /w/app/a', 'write /w/x']],
+    ["yq -i '.a=1' ../x", ['write /w/x']],
+    ['tree -o ../x', ['write /w/x', 'read /w/x']],
+    ['less -o ../x a', ['write /w/x', 'read /w/x', 'read /w/app/a']],
+    ['git archive -o ../x HEAD', ['write /w/x', 'any /w/x']],
+    ['git bundle create ../x HEAD', ['write /w/x', 'write /w/app/HEAD', 'any /w/x']],
+    ['git format-patch -o ../x HEAD', ['write /w/x', 'any /w/x']],
+    ['git worktree add ../x', ['write /w/x', 'any /w/x']],
+    ['git config -f ../x a.b c', ['write /w/x', 'any /w/x']],
+    ['ln -s ../b l && rm -rf l/c', ['read /w/b', 'write /w/app/l', 'delete /w/app/l/c', 'delete /w/b/c']],
+    ['ln -s .. d; touch d/x', ['read /w', 'write /w/app/d', 'write /w/app/d/x', 'write /w/x']],
+    ['ln -s ../b l && rm l', ['read /w/b', 'write /w/app/l', 'delete /w/app/l']],
+    ['cd ../b && claude -p x', ['read /w/b', 'delete /w/b/**/…']],
+    ['claude -p x', ['delete /w/app/**/…']],
+    ['codex exec -C ../b x', ['delete /w/app/**/…', 'delete /w/b/**/…', 'any /w/b']],
+    ['claude mcp add x -- touch', ['write /home/a/.claude.json']],
+    ['claude mcp list', []],
+    ['claude --version', []],
     ['mv a b', ['delete /w/app/a', 'write /w/app/b']],
     ['cp a b', ['read /w/app/a', 'write /w/app/b']],
     ['echo x > a 2> /dev/null', ['write /w/app/a']],
@@ -155,6 +178,36 @@ describe('the paths of a command', () => {
       'write /w/app/y',
     ]);
     expect(pathsIn(toolAction('codex', 'apply_patch', { input: 'x' }))).toEqual(['write ?']);
+  });
+
+  it.each([
+    ['white space before the word', '  *** Add File: ../x', ['write /w/x']],
+    ['U+2028 in the path', '*** Add File: b\u2028/../../x', ['write /w/x']],
+    ['U+0085 before the word', '\u0085*** Add File: ../x', ['write /w/x']],
+    ['U+000D in the path', '*** Add File: b\r/../../x', ['write ?']],
+    ['no blank after the colon', '*** Delete File:../x', ['delete /w/x']],
+    ['a second colon', '*** Add File: ../x:/../app/y', ['write /w/app/y', 'write /w/x']],
+  ])('a patch names a file with %s', (_title, line, paths) => {
+    const patch = `*** Begin Patch\n*** Add File: a\n+1\n${line}\n+2\n*** End Patch`;
+    const expected = ['write /w/app/a', ...paths];
+    expect(pathsIn(toolAction('codex', 'apply_patch', { command: patch }))).toEqual(expected);
+    const large = withDigests('codex', 'apply_patch', {
+      command: `${patch}${' '.repeat(limits.toolContentBytes)}`,
+    });
+    expect(pathsIn(toolAction('codex', 'apply_patch', large))).toEqual(expected);
+  });
+
+  const patch = '*** Begin Patch\n*** Add File: ../x\n+1\n*** End Patch';
+  it.each<[string, readonly string[]]>([
+    [`apply_patch <<'EOF'\n${patch}\nEOF\n`, ['write /w/x']],
+    [`cd src && apply_patch <<"EOF"\n${patch}\nEOF`, ['read /w/app/src', 'write /w/app/x']],
+    [`applypatch '${patch}'`, ['any ?', 'write /w/x']],
+    ['apply_patch < p', ['read /w/app/p', 'write ?']],
+    ['cat p | apply_patch', ['read /w/app/p', 'write ?']],
+    [`apply_patch <<EOF\n${patch}\nEOF`, ['write ?']],
+    [`codex --codex-run-as-apply-patch x`, ['delete /w/app/**/…', 'write ?']],
+  ])('a patch in a shell: %s', (line, paths) => {
+    expect(pathsIn(shellAction(line))).toEqual(paths);
   });
 });
 
