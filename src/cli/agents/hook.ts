@@ -34,7 +34,7 @@ import { receiptsFolder } from '../context/config.ts';
 import { callFacts } from './facts.ts';
 import { sessionsFolder } from './session-workspace.ts';
 import { mayFailOpen, reach, type PlaneConnection } from './connection-file.ts';
-import { isMcpName, lookAtMcp } from './mcp/proxied.ts';
+import { isMcpName, mcpTool } from './mcp/proxied.ts';
 
 export interface HookOptions {
   readonly client: AgentClient;
@@ -96,7 +96,7 @@ async function answerTo(
   }
 }
 
-/** Decides one call. An MCP tool first needs its server, and the proxy may be the one who asks for its approval. */
+/** Decides one call. An MCP tool first needs its server. */
 function ruled(
   input: HookInput,
   tool: HookedTool,
@@ -105,13 +105,12 @@ function ruled(
   const gate = new Gate(options, stop);
   if (tool.mcp === null || tool.isNamedApart || !isMcpName(tool.name)) return gate.rule(input, tool);
   const { client, cwd } = input;
-  const { tool: mcp, isProxied } = lookAtMcp(options.config, { client, toolName: tool.name, cwd });
+  const mcp = mcpTool(options.config, { client, toolName: tool.name, cwd });
   if (mcp === null)
     return blocked(
       `the call did not run: ${tool.name} can mean tools of several MCP servers. Give the servers names without "__", then run: gov agents install`,
     );
-  const resolved = { ...tool, mcp };
-  return isProxied ? gate.leaveToProxy(input, resolved) : gate.rule(input, resolved);
+  return gate.rule(input, { ...tool, mcp });
 }
 
 /** Decides one call. */
@@ -153,23 +152,6 @@ class Gate {
     const { holdSeconds } = wait;
     const seconds = Math.min(hold, typeof holdSeconds === 'number' ? holdSeconds : 0);
     return seconds > 0 && plane.waitFor(decision.approvalId, seconds);
-  }
-
-  /**
-   * The proxy decides and records the call, and asks for its approval. A policy that denies it here, such as by its folder,
-   * denies it: that decision alone is recorded.
-   */
-  async leaveToProxy(input: HookInput, tool: HookedTool): Promise<HookAnswer> {
-    const { client, config } = this.#options;
-    try {
-      const plane = new Plane(config, this.#stop);
-      const call = { ...callOf(input, tool, callFacts(input, tool, plane.place)), dryRun: true };
-      const decision = await plane.evaluate(call);
-      if (decision.decision === 'deny') return await this.rule(input, tool);
-      return decision.allowed ? decided(client, decision) : goOn;
-    } catch (cause) {
-      return this.#undecided(cause, explain(cause, this.#options));
-    }
   }
 
   /** No decision is available, or it could not be recorded. */

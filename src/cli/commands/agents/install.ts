@@ -24,7 +24,7 @@ import {
   type Setup,
 } from '../../agents/setup/edit.ts';
 import { madePin } from '../../agents/pin.ts';
-import { pinProxied, proxiedServers } from '../../agents/mcp/proxied.ts';
+import { keepConfigs, proxiedServers } from '../../agents/mcp/proxied.ts';
 import { nameOdd, showChanges } from '../../agents/show-changes.ts';
 import { homeOfSudo, planeOfSudo } from '../../agents/sudo.ts';
 import { etc, folderOf, lockedPath, scopeOf, setupsNamed } from '../../agents/target.ts';
@@ -71,7 +71,7 @@ export const run: Run<typeof spec> = async (call) => {
   const { changes, odd } = planned(key);
   install(changes, folder, key);
   const name = session.context()?.name;
-  pinProxied({ env: io.env, etc, scope, folder, context: name, cwd: io.cwd });
+  keepConfigs({ env: io.env, etc, scope, folder, context: name, cwd: io.cwd });
   const done = chosen.filter(({ setup }) => !odd.some(({ client }) => client === setup.client));
   const more = await trustCodex(call, { scope, folder, chosen: done, sandbox });
   await showChanges(out, merged([...changes, ...(more ?? [])]), { dryRun: false });
@@ -209,7 +209,7 @@ function holdOf(call: Call): number {
 function plan(call: Call, { scope, folder, chosen, key, sandbox }: InstallChoice): Plan {
   const { flags, io, session } = call;
   const origin = new URL(session.baseUrl().value).origin;
-  const pinning = { etc, scope, folder, context: session.context()?.name, cwd: io.cwd };
+  const places = { etc, scope, folder, context: session.context()?.name, cwd: io.cwd };
   const homes = [io.env, ...[homeOfSudo(io.env)].flatMap((home) => (home === null ? [] : [{ HOME: home }]))];
   const wanted: HookSettings = {
     node: process.execPath,
@@ -220,7 +220,7 @@ function plan(call: Call, { scope, folder, chosen, key, sandbox }: InstallChoice
     telemetry: scope === 'managed' || flags.withoutTelemetry ? null : { origin, key },
     lockedPath: flags.lockPath ? lockedPath(io.env) : null,
     wrapped: homes.flatMap((env) =>
-      agentClients.flatMap((client) => proxiedServers(client, { ...pinning, env })),
+      agentClients.flatMap((client) => proxiedServers(client, { ...places, env })),
     ),
     sandbox,
   };

@@ -12,8 +12,7 @@ import {
   type ServerList,
   type ServerEntry,
 } from '../../mcp/wrap/edits.ts';
-import { etc, folderOf } from '../../agents/target.ts';
-import { launcherOf, pinProxied, type Launcher } from '../../agents/mcp/proxied.ts';
+import { launcherOf, type Launcher } from '../../agents/mcp/proxied.ts';
 import { homeOf } from '../../context/config.ts';
 import { serversInJson } from '../../mcp/wrap/json-config.ts';
 import { serversInToml } from '../../mcp/wrap/toml-config.ts';
@@ -60,7 +59,6 @@ async function wrap(invocation: WrapCall, { path, text, notes }: Files): Promise
     replace(notes, kept([...earlier, ...fresh].toSorted((a, b) => a.from - b.from)));
     replace(path, applied(text, fresh));
   }
-  if (!invocation.flags.dryRun) pinAgain(invocation);
   return others.length > 0 ? exit.partial : exit.ok;
 }
 
@@ -74,15 +72,8 @@ async function undo(invocation: WrapCall, { path, text, notes }: Files): Promise
   if (!flags.dryRun) {
     replace(path, applied(text, edits));
     if (lost.length === 0) rmSync(notes);
-    pinAgain(invocation);
   }
   return lost.length > 0 ? exit.partial : exit.ok;
-}
-
-/** Hooks of this user leave the approvals of wrapped servers to the proxy. */
-function pinAgain({ io, settings: { context } }: WrapCall): void {
-  const folder = folderOf('user', io.env);
-  pinProxied({ env: io.env, etc, scope: 'user', folder, context, cwd: io.cwd });
 }
 
 const flipped = ({ name, from, before, after }: Edit): Edit => ({ name, from, before: after, after: before });

@@ -1,15 +1,17 @@
-/** A hook and a proxy on one MCP call: one approval, and nobody but the operator can hand a call to the proxy. */
+/** A hook and a proxy on one MCP call: both decide, one approval, and a name means one server. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { projectRoot } from '../../../paths.ts';
+import { proxiedServers } from '../../../../src/cli/agents/mcp/proxied.ts';
+import { startProxy, textIn } from '../../support/mcp.ts';
 import { startPolicyPlane, type PolicyPlane } from '../../support/policy-plane.ts';
 import { emptyDirectory, gov } from '../../support/tool.ts';
 
 let plane: PolicyPlane;
 beforeAll(async () => {
-  plane = await startPolicyPlane();
+  plane = await startPolicyPlane({ extraKeys: { person: { scopes: ['approvals:decide'] } } });
   plane.write('pay.policy', 'escalate "pay" high\nwhen tool.name == "pay"\n');
   plane.write('steal.policy', 'deny "steal" high\nwhen tool.name == "steal"\n');
   for (const name of ['pay', 'steal'])
@@ -31,8 +33,8 @@ const tool = (words: readonly string[], input?: unknown) =>
     ...(input === undefined ? {} : { input: JSON.stringify(input) }),
   });
 let session = 0;
-const call = async (toolName: string, cwd = home) => {
-  session += 1;
+const call = async (toolName: string, cwd = home, again = false) => {
+  if (!again) session += 1;
   const event = {
     session_id: `mcp-${session}`,
     hook_event_name: 'PreToolUse',
@@ -51,8 +53,6 @@ const call = async (toolName: string, cwd = home) => {
 };
 const configure = (servers: Record<string, unknown>, path = '.claude.json'): void =>
   writeFileSync(join(home, path), JSON.stringify({ mcpServers: servers }, null, 2));
-const edit = (path: string, change: (text: string) => string): void =>
-  writeFileSync(join(home, path), change(readFileSync(join(home, path), 'utf8')));
 
 beforeEach(async () => {
   home = emptyDirectory();
@@ -62,14 +62,38 @@ beforeEach(async () => {
 const wrap = () => tool(['mcp', 'wrap', 'claude', join(home, '.claude.json')]);
 
 describe('a hook before a call of an MCP server', () => {
-  it('a hook asks for an approval of a call that no proxy decides, and leaves it to the proxy after gov mcp wrap', async () => {
-    expect(await call('mcp__bank__pay')).toMatchObject({ denied: true, asks: true });
+  it('a hook and the proxy of a server that gov mcp wrap wrapped each decide a call, and ask once', async () => {
     expect((await wrap()).code).toBe(0);
     expect(readFileSync(join(home, '.claude.json'), 'utf8')).toContain(launcher);
-    expect(await call('mcp__bank__pay')).toMatchObject({ code: 0, denied: false, asks: false, types: [] });
+    expect(await call('mcp__bank__pay')).toMatchObject({ denied: true, asks: true });
+    const runId = `mcp-${session}`;
+    const approvals = async () => (await plane.call('GET', `/approvals?runId=${runId}`)).body.data;
+    const [{ approvalId }] = await approvals();
+    const person = plane.keys['person'] ?? null;
+    const body = { outcome: 'approved' };
+    await plane.call('POST', `/approvals/${approvalId}/decision`, { body, key: person });
+    expect(await call('mcp__bank__pay', home, true)).toMatchObject({ code: 0, denied: false });
+    const proxy = startProxy({
+      env: { GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key, CLAUDE_CODE_SESSION_ID: runId },
+      flags: ['--name', 'bank'],
+    });
+    onTestFinished(() => void proxy.child.kill('SIGKILL'));
+    await proxy.ask(0, 'initialize', { protocolVersion: '2025-11-25' });
+    await proxy.ask('list', 'tools/list');
+    const id = { 'claudecode/toolUseId': `toolu_mcp_${session}` };
+    expect(textIn(await proxy.call(1, 'pay', { amount: 5 }, id))).toBe('paid');
+    await proxy.end();
+    expect(await approvals()).toHaveLength(1);
+    const { events } = await plane.json(`events list --run ${runId}`);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        eventType: 'tool.call',
+        metadata: expect.objectContaining({ recordedBy: 'mcp', joined: true, approvalId }),
+      }),
+    );
   });
 
-  it('with GOV_NODE a wrapped server starts by that Node, without variables, and is pinned all the same', async () => {
+  it('with GOV_NODE a wrapped server starts by that Node, without variables', async () => {
     const words = ['mcp', 'wrap', 'claude', join(home, '.claude.json')];
     const env = { HOME: home, GOV_CONFIG_DIR: join(home, '.config/gov'), PATH: '/usr/bin:/bin' };
     await gov(words, { env: { ...env, GOV_NODE: process.execPath } });
@@ -77,12 +101,11 @@ describe('a hook before a call of an MCP server', () => {
     expect([command, args.slice(1, 5)]).toEqual([process.execPath, ['mcp', 'proxy', '--name', 'bank']]);
     const started = spawnSync(command, [...args.slice(0, 3), '--help'], { env: {}, encoding: 'utf8' });
     expect([started.status, started.stdout]).toEqual([0, expect.stringContaining('gov mcp proxy')]);
-    expect(await call('mcp__bank__pay')).toMatchObject({ code: 0, denied: false, asks: false });
     // a second time there is nothing to do
     expect((await gov(words, { env })).stdout).toContain('wrapped no server');
   });
 
-  it('a hook still denies a call of a proxied server that a policy denies, and records that', async () => {
+  it('a hook denies a call of a wrapped server that a policy denies, and records that', async () => {
     await wrap();
     expect(await call('mcp__bank__steal')).toMatchObject({
       denied: true,
@@ -90,60 +113,25 @@ describe('a hook before a call of an MCP server', () => {
     });
   });
 
-  it('a hook decides the call again once the entry of the server is changed, unreadable or undone', async () => {
-    await wrap();
-    edit('.claude.json', (text) => text.replace('"bank.mjs"', '"evil.mjs"'));
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: true });
-    edit('.claude.json', (text) => text.replace('"evil.mjs"', '"bank.mjs"'));
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: false });
-    edit('.claude.json', (text) => `${text}}`);
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: true });
-    edit('.claude.json', (text) => text.slice(0, -1));
-    await tool(['mcp', 'wrap', 'claude', join(home, '.claude.json'), '--undo']);
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: true });
-  });
-
-  it('a project that configures a server of the same name gets no call past the hook', async () => {
-    await wrap();
-    mkdirSync(join(home, 'repo/deep'), { recursive: true });
-    configure({ bank: { command: 'node', args: ['own.mjs'] } }, 'repo/.mcp.json');
-    expect(await call('mcp__bank__pay', join(home, 'repo/deep'))).toMatchObject({ asks: true });
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: false });
-  });
-
-  it('a hook decides the call again where settings give the proxy another plane or other code', async () => {
-    await wrap();
-    mkdirSync(join(home, 'repo/.claude'), { recursive: true });
-    const set = (name: string, path: string): void =>
-      writeFileSync(join(home, path), JSON.stringify({ env: { [name]: 'http://127.0.0.1:9' } }));
-    for (const name of ['GOV_BASE_URL', 'NODE_OPTIONS', 'HOME']) {
-      set(name, 'repo/.claude/settings.json');
-      expect(await call('mcp__bank__pay', join(home, 'repo')), name).toMatchObject({ asks: true });
-    }
-    set('EDITOR', 'repo/.claude/settings.json');
-    expect(await call('mcp__bank__pay', join(home, 'repo'))).toMatchObject({ asks: false });
-    set('GOV_BASE_URL', 'repo/.claude/settings.local.json');
-    expect(await call('mcp__bank__pay', join(home, 'repo'))).toMatchObject({ asks: true });
-    writeFileSync(join(home, '.claude/settings.local.json'), '{');
-    expect(await call('mcp__bank__pay', '/')).toMatchObject({ asks: true });
-  });
-
-  it('a proxy that somebody else configured, or one with variables of its own, is not pinned', async () => {
+  it('a proxy that somebody else configured, or one with variables of its own, is not one of gov', () => {
     const words = ['mcp', 'proxy', '--name', 'bank', '--', 'node', 'bank.mjs'];
-    const forged = [
+    const own = process.argv[1];
+    onTestFinished(() => void (process.argv[1] = own ?? ''));
+    process.argv[1] = join(projectRoot, 'dist/gov.cjs');
+    const place = { env: { HOME: home }, etc: '/etc', scope: 'user', folder: home, cwd: home } as const;
+    const names = () =>
+      proxiedServers('claude-code', { ...place, context: undefined }).map(({ name }) => name);
+    for (const entry of [
       { command: '/tmp/gov', args: words },
       { command: launcher, args: ['mcp', 'proxy', '--name', 'shop', '--', 'node', 'bank.mjs'] },
       { command: launcher, args: words, env: { GOV_BASE_URL: 'http://127.0.0.1:9' } },
       { command: launcher, args: ['mcp', 'proxy', '-C', 'evil', '--name', 'bank', '--', 'node'] },
-    ];
-    for (const entry of forged) {
+    ]) {
       configure({ bank: entry });
-      await tool(['agents', 'install', 'claude-code', '--scope', 'user']);
-      expect(await call('mcp__bank__pay'), JSON.stringify(entry)).toMatchObject({ asks: true });
+      expect(names(), JSON.stringify(entry)).toEqual([]);
     }
     configure({ bank: { command: launcher, args: words } });
-    await tool(['agents', 'install', 'claude-code', '--scope', 'user']);
-    expect(await call('mcp__bank__pay')).toMatchObject({ asks: false });
+    expect(names()).toEqual(['bank']);
   });
 
   it('a name that could mean tools of two servers does not run, and one that the configuration explains is decided', async () => {
