@@ -63,8 +63,11 @@ const codex = new Map([
   ...files('read', 'path', 'view_image'),
   ...of('terminal', 'write_stdin'),
   ...of('wrapper', 'exec'),
-  ...of('session', 'wait update_plan'),
+  ...of('session', 'wait update_plan clocksleep'),
   ...of('agent', 'spawn_agent'),
+  // its hooks join the namespace of a tool and its name (0.171.0)
+  ...of('session', 'collaborationwait_agent collaborationlist_agents collaborationinterrupt_agent'),
+  ...of('agent', 'collaborationspawn_agent collaborationfollowup_task collaborationsend_message'),
   ...of('websearch', 'web_search'),
 ]);
 
@@ -77,8 +80,9 @@ const gemini = new Map([
   ...files('write', 'file_path', 'write_file replace'),
   ...named('web_fetch', { kind: 'fetch', url: 'prompt' }),
   ...of('websearch', 'google_web_search'),
-  ...of('session', 'save_memory write_todos'),
+  ...of('session', 'save_memory write_todos complete_task'),
   ...of('skill', 'activate_skill'),
+  ...of('agent', 'invoke_agent'),
 ]);
 
 const opencode = new Map([

@@ -106,7 +106,7 @@ export function weigh({ found, runs, refusedLines, bytesOf }: BalanceInput): Bal
     facts,
     sheet,
   );
-  const others = otherTexts(events);
+  const others = otherTexts([...events, ...runs.flatMap(({ inheritedEvents = [] }) => inheritedEvents)]);
   const insides = insidesOf(found);
   const met = (of: readonly Change[]): boolean =>
     runs.some(({ changes }) => of.some((change) => (changes.get(change) ?? 0) > 0));

@@ -27,8 +27,9 @@ const expected: Readonly<Record<string, Partial<Record<ActionKind, string>>>> = 
     read: 'view_image',
     terminal: 'write_stdin',
     wrapper: 'exec',
-    session: 'wait update_plan',
-    agent: 'spawn_agent',
+    session:
+      'wait update_plan collaborationwait_agent collaborationlist_agents collaborationinterrupt_agent clocksleep',
+    agent: 'spawn_agent collaborationspawn_agent collaborationfollowup_task collaborationsend_message',
     websearch: 'web_search',
   },
   gemini: {
@@ -38,7 +39,8 @@ const expected: Readonly<Record<string, Partial<Record<ActionKind, string>>>> = 
     write: 'write_file replace',
     fetch: 'web_fetch',
     websearch: 'google_web_search',
-    session: 'save_memory write_todos',
+    session: 'save_memory write_todos complete_task',
+    agent: 'invoke_agent',
     skill: 'activate_skill',
   },
   opencode: {

@@ -114,6 +114,7 @@ const after = ([id, tool]: readonly [string, string], said: Said): EventInput =>
 const run = (command: string): Pick<Said, 'arguments'> => ({ arguments: { command } });
 const ok = { outcome: 'ok' } as const;
 const inCodex = { client: 'codex' } as const;
+const inGemini = { client: 'gemini' } as const;
 const pay = { server: 'till' } as const;
 
 const verdicts = (events: readonly EventInput[]) =>
@@ -322,6 +323,51 @@ const cases: readonly (readonly [name: string, events: readonly EventInput[], wa
         ...otlp(['h', 'run_shell_command'], { client: 'gemini', ...run('ls'), ...ok, afterMs: 900 }),
       ],
       ['governed by action', 'ungoverned'],
+    ],
+    [
+      'a hook made an id, and a recording has that of the client and the time at which the model asked',
+      [
+        ...decided('hook', ['hook:1', 'run_shell_command'], { ...inGemini, ...run('ls'), afterMs: 900 }),
+        ...transcript(['ls__1', 'run_shell_command'], { ...inGemini, ...run('ls'), ...ok }),
+      ],
+      ['governed by action'],
+    ],
+    [
+      'the id that a hook made is that of two equal calls, and a recording has three',
+      [
+        ...decided('hook', ['hook:1', 'run_shell_command'], { ...inGemini, ...run('ls') }),
+        ...decided('hook', ['hook:1', 'run_shell_command'], { ...inGemini, ...run('ls'), afterMs: 5 }),
+        ...transcript(['ls__1', 'run_shell_command'], { ...inGemini, ...run('ls'), ...ok }),
+        ...transcript(['ls__2', 'run_shell_command'], { ...inGemini, ...run('ls'), ...ok, afterMs: 6 }),
+        ...transcript(['ls__3', 'run_shell_command'], { ...inGemini, ...run('ls'), ...ok, afterMs: 7 }),
+      ],
+      ['governed by action', 'ungoverned'],
+    ],
+    [
+      'a recording has a denied call as an error',
+      [
+        ...decided('hook', ['hook:1', 'run_shell_command'], { ...inGemini, ...run('ls'), deny: true }),
+        ...transcript(['ls__1', 'run_shell_command'], { ...inGemini, ...run('ls'), outcome: 'error' }),
+      ],
+      ['denied by action'],
+    ],
+    [
+      'the client completed the arguments after the decision, in a way that changes no action',
+      [
+        ...decided('hook', ['hook:1', 'grep_search'], { ...inGemini, arguments: { pattern: 'a' } }),
+        ...otlp(['hook:2', 'grep_search'], {
+          ...inGemini,
+          ...ok,
+          arguments: { pattern: 'a', context: 50 },
+          afterMs: 900,
+        }),
+        after(['hook:2', 'grep_search'], {
+          ...inGemini,
+          arguments: { pattern: 'a', context: 50 },
+          afterMs: 950,
+        }),
+      ],
+      ['governed by action'],
     ],
     [
       'telemetry that has later calls lacks one',

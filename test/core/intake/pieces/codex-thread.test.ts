@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { threadOf } from '../../../../src/core/intake/pieces/codex-thread.ts';
+import { balanceFile } from '../../../../src/core/intake/balance-file.ts';
 import { expectToFit, importValue, meta, ofType } from '../fits.ts';
 
 /** UUIDv7 of a second of one hour. */
@@ -37,6 +38,14 @@ describe('a rollout that repeats its parent', () => {
     expect(calls([ofFork, ...replay, ...own])).toEqual(['c1']);
     expect(ofType([run!], 'prompt.submitted')).toHaveLength(1);
     expectToFit([run!]);
+  });
+
+  it('balances where a fork repeats the words of the program to its parent, and has none of its own', () => {
+    const words = says('user', '<environment_context><cwd>/work</cwd></environment_context>');
+    const lines = [ofFork, ofParent, words, ...replay.slice(1), turn(at(601, 5))];
+    const bytes = Buffer.from(lines.map((each) => JSON.stringify(each)).join('\n'));
+    const { faults } = balanceFile({ name: 'a.jsonl', bytes, runs: importValue(lines), refused: [] });
+    expect(faults).toEqual([]);
   });
 
   it('has no call while the fork has no turn of its own', () => {
