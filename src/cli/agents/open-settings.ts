@@ -84,8 +84,14 @@ export const openSettings: readonly OpenSetting[] = [
       members: emptied('env.CLAUDE_CODE_SHELL_PREFIX'),
     },
     'start-files': {
-      title: 'BASH_ENV, ENV or another SHELL run a file behind an allowed call',
-      members: emptied('env.BASH_ENV', 'env.ENV', 'env.SHELL', 'env.CLAUDE_CODE_SHELL'),
+      title: 'BASH_ENV, ENV, CLAUDE_ENV_FILE or another SHELL run a file behind an allowed call',
+      members: emptied(
+        'env.BASH_ENV',
+        'env.ENV',
+        'env.SHELL',
+        'env.CLAUDE_CODE_SHELL',
+        'env.CLAUDE_ENV_FILE',
+      ),
     },
     preload: {
       title: 'LD_PRELOAD and its like load code into the programs of an allowed call',
@@ -123,6 +129,16 @@ export const openSettings: readonly OpenSetting[] = [
         ['env', 'NODE_OPTIONS'],
         ['env', 'GIT_SSH_COMMAND'],
       ],
+    },
+    'plugin-flags': {
+      title: 'a plugin of --plugin-dir starts a language server after an edit, without a call',
+      members: [{ path: ['disableSideloadFlags'], value: true }],
+      usedBy: [],
+    },
+    instructions: {
+      title:
+        'CLAUDE.md, AGENTS.md and rules bring files of the project, and files that they link to, to the model without a call',
+      scope: null,
     },
     starter: {
       title: 'who starts the client sets its variables, such as LD_PRELOAD, before it reads settings',

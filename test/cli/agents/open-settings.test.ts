@@ -60,6 +60,8 @@ describe('the known ways around hooks', () => {
       ['claude-code.path', 'open'],
     ]);
     expect(states['claude-code.starter']).toBe('no setting');
+    expect(states['claude-code.plugin-flags']).toBe('closed');
+    expect(states['claude-code.instructions']).toBe('no setting');
     expect(problems.filter((each) => each.startsWith('open:'))).toEqual([
       expect.stringContaining('--scope managed --lock-path'),
     ]);
@@ -97,6 +99,7 @@ describe('the known ways around hooks', () => {
       '{"hooks":{"PreToolUse":[{"hooks":[{"command":"x"}]}]}}',
       'claude-code.other-hooks',
     ],
+    ['project/.claude/settings.json', '{"env":{"CLAUDE_ENV_FILE":"/x"}}', 'claude-code.start-files'],
     ['project/.mcp.json', '{"mcpServers":{"x":{"command":"y"}}}', 'claude-code.mcp-servers'],
   ])('the doctor names the file %s that uses a way around hooks', async (path, text, id) => {
     program('claude', '2.1.332');
