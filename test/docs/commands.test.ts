@@ -65,6 +65,7 @@ describe.each(pages.map((each) => [each.name, each] as const))('%s', (name, each
 const otherVariables = [
   'BASH_ENV',
   'CLAUDE_CODE_SHELL_PREFIX',
+  'CLAUDE_ENV_FILE',
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'GOV_POLICIES',
