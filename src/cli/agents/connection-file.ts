@@ -19,8 +19,16 @@ export interface HookConnection {
   readonly caFile?: string;
   /** The way out of a sandbox (`gov run --sandbox`), to a plane of another machine. */
   readonly proxy?: string;
+  /** The run of `gov run --sandbox` in which the hook runs. */
+  readonly startedIn?: StartedIn;
   /** Which key it is, and of which plane: then the key is never sent, and each answer is proven. Absent: with TLS. */
   readonly pin?: Pin;
+}
+
+/** A run, and when it made its sandbox (RFC 3339). */
+export interface StartedIn {
+  readonly runId: string;
+  readonly at: string;
 }
 
 /** `planeKeys`: verifier keys of the log. Absent for a plane of this machine by its directory, whose `trust` has them. */
@@ -38,6 +46,8 @@ export interface PlaneConnection {
   readonly key: string;
   readonly ca: readonly string[];
   readonly proxy: string | null;
+  /** Null outside of a sandbox of `gov run`. */
+  readonly startedIn: StartedIn | null;
   /** Null: TLS proves the plane, or the file is older and pins none. */
   readonly pin: Pinning | null;
 }
@@ -55,10 +65,14 @@ export function readConnection(path: string): HookConnection {
   );
   const hasPlace = 'dataDir' in value !== 'baseUrl' in value;
   const isPinned = value['pin'] === undefined || isPin(value['pin']);
-  if (typeof keyFile !== 'string' || !others || !hasPlace || !isPinned)
+  const isStarted = value['startedIn'] === undefined || isStartedIn(value['startedIn']);
+  if (typeof keyFile !== 'string' || !others || !hasPlace || !isPinned || !isStarted)
     throw usage(`${path}: expected keyFile, dataDir or baseUrl, and pin`, 'gov agents install');
   return value as unknown as HookConnection; // each member was checked above
 }
+
+const isStartedIn = (value: unknown): value is StartedIn =>
+  isObject(value) && typeof value['runId'] === 'string' && typeof value['at'] === 'string';
 
 function isPin(value: unknown): value is Pin {
   if (!isObject(value)) return false;
@@ -83,7 +97,7 @@ function pinOf({ pin, dataDir }: HookConnection, key: string): Pinning | null {
 /** Returns the address and the key as they are now. Errors: exit 2, naming the file. */
 export function reach(path: string): PlaneConnection {
   const connection = readConnection(path);
-  const { dataDir, baseUrl, keyFile, caFile, proxy = null } = connection;
+  const { dataDir, baseUrl, keyFile, caFile, proxy = null, startedIn = null } = connection;
   const key = readSecret(keyFile);
   return {
     baseUrl:
@@ -93,6 +107,7 @@ export function reach(path: string): PlaneConnection {
     key,
     ca: caFile === undefined ? [] : [readFileSync(caFile, 'utf8')],
     proxy,
+    startedIn,
     pin: pinOf(connection, key),
   };
 }

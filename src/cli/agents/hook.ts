@@ -28,7 +28,7 @@ import {
   warned,
   type HookAnswer,
 } from '../../core/agents/hook-answer.ts';
-import { callOf, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
+import { callOf, linkEvent, reportEvent, rulingEvent } from '../../core/agents/hook-events.ts';
 import { readHookInput, type HookedTool, type HookInput } from '../../core/agents/hook-input.ts';
 import { receiptsFolder } from '../context/config.ts';
 import { callFacts } from './facts.ts';
@@ -132,6 +132,7 @@ class Gate {
       decision = await plane.evaluate(call);
       if (await this.#isDecided(plane, decision)) decision = await plane.evaluate(call);
       const stamp = { id: decision.evaluationId, nowMs: Date.now() };
+      await plane.link(input);
       await plane.record(rulingEvent(input, { tool, decision }, stamp));
       return decided(client, decision);
     } catch (cause) {
@@ -173,6 +174,7 @@ class Plane {
   readonly #connection: Connection;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #credential: Pick<PlaneConnection, 'key' | 'pin'>;
+  readonly #startedIn: PlaneConnection['startedIn'];
   #stop: AbortSignal;
   readonly #receipts: string;
   /** Its address, and the folder that keeps the workspaces of sessions. */
@@ -180,8 +182,9 @@ class Plane {
 
   /** `config`: path of the file with address and key. Errors: exit 2, naming the file. */
   constructor(config: string, stop: AbortSignal) {
-    const { baseUrl, key, ca, proxy, pin } = reach(config);
+    const { baseUrl, key, ca, proxy, pin, startedIn } = reach(config);
     this.#credential = { key, pin };
+    this.#startedIn = startedIn;
     this.place = { baseUrl, sessions: sessionsFolder(config) };
     this.#receipts = receiptsFolder(config);
     this.#connection = new Connection({
@@ -202,6 +205,12 @@ class Plane {
     // without these two members it is not an answer of gov
     if (typeof decision?.allowed === 'boolean' && typeof decision.evaluationId === 'string') return decision;
     throw new GovNetworkError('INVALID_RESPONSE', 'expected a decision, got another answer');
+  }
+
+  /** Below `gov run --sandbox`, records where the decisions of the session are. */
+  async link(input: HookInput): Promise<void> {
+    const event = this.#startedIn === null ? null : linkEvent(input, this.#startedIn);
+    if (event !== null) await this.#post(hookPaths.record, event);
   }
 
   async record(event: EventInput): Promise<void> {

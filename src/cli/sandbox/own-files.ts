@@ -5,7 +5,7 @@
 import { existsSync, globSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.ts';
-import { readConnection, userConnectionFile } from '../agents/connection-file.ts';
+import { readConnection, userConnectionFile, type StartedIn } from '../agents/connection-file.ts';
 import { readObject, readUserConfig, type Variables } from '../context/config.ts';
 import { credentialsPath } from '../context/credentials.ts';
 import { usage } from '../program/exit.ts';
@@ -74,11 +74,13 @@ export function ownMounts(
     config,
     folder,
     proxyPort,
+    startedIn,
     moved,
   }: {
     readonly config: string;
     readonly folder: string;
     readonly proxyPort: number | null;
+    readonly startedIn: StartedIn;
     readonly moved: OwnMounts['moved'];
   },
 ): OwnMounts {
@@ -92,8 +94,7 @@ export function ownMounts(
   const keys = [env['GOV_API_KEY_FILE'] ?? '', credentialsPath(env), ...keyFiles].filter(
     (path) => path !== '',
   );
-  const replaced =
-    proxyPort === null ? [] : connections.map((path) => withProxy(path, { folder, proxyPort }));
+  const replaced = connections.map((path) => inSandbox(path, { folder, proxyPort, startedIn }));
   return {
     moved: [...moved, ...replaced],
     readOnly: [config],
@@ -105,13 +106,18 @@ export function ownMounts(
   };
 }
 
-/** Hooks read the address of the plane from this file alone, and no variable names them a proxy. */
-function withProxy(
+/** Hooks read the address of the plane from this file alone: no variable names them a proxy, nor the run that they are in. */
+function inSandbox(
   path: string,
-  { folder, proxyPort }: { readonly folder: string; readonly proxyPort: number },
+  {
+    folder,
+    proxyPort,
+    startedIn,
+  }: { readonly folder: string; readonly proxyPort: number | null; readonly startedIn: StartedIn },
 ): OwnMounts['moved'][number] {
   const from = join(folder, `connection-${path.startsWith('/etc/') ? 'managed' : 'user'}.json`);
-  const connection = { ...readObject(path), proxy: `http://127.0.0.1:${proxyPort}` };
+  const proxy = proxyPort === null ? {} : { proxy: `http://127.0.0.1:${proxyPort}` };
+  const connection = { ...readObject(path), ...proxy, startedIn };
   writeFileSync(from, JSON.stringify(connection), { mode: 0o600 });
   return { from, to: realpathSync(path), isWritable: false };
 }

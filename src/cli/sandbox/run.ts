@@ -134,7 +134,8 @@ export async function openSandbox(call: Call, options: SandboxOptions): Promise<
   const folder = sandboxFolder(config);
   const clients = clientFolders(folder, { env: io.env, home });
   const proxyPort = isLoopback(plane.host) ? null : ports.proxy;
-  const own = ownMounts(io.env, { config, folder, proxyPort, moved: clients.moved });
+  const startedIn = { runId, at: new Date(io.now()).toISOString() };
+  const own = ownMounts(io.env, { config, folder, proxyPort, startedIn, moved: clients.moved });
   const mounts = mountsOf(lists, own);
   const gates: Gateway[] = [];
   const close = (): void => {

@@ -12,6 +12,7 @@ import { withDigests } from '../action/large-content.ts';
 import { endingOf } from '../intake/ending.ts';
 import { capture } from '../intake/otlp/capture.ts';
 import { RunBuilder, runIdFrom, textOf, type Draft, type Party, type Source } from '../intake/run.ts';
+import { sha256 } from '../hash.ts';
 import { formatTimestamp } from '../time.ts';
 import type { HookedTool, HookInput } from './hook-input.ts';
 
@@ -81,6 +82,28 @@ export function rulingEvent(
     },
     stamp,
   );
+}
+
+/**
+ * The event that leads from the run of `gov run --sandbox` to that of the session, which has the decisions about its programs.
+ * It is the same each time, so that the log has it once. Null where both are one run.
+ */
+export function linkEvent(
+  { client, session }: HookInput,
+  { runId, at }: { readonly runId: string; readonly at: string },
+): EventInput | null {
+  const run = runIdFrom(session);
+  if (run === runId) return null;
+  return {
+    runId,
+    eventType: 'run.linked',
+    actor: { name: client, role: 'agent' },
+    resource: { name: run, type: 'run' },
+    action: 'link',
+    timestamp: at,
+    metadata: { recordedBy: 'hook', client, run },
+    clientEventId: `hook:link.${sha256(JSON.stringify([runId, client, run])).toString('hex', 0, 16)}`,
+  };
 }
 
 /** The event of a moment that decides nothing. */

@@ -19,6 +19,7 @@ describe('the file with address and key', () => {
     ['two places', { keyFile: '/k', baseUrl: 'http://127.0.0.1:1/api/v1', dataDir: '/p' }],
     ['a number as its place', { keyFile: '/k', baseUrl: 7 }],
     ['a pin without a key', { keyFile: '/k', dataDir: '/p', pin: { projectId: 'prj_1' } }],
+    ['a run without its time', { keyFile: '/k', dataDir: '/p', startedIn: { runId: 'r' } }],
     ['other text', 'no JSON'],
   ])('readConnection refuses a file with %s', (_what, content) => {
     expect(() => readConnection(file('bad.json', content))).toThrow(/expected/);
@@ -33,6 +34,7 @@ describe('the file with address and key', () => {
       key: 'gov_x',
       ca: [],
       proxy: null,
+      startedIn: null,
       pin: null,
     });
     file('run.json', { baseUrl: 'http://127.0.0.1:7999/api/v1' });

@@ -106,6 +106,29 @@ describe('gov hook', () => {
     });
   });
 
+  it('gov hook below gov run --sandbox leads from that run to the one with its decisions, once for a session', async () => {
+    const startedIn = { runId: 'boxed-run', at: '2026-01-05T09:00:00.000Z' };
+    const boxed = connection('boxed.json', {
+      baseUrl: plane.baseUrl,
+      keyFile: key('agent.key', plane.keys['agent']),
+      startedIn,
+    });
+    for (const session of ['boxed-session', 'boxed-session', 'boxed-run'])
+      expect(await hookAt(boxed, event('ls', { session_id: session }))).toMatchObject({
+        code: 0,
+        stdout: '{}\n',
+      });
+    const { events } = await plane.json('events list --run boxed-run');
+    expect(events.filter(({ eventType }: { eventType: string }) => eventType === 'run.linked')).toMatchObject(
+      [
+        {
+          timestamp: startedIn.at,
+          metadata: { recordedBy: 'hook', client: 'claude-code', run: 'boxed-session' },
+        },
+      ],
+    );
+  });
+
   it('gov hook refuses a denied call in the form of the client, and records the refusal', async () => {
     const { code, stdout } = await hook(event('rm -rf /'));
     expect(code).toBe(0);

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -158,6 +159,28 @@ describe.skipIf(noSandbox !== null)(
       expect(stdout).toBe('201\n');
     });
 
+    it('a hook inside leads from the run to the one of its session, where its decisions are', async () => {
+      const own = join(home, '.config/gov');
+      const [config, keyFile] = [join(own, 'agents.json'), join(own, 'agent.key')];
+      mkdirSync(own, { recursive: true });
+      writeFileSync(keyFile, plane.key, { mode: 0o600 });
+      writeFileSync(config, JSON.stringify({ baseUrl: plane.baseUrl, keyFile }));
+      const call = { session_id: 'b5-session', hook_event_name: 'PreToolUse', cwd: app, tool_name: 'Bash' };
+      const input = JSON.stringify({ ...call, tool_input: { command: 'ls' }, tool_use_id: 't' });
+      const line = `echo '${input}' | "${process.execPath}" "${runner}" hook claude-code --config ${config}`;
+      const words = ['--sandbox', '--run', 'b5-hook', '--', '/bin/sh', '-c', line];
+      expect(await run(words, { GOV_CONFIG_DIR: own })).toMatchObject({
+        stdout: '{}\n',
+        stderr: '',
+        code: 0,
+      });
+      const links = (await eventsOf('b5-hook')).filter(({ eventType }) => eventType === 'run.linked');
+      expect(links.map(({ metadata }) => metadata)).toEqual([
+        { recordedBy: 'hook', client: 'claude-code', run: 'b5-session' },
+      ]);
+      expect(JSON.parse(readFileSync(config, 'utf8'))).toEqual({ baseUrl: plane.baseUrl, keyFile });
+    });
+
     it('records the lists, each program with its decision, and what the kernel does not enforce', async () => {
       await inside('b6', '/bin/cat .env; true');
       const events = await eventsOf('b6');
@@ -181,6 +204,7 @@ describe.skipIf(noSandbox !== null)(
         expect.objectContaining({ path: '/bin/sh', argv: ['/bin/sh', '-c', '/bin/cat .env; true'] }),
         {
           recordedBy: 'kernel',
+          'gov.statedBy': expect.stringMatching(/^key_/),
           pid: expect.any(Number),
           ppid: programs[0]?.['pid'],
           path: '/bin/cat',
