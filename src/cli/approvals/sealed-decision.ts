@@ -11,17 +11,21 @@ import { sshNamespace } from '../../core/approvals/statement.ts';
 import type { OpenedKey } from '../../core/approvals/sealed-key.ts';
 import type { Invocation } from '../context/command.ts';
 import { safe } from '../terminal/safe.ts';
-import type { approvalsApprove } from '../specs/decide/approvals.ts';
 import { makeSealedKey, openKey, ownDataDir, plainFile, sealedFile } from './sealed.ts';
-import { signedBy, type Signer } from './sign.ts';
+import { signedBy, type SignCall, type Signer } from './sign.ts';
 
-type DecideCall = Pick<
-  Invocation<typeof approvalsApprove>,
-  'args' | 'flags' | 'out' | 'session' | 'settings' | 'io'
->;
+type Place = Pick<Invocation, 'session' | 'settings' | 'io'>;
+type DecideCall = Place & SignCall;
+
+/** A decision as it is sent. */
+export interface SentDecision {
+  readonly client: Client;
+  /** Absent: the decision rests on the key of the client. */
+  readonly signature?: ApprovalSignature | undefined;
+}
 
 /** The data directory of a plane whose approvals need its sealed key; null for other servers, keys and older planes. */
-export function decidesSealed(call: DecideCall): string | null {
+export function decidesSealed(call: Place): string | null {
   const dataDir = ownDataDir(call);
   return dataDir === null || existsSync(plainFile(dataDir)) ? null : dataDir;
 }
@@ -31,7 +35,7 @@ export async function sealedDecision(
   call: DecideCall,
   outcome: ApprovalOutcome,
   dataDir: string,
-): Promise<{ readonly client: Client; readonly signature?: ApprovalSignature }> {
+): Promise<SentDecision> {
   const { session, args, out } = call;
   const key = await keyOf(call, dataDir);
   const client = await session.clientAt(session.baseUrl().value, { token: key.token, dataDir });

@@ -25,7 +25,9 @@ import { clipped } from '../terminal/clipped.ts';
 import { safe } from '../terminal/safe.ts';
 import type { approvalsApprove } from '../specs/decide/approvals.ts';
 
-type SignCall = Pick<Invocation<typeof approvalsApprove>, 'args' | 'flags' | 'out'>;
+export interface SignCall extends Pick<Invocation<typeof approvalsApprove>, 'args' | 'out'> {
+  readonly flags: { readonly comment?: string | undefined };
+}
 
 /** A key that signs a text: with ssh-keygen, or opened by a phrase. */
 export interface Signer {

@@ -183,3 +183,6 @@ export function firstVisible(cursor: number, count: number, page: number): numbe
 /** What the filter of the list shows now: while the person types, the text so far. */
 export const filterOf = ({ typing, list }: Common): string =>
   typing?.purpose === 'filter' ? typing.text : list.filter;
+
+/** Gives the terminal to `work` while it runs; the screen then shows again. */
+export type Lend = (work: () => Promise<void>) => Promise<void>;

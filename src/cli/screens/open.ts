@@ -3,6 +3,7 @@
  * has top-level await and no other command needs it. Only plain data and functions cross to it: a class would be there
  * twice. Tested by `test/cli/screens/shell.test.ts`.
  */
+import { setImmediate } from 'node:timers/promises';
 import { render } from 'ink';
 import { createElement } from 'react';
 import type { OutputStream } from '../terminal/io.ts';
@@ -30,7 +31,7 @@ const settledMs = 100;
 
 export interface OpenOptions<State extends Common> extends Pick<
   ShellOptions<State>,
-  'name' | 'store' | 'isAscii' | 'interrupt' | 'stop'
+  'name' | 'store' | 'isAscii' | 'interrupt' | 'stop' | 'lends'
 > {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
@@ -42,7 +43,7 @@ export interface OpenOptions<State extends Common> extends Pick<
 
 /** Resolves when the person quits or the signal fires; the terminal then shows what it showed before the screen. */
 export async function openScreen<State extends Common>(options: OpenOptions<State>): Promise<void> {
-  const { name, store, isAscii, interrupt, stop, stdin, stdout, stderr, color, signal } = options;
+  const { name, store, isAscii, interrupt, stop, lends, stdin, stdout, stderr, color, signal } = options;
   const shell = createElement(Shell<State>, {
     name,
     store,
@@ -53,6 +54,7 @@ export async function openScreen<State extends Common>(options: OpenOptions<Stat
     hasKeys: stdin.isTTY === true,
     interrupt,
     stop,
+    lends: (lend) => lends?.((work) => lend(() => withoutInput(stdin, work))),
     quit: () => instance.unmount(),
   });
   const instance = render(shell, {
@@ -95,4 +97,13 @@ export async function openScreen<State extends Common>(options: OpenOptions<Stat
     // tmux keeps rows of a window that lost height, and shows them on the normal screen
     if (isShrunk) stdout.write(homeAndErase);
   }
+}
+
+/** Runs `work` while nothing reads standard input: a phrase that is typed at the terminal belongs to `work` alone. */
+async function withoutInput(stdin: NodeJS.ReadableStream, work: () => Promise<void>): Promise<void> {
+  // a stream that lost its listener in this turn pauses in the next one
+  await setImmediate();
+  stdin.pause();
+  await setImmediate();
+  await work();
 }

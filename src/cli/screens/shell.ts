@@ -9,7 +9,7 @@ import { widthOf } from '../terminal/width.ts';
 import { asciiLine } from '../terminal/ascii.ts';
 import { filled, fit, fitLine, type ScreenStyle } from './draw.ts';
 import { actionOf, bindings, type KeyBinding, type KeyAction, type ScreenName } from './keys.ts';
-import { bodyRows, leastSize, type Common, type CommonEvent } from './model.ts';
+import { bodyRows, leastSize, type Common, type CommonEvent, type Lend } from './model.ts';
 import type { Store } from './store.ts';
 
 /** The first line, and the lines between it and the hints. */
@@ -36,13 +36,16 @@ export interface ShellOptions<State extends Common> {
   readonly interrupt: () => void;
   /** Stops the process until the shell continues it. */
   readonly stop: () => Promise<void>;
+  /** Gets what gives the terminal to `work` while it runs; the screen then shows again. */
+  readonly lends?: ((lend: Lend) => void) | undefined;
 }
 
 export function Shell<State extends Common>(options: ShellOptions<State>): ReactNode {
-  const { store, isAscii, hasKeys } = options;
+  const { store, isAscii, hasKeys, lends } = options;
   const state = useSyncExternalStore(store.subscribe, store.get);
   const { columns, rows } = useWindowSize();
   const { suspendTerminal } = useApp();
+  useEffect(() => lends?.(suspendTerminal), [lends, suspendTerminal]);
   useEffect(() => store.dispatch({ kind: 'size', columns, rows }), [store, columns, rows]);
   useInput(
     (input, key) => react(options, { input, key, suspend: () => void suspendTerminal(options.stop) }),

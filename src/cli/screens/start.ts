@@ -9,8 +9,10 @@ import type { ListPage } from '../terminal/out.ts';
 import { isAsciiLocale } from '../terminal/ascii.ts';
 import { safe } from '../terminal/safe.ts';
 import type { ScreenName } from './keys.ts';
-import type { Common, CommonEvent } from './model.ts';
+import type { Common, CommonEvent, Lend } from './model.ts';
 import type { Store } from './store.ts';
+
+export type { Lend };
 
 type Call = Pick<Invocation, 'io' | 'out' | 'settings' | 'signal'>;
 
@@ -46,6 +48,8 @@ interface ScreenStart<State extends Common> {
   readonly store: Pick<Store<State, CommonEvent>, 'get' | 'subscribe' | 'dispatch' | 'close'>;
   /** --ascii. */
   readonly ascii: boolean;
+  /** As of the shell. */
+  readonly lends?: (lend: Lend) => void;
 }
 
 const tickMs = 1000;
@@ -54,7 +58,7 @@ const noop = (): void => {};
 /** Shows the screen until the person quits. A signal ends it too, and the command then ends by that signal. */
 export async function showScreen<State extends Common>(
   { io, settings, signal }: Call,
-  { name, store, ascii }: ScreenStart<State>,
+  { name, store, ascii, lends }: ScreenStart<State>,
 ): Promise<void> {
   const { openScreen } = await import('./open.ts');
   // the command itself ends by a signal; without another listener ink would kill the process at once
@@ -73,6 +77,7 @@ export async function showScreen<State extends Common>(
       signal,
       interrupt: () => void process.kill(process.pid, 'SIGINT'),
       stop: stopped,
+      lends,
     });
   } finally {
     clearInterval(ticker);

@@ -28,7 +28,10 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
   let plane: PolicyPlane;
   let env: Record<string, string>;
   beforeAll(async () => {
-    plane = await startPolicyPlane({ presence: 'signed' });
+    plane = await startPolicyPlane({
+      presence: 'signed',
+      extraKeys: { person: { scopes: ['approvals:decide'] } },
+    });
     plane.write('p/ask.policy', 'escalate "ask" high\nwhen has(tool) && tool.name == "pay"');
     await plane.json('policy create p --publish');
     plane.write('config/config.json', {
@@ -97,6 +100,30 @@ describe.skipIf(noTerminal)('the approver of a plane of this machine', () => {
     const { code, text } = await typed(`approvals approve ${approvalId}`, wrong, wrong, wrong);
     expect([code, text]).toEqual([4, expect.stringContaining('this is not the phrase')]);
     expect((await plane.json(`approvals show ${approvalId}`)).status).toBe('pending');
+  });
+
+  it('gov approvals inbox asks for the phrase at the terminal, signs, and shows the screen again', async () => {
+    // the screen shows the longest waiting one first
+    for (const { approvalId: earlier } of (await plane.json('approvals list --status pending')).data) {
+      const denial = { key: plane.keys['person'] ?? null, body: { outcome: 'denied' } };
+      expect((await plane.call('POST', `/approvals/${earlier}/decision`, denial)).status).toBe(200);
+    }
+    const approvalId = await asked('s6', agentKey());
+    const screen = await govAtTerminal(['approvals', 'inbox'], {
+      answers: [
+        ['s6', 'a'],
+        ['comment:', '\r'],
+        ['y: yes', 'y'],
+        ['Phrase of the approver: ', `${phrase}\r`],
+        ['nobody waits', 'q'],
+      ],
+      areKeys: true,
+      env: { ...env, TERM: 'xterm-256color' },
+      cwd: plane.folder,
+    });
+    expect([screen.code, screen.text.includes(phrase)]).toEqual([0, false]);
+    const shown = await plane.json(`approvals show ${approvalId}`);
+    expect([shown.status, shown.signature?.name]).toEqual(['approved', 'sealed key']);
   });
 
   it('a denial of what an agent asked for needs no phrase', async () => {

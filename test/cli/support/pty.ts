@@ -18,19 +18,21 @@ export interface TerminalResult {
   readonly text: string;
 }
 
-/** Types each answer, and Enter, when its question shows. */
+/** Types each answer, and Enter, when its question shows. `areKeys`: without Enter. */
 export function govAtTerminal(
   argv: readonly string[],
   {
     answers,
+    areKeys = false,
     env,
     cwd,
-  }: { answers: readonly (readonly [question: string, answer: string])[] } & {
+  }: { answers: readonly (readonly [question: string, answer: string])[]; areKeys?: boolean } & {
     env: Readonly<Record<string, string>>;
     cwd: string;
   },
 ): Promise<TerminalResult> {
-  const line = [process.execPath, runner, ...argv].map(shellWord).join(' ');
+  // script makes a terminal without rows, on which no screen is drawn
+  const line = `stty rows 30 cols 100; exec ${[process.execPath, runner, ...argv].map(shellWord).join(' ')}`;
   const child = spawn('script', ['-qec', line, '/dev/null'], { env: cleanEnv(env), cwd });
   let text = '';
   let seen = 0;
@@ -43,7 +45,7 @@ export function govAtTerminal(
       if (at === -1 || question === undefined) return;
       seen = at + question.length;
       next += 1;
-      child.stdin.write(`${answer}\r`);
+      child.stdin.write(areKeys ? (answer ?? '') : `${answer}\r`);
       // script waits for the end of its input, also after the program ended
       if (next === answers.length) child.stdin.end();
     }

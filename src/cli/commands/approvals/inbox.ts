@@ -1,13 +1,15 @@
 /** `gov approvals inbox`: decide on a screen; into a pipe, the pending approvals. Tested by `test/cli/screens/approvals.test.ts`. */
 import { pause } from '../../../client/retry.ts';
 import type { Client } from '../../../client/create.ts';
+import { GovApiError } from '../../../client/errors.ts';
 import type { ShownApproval } from '../../../contract/approvals.ts';
 import { limits } from '../../../contract/limits.ts';
-import type { Run } from '../../context/command.ts';
+import type { SentDecision } from '../../approvals/sealed-decision.ts';
+import type { Invocation, Run } from '../../context/command.ts';
 import { failureOf } from '../../program/exit.ts';
 import { runEffects } from '../../screens/effects.ts';
 import { approvalsState, reduceApprovals, type Decide } from '../../screens/approvals/state.ts';
-import { canShow, rowsAsData, showWith } from '../../screens/start.ts';
+import { canShow, rowsAsData, showWith, type Lend } from '../../screens/start.ts';
 import { safe } from '../../terminal/safe.ts';
 import { Store } from '../../screens/store.ts';
 import type { approvalsInbox as spec } from '../../specs/decide/approvals.ts';
@@ -24,10 +26,11 @@ export const run: Run<typeof spec> = async (call) => {
   const target = session.context()?.name ?? session.baseUrl().value;
   const store = new Store(approvalsState(target, io.now()), reduceApprovals);
   const said: string[] = [];
+  let lend: Lend = (work) => work();
   const end = runEffects({
     wanted: () => store.get().wanted,
     subscribe: store.subscribe,
-    load: (wanted) => decide(client, wanted),
+    load: (wanted) => decide(call, { client, wanted, lend: (work) => lend(work) }),
     loaded: (wanted, text) => {
       said.push(text);
       store.dispatch({ kind: 'decided', for: wanted, text });
@@ -38,7 +41,8 @@ export const run: Run<typeof spec> = async (call) => {
     },
   });
   try {
-    await showWith(call, { name: 'approvals', store, ascii: flags.ascii }, (signal) =>
+    const lends = (given: Lend): void => void (lend = given);
+    await showWith(call, { name: 'approvals', store, ascii: flags.ascii, lends }, (signal) =>
       keepReading(client, { store, now: io.now, signal }),
     );
   } finally {
@@ -49,12 +53,40 @@ export const run: Run<typeof spec> = async (call) => {
   for (const text of said) await out.note(safe`${text}`);
 };
 
-async function decide(client: Client, { approvalId, outcome, comment }: Decide): Promise<string> {
-  const { body } = await client.decideApproval({
-    params: { approvalId },
-    body: { outcome, ...(comment === null || comment === '' ? {} : { comment }) },
+interface InboxDecision {
+  readonly client: Client;
+  readonly wanted: Decide;
+  readonly lend: Lend;
+}
+
+/** Sends a decision. That of a sealed key asks for its phrase at the terminal, which the screen lends. */
+async function decide(
+  call: Invocation<typeof spec>,
+  { client, wanted, lend }: InboxDecision,
+): Promise<string> {
+  const { approvalId, outcome } = wanted;
+  const said = wanted.comment === null || wanted.comment === '' ? {} : { comment: wanted.comment };
+  const send = async ({ client, signature }: SentDecision): Promise<string> => {
+    const body = { outcome, ...said, ...(signature === undefined ? {} : { signature }) };
+    const answer = await client.decideApproval({ params: { approvalId }, body });
+    return `${answer.body.status} ${approvalId}`;
+  };
+  const { decidesSealed, sealedDecision } = await import('../../approvals/sealed-decision.ts');
+  const dataDir = decidesSealed(call);
+  if (dataDir === null) return send({ client });
+  const sealed = async (): Promise<string> => {
+    let decision: SentDecision = { client };
+    await lend(async () => {
+      decision = await sealedDecision({ ...call, args: { approvalId }, flags: said }, outcome, dataDir);
+    });
+    return send(decision);
+  };
+  if (outcome === 'approved') return sealed();
+  // the operator's key may have asked
+  return send({ client }).catch((cause: unknown) => {
+    if (cause instanceof GovApiError && cause.status === 403) return sealed();
+    throw cause;
   });
-  return `${body.status} ${approvalId}`;
 }
 
 /** Every pending approval, the longest waiting first. */
