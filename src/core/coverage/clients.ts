@@ -37,7 +37,7 @@ const table: Readonly<Record<string, ClientFacts>> = {
     process: /(?:^|\/)claude(?:\.exe)?(?: |$)/,
     own: [
       ...ofGov,
-      /^git -c core\.(?:hooksPath=\/dev\/null|askPass=) /,
+      /^git -c (?:core\.(?:hooksPath=\/dev\/null|askPass=|fsmonitor=)|protocol\.ext\.allow=never -c core\.alternateRefsCommand=f\(\) \{ git) /,
       /^bash -c env$/,
       /^(?:ba|z)sh -c -l SNAPSHOT_FILE=\S+\/shell-snapshots\/snapshot-(?:ba|z)sh-\d+-\w+\.sh\n/,
       /^rg --files/,
@@ -52,7 +52,7 @@ const table: Readonly<Record<string, ClientFacts>> = {
       ...ofGov,
       /^lsb_release -a$/,
       /^getconf LONG_BIT$/,
-      /^git -c safe\.bareRepository=explicit ls-remote /,
+      /^git -c safe\.bareRepository=explicit (?:ls-remote|-c core\.hooksPath=\/dev\/null -c core\.fsmonitor=false|config --null --get) /,
       /^bash -lc if \[ -z "\$\{BASH_ENV-\}" \] && \[ -n "\$\{HOME-\}" \] && \[ -r "\$HOME\/\.bashrc" \]; then\n/,
       /^bash -c set -e; \. "[^"]*\/shell_snapshots\/[^"/]*"$/,
     ],

@@ -173,6 +173,29 @@ describe('a program that the kernel saw', () => {
     ]);
   });
 
+  it('of git that Claude Code 2.1.332 and Codex 0.171.0 start for themselves is no call', () => {
+    const refs = `core.alternateRefsCommand=f() { git --git-dir="$1" for-each-ref --format='%(objectname)'; }; f`;
+    const off = ['-c', 'core.hooksPath=/dev/null', '-c'];
+    const claude = [
+      ['-c', 'core.fsmonitor=', ...off, 'core.askPass=', 'config', '--get', '--path', 'core.excludesFile'],
+      ['-c', 'protocol.ext.allow=never', '-c', refs, '-c', 'submodule.recurse=false', 'write-tree'],
+      ['-c', 'protocol.ext.allow=never', '-c', 'core.alternateRefsCommand=touch x', 'fetch'],
+      ['-c', 'core.fsmonitor=touch x', ...off, 'core.askPass=', 'status'],
+    ];
+    const own = ['-c', 'safe.bareRepository=explicit'];
+    const codex = [
+      [...own, ...off, 'core.fsmonitor=false', 'rev-parse', 'HEAD'],
+      [...own, 'config', '--null', '--get', 'core.fsmonitor'],
+      [...own, ...off, 'core.fsmonitor=touch x', 'status'],
+    ];
+    const parent = exec(atMs, 10, 1, ['/usr/bin/codex', 'exec', 'go']);
+    const unknown = [['unknown', null, 'kernel']];
+    const found = (start: EventInput) => (words: string[]) =>
+      shown([start, exec(atMs, 11, 10, ['git', ...words])]);
+    expect(claude.map(found(client))).toEqual([[], [], unknown, unknown]);
+    expect(codex.map(found(parent))).toEqual([[], [], unknown]);
+  });
+
   it('is one of the client itself only by its exact line', () => {
     const lines = [
       ['/bin/sh', '-c', hookLine('claude-code', settings, true)],
