@@ -40,6 +40,33 @@ const realOr = (path: string): string => (existsSync(path) ? realpathSync(path) 
 
 type Call = Pick<Invocation, 'io' | 'session' | 'out'>;
 
+interface Need {
+  /** How bwrap and gov-watch say that it is missing. */
+  readonly missing: RegExp;
+  readonly expected: string;
+  readonly hint: string;
+}
+
+const namespaces: Need = {
+  missing: /namespace|uid map/i,
+  expected: 'bwrap to make user, process and network namespaces',
+  hint: 'allow them to this user: sysctl user.max_user_namespaces above 0, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container of Docker --security-opt seccomp=unconfined',
+};
+
+const needs: readonly Need[] = [
+  {
+    missing: /^gov-watch: this system allows no seccomp filter/,
+    expected: 'Linux 5.5 or newer that allows gov-watch a seccomp filter',
+    hint: 'start gov outside of any other sandbox; in a container of Docker give --security-opt seccomp=unconfined',
+  },
+  {
+    missing: /mount proc/,
+    expected: 'bwrap to mount /proc',
+    hint: 'start gov outside of any other sandbox; in a container of Docker give --security-opt systempaths=unconfined',
+  },
+  namespaces,
+];
+
 export interface Engine {
   readonly bwrap: string;
   readonly watch: string;
@@ -77,11 +104,11 @@ export function requireEngine({ io }: Pick<Call, 'io'>): Engine {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
   });
-  if (tried.status !== 0)
-    throw refuse(
-      `bwrap and gov-watch ended with ${tried.status ?? tried.error?.message}: ${tried.stderr.trim()}`,
-      'this user needs user namespaces, and no container or sandbox around gov that forbids them',
-    );
+  if (tried.status !== 0) {
+    const got = tried.stderr?.trim() || `exit code ${tried.status ?? tried.error?.message}`;
+    const { expected, hint } = needs.find(({ missing }) => missing.test(got)) ?? namespaces;
+    throw refuse(`expected ${expected}, got: ${got}`, hint);
+  }
   return { bwrap, watch, version: spawnSync(bwrap, ['--version'], { encoding: 'utf8' }).stdout.trim() };
 }
 

@@ -246,6 +246,38 @@ describe.skipIf(noSandbox !== null)(
         rmSync(join(app, name), { recursive: true });
     });
 
+    it('says what it expected, what came and what to do where a system allows no sandbox', async () => {
+      const again = `"${process.execPath}" "${runner}" run --sandbox --prove no -- /bin/true`;
+      const nested = await inside('b8-nested', again);
+      expect([nested.code, nested.stderr]).toEqual([
+        126,
+        expect.stringContaining('start gov outside of any other sandbox'),
+      ]);
+      expect(nested.stderr).toMatch(
+        /expected Linux 5.5 or newer that allows gov-watch a seccomp filter, got: gov-watch: /,
+      );
+      const forbidden = [
+        '--unshare-user',
+        '--disable-userns',
+        '--bind',
+        '/',
+        '/',
+        '--dev',
+        '/dev',
+        '--proc',
+        '/proc',
+      ];
+      const child = spawn('bwrap', [...forbidden, '/bin/sh', '-c', again], {
+        env: cleanEnv({ GOV_BASE_URL: plane.baseUrl, GOV_API_KEY: plane.key, HOME: home }),
+        cwd: app,
+      });
+      const { code, stderr } = await ended(child);
+      expect([code, stderr]).toEqual([
+        126,
+        expect.stringMatching(/expected bwrap to (?:mount|make) .*, got: bwrap: .*\n.*--security-opt/),
+      ]);
+    });
+
     it('nothing starts without bwrap, beside a link that a program could replace, or with --fail open', async () => {
       const started = join(app, 'started');
       const touch = ['--', '/bin/sh', '-c', `echo x > ${started}`];
