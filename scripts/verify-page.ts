@@ -28,9 +28,9 @@ export async function buildVerifyPage(project: string, folder: string): Promise<
   // HTML would end the script at this tag wherever it is, and reads another character for NUL
   const escaped = code.code.replaceAll('</script', '<\\/script').replaceAll('\0', '\\x00');
   const script = `\n${escaped.trim()}\n`;
-  const style = `\n${readFileSync(join(source, 'style.css'), 'utf8').trim()}\n`;
+  const style = `\n${withoutIndent(readFileSync(join(source, 'style.css'), 'utf8')).trim()}\n`;
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
-  const page = readFileSync(join(source, 'page.html'), 'utf8')
+  const page = withoutIndent(readFileSync(join(source, 'page.html'), 'utf8'))
     .replace('{version}', version)
     .replace('{policy}', policyOf({ script, style }))
     .replace('<link rel="stylesheet" href="style.css" />', () => `<style>${style}</style>`)
@@ -38,6 +38,9 @@ export async function buildVerifyPage(project: string, folder: string): Promise<
   writeFileSync(join(folder, 'verify.html'), page);
   return output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
 }
+
+/** Without the indent of lines, which a style and a page without preformatted text do not need. */
+const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '');
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
