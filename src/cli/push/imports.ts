@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { GovError } from '../../contract/problems.ts';
 import { reconcile, type Difference, type StoredEvent } from '../../core/intake/reconcile.ts';
@@ -191,6 +191,7 @@ async function runsOf(
   return importRuns(request === undefined ? documents(text, source.name) : [{ value: request, line: 1 }], {
     ...options,
     sourceName,
+    folder: source.path === null ? undefined : basename(dirname(source.path)),
     repaired,
     traces,
     importedAt: reading.importedAt(hash('sha256', bytes, 'hex')),
@@ -269,7 +270,7 @@ async function* withStored(
 }
 
 /** Formats whose subagents have files of their own. */
-const hasSubagents = new Set(['claude-code', 'claude-stream', 'codex']);
+const hasSubagents = new Set(['claude-code', 'claude-stream', 'codex', 'gemini-cli']);
 
 function* recordsOf(
   read: ImportedRun,

@@ -19,6 +19,8 @@ export interface ImportContext {
   readonly importedAt: number;
   /** File name without folders. Empty for a pipe. */
   readonly sourceName: string;
+  /** Name of the folder that has the file; absent: nobody knows it. */
+  readonly folder?: string | undefined;
   /** Put before each run id. */
   readonly runPrefix?: string | undefined;
   /** The run id to use, for a source of one run. */
@@ -137,7 +139,7 @@ export const shortHash = (text: string): string => hash('sha256', text, 'hex').s
  * Rises when importers read the same recording otherwise; recordings before it existed are of version 1. The first event of
  * a recording has it, so that a repeated import knows a change of gov from a change of the recording.
  */
-export const importerVersion = 11;
+export const importerVersion = 12;
 
 export class RunBuilder {
   readonly runId: string;

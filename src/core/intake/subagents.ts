@@ -1,8 +1,8 @@
 /**
- * Subagents of Claude Code and Codex work in files of their own, in the run of their session. This names the call that started each:
- * the session's own file says which, and either file may be pushed first, and again. A cause must be in the log before
- * its effect, so the cause of events that are there already comes in an `event.completed` (`reconcile.ts`).
- * Tested by `test/cli/push/subagents.test.ts`.
+ * Subagents of Claude Code, Codex and Gemini CLI work in files of their own, in the run of their session. This names the
+ * call that started each: the session's own file says which, and either file may be pushed first, and again. A cause must
+ * be in the log before its effect, so the cause of events that are there already comes in an `event.completed`
+ * (`reconcile.ts`). Tested by `test/cli/push/subagents.test.ts`.
  */
 import type { EventInput } from '../../contract/events.ts';
 import type { StoredEvent } from './reconcile.ts';
@@ -70,7 +70,7 @@ function startersIn(events: readonly ReportedEvent[]): Map<string, readonly stri
 function agentOf({ actor, metadata = {} }: ReportedEvent): string | undefined {
   if (typeof metadata['timestampSource'] !== 'string' || metadata['importer'] === 'otlp') return undefined;
   const name = typeof actor === 'object' && actor !== null ? actor.name : actor;
-  return typeof name === 'string' ? /^(?:claude-code|codex)\/(.+)$/.exec(name)?.[1] : undefined;
+  return typeof name === 'string' ? /^(?:claude-code|codex|gemini-cli)\/(.+)$/.exec(name)?.[1] : undefined;
 }
 
 const hasCause = ({ clientEventId }: StoredEvent, stored: readonly StoredEvent[]): boolean =>

@@ -206,6 +206,98 @@ describe('files of subagents of Codex', () => {
   });
 });
 
+describe('files of subagents of Gemini CLI', () => {
+  const agent = '99990000-0000-4000-8000-00000000000b';
+  const at = (second: number) => `2026-11-20T10:00:0${second}Z`;
+  const header = (sessionId: string, kind: string, second: number) => ({
+    sessionId,
+    projectHash: 'ab12',
+    startTime: at(second),
+    kind,
+  });
+  const calls = (id: string, second: number, call: object) => ({
+    id,
+    timestamp: at(second),
+    type: 'gemini',
+    content: '',
+    toolCalls: [{ args: {}, status: 'success', timestamp: at(second), ...call }],
+  });
+  const response = (id: string, name: string) => [
+    { functionResponse: { id, name, response: { output: 'x' } } },
+  ];
+  const parent = [
+    header(session, 'main', 0),
+    { id: 'm1', timestamp: at(1), type: 'user', content: [{ text: 'Look around.' }] },
+    calls('m2', 2, {
+      id: 'c1',
+      name: 'invoke_agent',
+      agentId: agent,
+      result: response('c1', 'invoke_agent'),
+    }),
+  ];
+  const child = [
+    header(agent, 'subagent', 3),
+    // each file names its messages
+    { id: 'm1', timestamp: at(4), type: 'user', content: [{ text: 'Your task is to look around.' }] },
+    calls('m2', 5, { id: `${agent}#0-0`, name: 'read_file', result: response(`${agent}#0-0`, 'read_file') }),
+    { $rewindTo: 'm1' },
+  ];
+  const main = 'chats/session-2026-11-20T10-00-dddd4444.jsonl';
+  const sub = `chats/${session}/${agent}.jsonl`;
+  const runs = () => [...new Set(service.recorded.map(({ runId }) => runId))];
+
+  it.each([
+    ['their folder', [['chats']]],
+    ['the session first', [[main], [sub]]],
+    ['the subagent first', [[sub], [main]]],
+    [
+      'both at once, twice',
+      [
+        [sub, main],
+        [main, sub],
+      ],
+    ],
+  ])('are in the run of their session, caused by the call that started them: %s', async (_, pushes) => {
+    write(main, parent);
+    write(sub, child);
+    for (const files of pushes) expect(await importing(...files)).toMatchObject({ code: 0 });
+    expect(runs()).toEqual([session]);
+    expect(reports()).toEqual([
+      'tool.call invoke_agent by gemini-cli',
+      `tool.call read_file by gemini-cli/${agent}`,
+      'tool.result invoke_agent by gemini-cli',
+      `tool.result read_file by gemini-cli/${agent}`,
+    ]);
+    const caused = service.recorded.filter(({ causedBy, clientEventId, metadata }) => {
+      const { completes } = metadata as JsonObject;
+      const isStart = [clientEventId, completes].includes(`${session}:${agent}.start`);
+      return isStart && ((causedBy as string[] | undefined) ?? []).includes(`${session}:m2.call`);
+    });
+    expect(caused).toHaveLength(1);
+    expect(service.recorded.filter(({ eventType }) => eventType === 'run.started')).toHaveLength(1);
+    expect((await importing(main, sub)).value).toMatchObject({ accepted: 0, rejected: 0 });
+  });
+
+  it.each([
+    ['in a folder that is no session', `chats/${agent}.jsonl`],
+    ['under another name', `chats/${session}/copy.jsonl`],
+  ])('are alone in a run where nothing names the session: %s', async (_, name) => {
+    write(name, child);
+    expect(await importing(name)).toMatchObject({ code: 0 });
+    expect(runs()).toEqual([agent]);
+  });
+
+  it('are in the run that a person names', async () => {
+    write('copy.jsonl', child);
+    await push({ files: ['copy.jsonl'], from: 'auto', run: session }, { folder, service, output: 'json' });
+    write(main, parent);
+    write(sub, child);
+    expect(await importing('chats')).toMatchObject({ code: 0, value: { rejected: 0 } });
+    expect(runs()).toEqual([session]);
+    expect(reports()).toHaveLength(4);
+  });
+});
+
 describe('a session that another version of gov imported', () => {
   /** As an older version read it: without what is read since. Version 1 wrote no version. */
   const age = (version?: number) => {

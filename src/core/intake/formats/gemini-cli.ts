@@ -1,11 +1,12 @@
 /**
- * Sessions of Gemini CLI (`~/.gemini/tmp/…/chats/session-*.json`, and `.jsonl` from 0.40). A run is a session; the ids of its
- * messages are the ids of its events. The lines are a log of changes: a message is written again with its id whenever its
- * calls change, `$set` changes the header or gives the model other messages, and `$rewindTo` takes back the last ones. The
- * run has each message once, as it was written last, and also those that were taken back: their calls ran. A history that
- * comes again under other ids is left out (`pieces/gemini-history.ts`). A message of the
- * model has its calls with their results, which the next message of the user repeats. The file never says that its session
- * has ended. Tested by `test/core/intake/formats/gemini-cli.test.ts`.
+ * Sessions of Gemini CLI (`~/.gemini/tmp/…/chats/session-*.json`, and `.jsonl` from 0.40). A run is a session with its
+ * subagents; the ids of its messages are the ids of its events. The file of a subagent is in the folder of its session
+ * (`chats/SESSION/ID.jsonl`): nothing in the file names the session. The lines are a log of changes: a message is written
+ * again with its id whenever its calls change, `$set` changes the header or gives the model other messages, and
+ * `$rewindTo` takes back the last ones. The run has each message once, as it was written last, and also those that were
+ * taken back: their calls ran. A history that comes again under other ids is left out (`pieces/gemini-history.ts`). A
+ * message of the model has its calls with their results, which the next message of the user repeats. The file never says
+ * that its session has ended. Tested by `test/core/intake/formats/gemini-cli.test.ts`.
  */
 import type { Ending } from '../../../contract/endings.ts';
 import { Conversation, extraOf, words, type Utterance } from '../conversation.ts';
@@ -103,22 +104,32 @@ function* runs(document: unknown, context: ImportContext): Generator<ImportedRun
   const session = read(document);
   if (session === undefined) return;
   const { header, messages, rewritten, repeated } = session;
-  const run = new RunBuilder(name, { id: String(header['sessionId']) }, context);
-  const agent = { name, role: 'agent' };
+  const id = String(header['sessionId']);
+  const isSubagent = header['kind'] === 'subagent';
+  const run = new RunBuilder(name, { id: isSubagent ? sessionOf(id, context) : id }, context);
+  const agent = { name: isSubagent ? `${name}/${id}` : name, role: 'agent' };
+  const base = isSubagent ? `${id}.` : '';
   run.add({
-    eventType: 'run.started',
+    // a subagent starts no run
+    eventType: isSubagent ? 'agent.invoked' : 'run.started',
     actor: agent,
     action: 'start',
     metadata: { importer: name, startedAs: header['kind'], project: header['projectHash'] },
     at: readTime(header['startTime']),
-    key: 'start',
+    key: `${base}start`,
   });
   for (let each = 0; each < rewritten; each += 1) run.changes.add('version_replaced');
   for (let each = 0; each < repeated; each += 1) run.changes.add('block_repeated');
-  const writer = new MessageWriter(new Conversation(run, { agent }));
+  // another agent prompts a subagent
+  const user = isSubagent ? agent : undefined;
+  const writer = new MessageWriter(new Conversation(run, { agent, user }), base);
   for (const [no, message] of messages.entries()) writer.write(message, no);
   yield run.finish(messages.length);
 }
+
+/** The session of a subagent: the folder of its file, if that is an id. Else the subagent is alone in its run. */
+const sessionOf = (id: string, { folder = '', sourceName }: ImportContext): string =>
+  sourceName === `${id}.jsonl` && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(folder) ? folder : id;
 
 const known = words('id timestamp type content displayContent toolCalls model tokens thoughts');
 const knownOfCall = words(
@@ -144,15 +155,19 @@ class MessageWriter {
   /** What calls returned, as JSON, by their ids. */
   readonly #returnedBy = new Map<string, string>();
 
-  constructor(conversation: Conversation) {
+  /** Put before keys, so that the agents of one run stay apart. */
+  readonly #base: string;
+
+  constructor(conversation: Conversation, base: string) {
     this.#conversation = conversation;
+    this.#base = base;
   }
 
   /** `no`: the place among the messages. */
   write(value: unknown, no: number): void {
     if (isSource(value) && isChange(value)) {
       const facts = { to: value['$rewindTo'] };
-      this.#conversation.step('rewind', facts, { at: null, key: `rewind${no}` });
+      this.#conversation.step('rewind', facts, { at: null, key: `${this.#base}rewind${no}` });
       return;
     }
     if (!isMessage(value)) {
@@ -161,7 +176,7 @@ class MessageWriter {
     }
     const { id, type, content } = value;
     const at = readTime(value['timestamp']);
-    const key = String(id);
+    const key = `${this.#base}${String(id)}`;
     const extra = extraOf(value, known);
     if (type === 'user') this.#asked({ at, key, content, extra });
     else if (type === 'gemini' && isFiller(content))
@@ -260,6 +275,7 @@ export const geminiCli: Format = {
   about: 'Sessions of Gemini CLI',
   expects: 'an object with sessionId, projectHash and messages, or lines of them',
   maps: [
+    ['the header', 'run.started; agent.invoked for a subagent, in the run of its session'],
     ['a message of the user', 'prompt.submitted; the context of the session is snapshot.captured'],
     ['a message of the model', 'model.invoked, and output.delivered where it calls no tool'],
     ['a call of a message', 'tool.call, and tool.result with its status'],
