@@ -35,7 +35,7 @@ import { ItemWriter } from '../pieces/openai-items.ts';
 const name = 'codex';
 
 const types = words(
-  'session_meta response_item event_msg turn_context world_state compacted token_usage_record',
+  'session_meta response_item event_msg turn_context world_state compacted token_usage_record inter_agent_communication_metadata',
 );
 /** Messages that repeat what other lines say, or say only how the program is doing. */
 const repeats = words(
@@ -236,6 +236,8 @@ class LineWriter {
         this.#conversation.step('compact', { content: payload }, { at, key });
         break;
       case 'token_usage_record':
+      // says only whether the message between agents after it begins a turn
+      case 'inter_agent_communication_metadata':
         this.#conversation.run.changes.add('bookkeeping');
         break;
       case 'event_msg':
@@ -306,12 +308,17 @@ class LineWriter {
     return isFailed ? endingOf({ stated: 'error', results: [output] }) : undefined;
   }
 
-  /** Whether an item is a step of Codex itself, or its output. */
+  /** Whether an item is a step of Codex itself, or its output, or a message between agents, which is no prompt of a person. */
   #isStep({ type, name: tool, namespace, arguments: input, call_id: call }: Source): boolean {
     const isSearch = type === 'tool_search_call' || type === 'tool_search_output';
     const isCall = type === 'function_call' && textOf(namespace) === undefined && isStepOfCodex(tool, input);
     if (isCall) this.#steps.add(call);
-    return isSearch || isCall || (type === 'function_call_output' && this.#steps.has(call));
+    return (
+      type === 'agent_message' ||
+      isSearch ||
+      isCall ||
+      (type === 'function_call_output' && this.#steps.has(call))
+    );
   }
 
   #event(payload: Source, said: KeyedPrompt, index: number): void {
@@ -353,8 +360,14 @@ export const codex: Format = {
     ['lines of its parent that a fork repeats', 'counted, not recorded'],
     ['turn_context, world_state, additional_tools, messages of the program', 'snapshot.captured'],
     ['response_item', 'as openai-responses says'],
-    ['event_msg that repeats an item, token usage', 'counted, not recorded'],
-    ['event_msg of a task or an error, a search for tools, a wait for a program', 'agent.step'],
+    [
+      'event_msg that repeats an item, token usage, inter_agent_communication_metadata',
+      'counted, not recorded',
+    ],
+    [
+      'event_msg of a task or an error, a message between agents, a search for tools, a wait for a program',
+      'agent.step',
+    ],
     ['another line, event or item', 'x.unknown'],
   ],
   example: [

@@ -127,6 +127,19 @@ describe('importing lines of Codex', () => {
     expect(ofType([run!], 'tool.call')).toHaveLength(expected === 'tool' ? 1 : 0);
   });
 
+  it('the Codex importer reads a message between agents as a step, and no more of it', () => {
+    const content = [{ type: 'input_text', text: 'Payload:\nDone.' }];
+    const said = { type: 'agent_message', author: '/root/look', recipient: '/root', content };
+    const [run] = importValue([
+      line('inter_agent_communication_metadata', { trigger_turn: false }),
+      line('response_item', said),
+    ]);
+    expect(types(run)).toEqual(['run.started', 'agent.step']);
+    expect(run?.events[1]).toMatchObject({ action: 'agent_message', metadata: { content: said } });
+    expect(run?.changes.get('bookkeeping')).toBe(1);
+    expectToFit([run!]);
+  });
+
   it('the Codex importer reads a search for tools as a step', () => {
     const [run] = importValue([
       line('response_item', { type: 'tool_search_call', call_id: 'c', arguments: { query: 'pay' } }),
