@@ -145,6 +145,6 @@ it('five calls of a tool that nobody decided are five, however many other calls 
     name: 'Nothing ran ungoverned',
     status: 'fail',
     detail:
-      '5 of 5 calls of 10 runs raised an alarm: 5 ran without a decision (5 while no policy was in force), 0 ran after a denial, 0 lack a source.',
+      '5 of 5 calls of 10 runs raised an alarm: 5 ran without a decision (5 while no policy was in force), 0 ran after a denial, 0 ran in place of the decided one, 0 lack a source.',
   });
 });
