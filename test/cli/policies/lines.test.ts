@@ -42,6 +42,7 @@ describe('lines of an afternoon', () => {
   it('all starters together stop at most 1 in 20 ordinary lines', () => {
     const stopped = linesOf('ordinary.txt').filter((line) => stopping(line).length > 0);
     expect(stopped).toEqual([
+      'git worktree add ../app-fix fix/login',
       "docker compose exec db psql -U app -c 'select 1'",
       'psql "$DATABASE_URL" -c \'\\d orders\'',
       "perl -pi -e 's/foo/bar/g' src/a.txt",
