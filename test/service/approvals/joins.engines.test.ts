@@ -7,6 +7,7 @@ import { governing } from '../support/governed.ts';
 let plane: TestPlane;
 let gov: ReturnType<typeof governing>;
 let proxyKey = '';
+let strangerKey = '';
 const realNow = Date.now;
 let aheadMs = 0;
 beforeAll(async () => {
@@ -14,12 +15,15 @@ beforeAll(async () => {
   plane = await startPlane({
     extraKeys: {
       person: { scopes: ['approvals:decide'] },
-      stranger: { scopes: ['tools:evaluate', 'events:write'] },
+      maker: { scopes: ['tools:evaluate', 'keys:write'] },
     },
   });
   gov = governing(plane);
   const made = await gov.must('POST', '/api-keys', { name: 'proxy', scopes: ['tools:evaluate'] });
   proxyKey = made.key;
+  // no key of the hook made it
+  const other = { name: 'stranger', scopes: ['tools:evaluate'] };
+  strangerKey = (await gov.must('POST', '/api-keys', other, plane.keys['maker'])).key;
   await gov.policy('ask-pay', { '==': [{ var: 'tool.name' }, 'pay'] }, 'escalate');
   await gov.policy('ask-destructive', destructive, 'escalate');
 });
@@ -121,7 +125,7 @@ describe('the second gate of an approved call', () => {
 
   it('with another key, joins only where one key made the other', async () => {
     const { runId, approvalId } = await used();
-    expect(await proxy(runId, {}, plane.keys['stranger'])).toMatchObject({ allowed: false });
+    expect(await proxy(runId, {}, strangerKey)).toMatchObject({ allowed: false });
     expect(await proxy(runId, {}, plane.key)).toMatchObject({ joined: true, approvalId });
   });
 
