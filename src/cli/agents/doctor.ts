@@ -43,7 +43,7 @@ export interface ClientReport {
 }
 
 /** `unknown`: the client is not here, or did not say its version; what a file says then proves nothing. */
-export interface SettingReport extends Pick<OpenSetting, 'id' | 'title' | 'closes' | 'measured'> {
+interface SettingReport extends Pick<OpenSetting, 'id' | 'title' | 'closes' | 'measured'> {
   readonly state: 'open' | 'closed' | 'unknown' | 'no setting';
   /** Files that make use of it. */
   readonly usedIn: readonly string[];

@@ -10,7 +10,7 @@ export interface McpTool {
 }
 
 /** Claude Code and Codex write other characters of a name as `_`. */
-export const writtenName = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_');
+const writtenName = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_');
 
 /** Every way to read the name, the shortest server first; empty for a tool of the client. */
 export function readingsOf(toolName: string): McpTool[] {
