@@ -5,13 +5,12 @@
  * Tested by `test/cli/agents/bypasses.test.ts`.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '../../../client/create.ts';
 import { GovApiError } from '../../../client/errors.ts';
 import { bypassType, type BypassResult } from '../../../core/agents/bypasses.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
-import { drillRun } from '../../../core/agents/drills.ts';
 import { runIdFrom } from '../../../core/intake/run.ts';
 import { makeFolder } from '../../../files/make-folder.ts';
 import type { Variables } from '../../context/config.ts';
@@ -19,7 +18,7 @@ import type { Program } from '../program.ts';
 import type { Scope, Setup } from '../setup/edit.ts';
 import { closingText, denied, type Bypass } from './bypasses/bypass.ts';
 import { copySettings, findOnPath, hiding } from './copies.ts';
-import { newScriptId } from './judge.ts';
+import { drillEvent, newScriptId } from './judge.ts';
 import { standIn } from './model.ts';
 import { start } from './start.ts';
 
@@ -212,23 +211,9 @@ async function denyQuestions(plane: Client, runId: string): Promise<void> {
   }
 }
 
-async function record(plane: Client, { runId, reason, ...facts }: Tried): Promise<void> {
-  const { client, result } = facts;
+async function record(plane: Client, { runId, reason, client, ...facts }: Tried): Promise<void> {
+  const open = facts.result === 'not_shown' ? null : facts.result === 'open';
   await plane.createEvent({
-    body: {
-      runId: drillRun,
-      eventType: bypassType,
-      actor: { name: 'gov agents drill', role: 'system' },
-      resource: { name: client, type: 'agent_client' },
-      action: 'test',
-      timestamp: new Date().toISOString(),
-      metadata: {
-        ...facts,
-        machine: hostname(),
-        open: result === 'not_shown' ? null : result === 'open',
-        reason: reason.toWellFormed().replaceAll('\0', ''),
-        session: runId,
-      },
-    },
+    body: drillEvent({ client, runId, reason }, bypassType, { ...facts, client, open }),
   });
 }

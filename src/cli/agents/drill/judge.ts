@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '../../../client/create.ts';
-import type { AuditEvent } from '../../../contract/events.ts';
+import type { AuditEvent, EventInput } from '../../../contract/events.ts';
 import type { AgentClient } from '../../../core/agents/clients.ts';
 import { drillRun } from '../../../core/agents/drills.ts';
 import { runIdFrom } from '../../../core/intake/run.ts';
@@ -114,20 +114,31 @@ async function record(plane: Client, drilled: DrillResult, refusal: AuditEvent |
   const { client, passed, runId, reason, ...facts } = drilled;
   await plane.createEvent({
     body: {
-      runId: drillRun,
-      eventType: passed ? 'drill.passed' : 'drill.failed',
-      actor: { name: 'gov agents drill', role: 'system' },
-      resource: { name: client, type: 'agent_client' },
-      action: 'test',
-      timestamp: new Date().toISOString(),
-      metadata: {
+      ...drillEvent({ client, runId, reason }, passed ? 'drill.passed' : 'drill.failed', {
         ...facts,
-        machine: hostname(),
         policyId,
-        reason: reason.toWellFormed().replaceAll('\0', ''),
-        session: runId,
-      },
+      }),
       ...(refusal === undefined ? {} : { causedBy: [refusal.eventId] }),
     },
   });
 }
+
+/** The event of a result of a drill. */
+export const drillEvent = (
+  { client, runId, reason }: Pick<DrillResult, 'client' | 'runId' | 'reason'>,
+  eventType: string,
+  facts: Readonly<Record<string, unknown>>,
+): EventInput => ({
+  runId: drillRun,
+  eventType,
+  actor: { name: 'gov agents drill', role: 'system' },
+  resource: { name: client, type: 'agent_client' },
+  action: 'test',
+  timestamp: new Date().toISOString(),
+  metadata: {
+    ...facts,
+    machine: hostname(),
+    reason: reason.toWellFormed().replaceAll('\0', ''),
+    session: runId,
+  },
+});
